@@ -1,0 +1,3 @@
+//! The `streamlog` command.
+
+fn main() {}

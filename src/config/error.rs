@@ -1,0 +1,82 @@
+//! One error for all that is wrong with a configuration.
+
+use std::fmt;
+
+/// Everything wrong with a configuration, reported at once.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ConfigError {
+    /// At least one.
+    pub faults: Vec<Fault>,
+}
+
+/// One thing wrong with one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The key as it was given.
+    pub key: String,
+    /// What is wrong with it and what would be right.
+    pub reason: String,
+}
+
+impl ConfigError {
+    /// `Ok` when there is no fault.
+    pub fn from_faults(faults: Vec<Fault>) -> Result<(), Self> {
+        if faults.is_empty() { Ok(()) } else { Err(Self { faults }) }
+    }
+
+    /// An error with a single fault.
+    pub fn single(key: &str, reason: impl Into<String>) -> Self {
+        Self { faults: vec![Fault { key: key.to_owned(), reason: reason.into() }] }
+    }
+}
+
+impl Fault {
+    /// No setting has this name; the nearest one is offered when it is near.
+    pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let reason = match nearest(name, known) {
+            Some(candidate) => format!("unknown setting; did you mean '{candidate}'?"),
+            None => "unknown setting".to_owned(),
+        };
+        Self { key: name.to_owned(), reason }
+    }
+
+    /// The value does not fit.
+    pub fn invalid(name: &str, value: &str, expected: impl fmt::Display) -> Self {
+        Self {
+            key: name.to_owned(),
+            reason: format!("'{value}' does not fit: expected {expected}"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.reason)
+    }
+}
+
+/// The known name with the fewest edits to `name`, if a third of its letters or fewer differ.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (edits(name, candidate), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance * 3 <= candidate.len())
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance in characters.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

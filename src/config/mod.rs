@@ -1,0 +1,13 @@
+//! Settings: one row per key, whatever it is set from.
+//!
+//! A layer keeps its settings beside the code they rule: a typed struct with `Default`, and `KEYS`,
+//! one [`Key`] per setting under Kafka's name. Files, flags, topic overrides and the generated
+//! reference all come from these rows.
+
+mod error;
+mod key;
+mod size;
+
+pub use error::{ConfigError, Fault};
+pub use key::{Key, Kind, set_all};
+pub use size::ByteSize;

@@ -1,0 +1,72 @@
+//! The seam between the engine and a file system.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::io::File;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// It must exist; only reads.
+    Read,
+    /// It must exist; reads and writes.
+    Write,
+    /// Reads and writes; made, empty, when absent. The name is durable only after `sync_dir`.
+    Create,
+    /// As `Create`, but it must not exist.
+    CreateNew,
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The name, without its directory. Names that are not UTF-8 come with replacement characters.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+}
+
+/// A file system. Paths are used as given; relative ones are the process's business.
+pub trait Disk: Send + Sync + Debug {
+    /// Opens a file.
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
+
+    /// Gives a file or directory another name on the same file system, replacing a file that has
+    /// it. Durable after `sync_dir` of its directory (of both, when they differ).
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file's name; those who have it open keep it.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a directory, and its parents; not an error when it is there.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes an empty directory.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// What a directory holds, sorted by name.
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>>;
+
+    /// Whether the path names something.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+
+    /// Makes everything on the file system of `path` durable (`syncfs`).
+    fn sync_filesystem(&self, path: &Path) -> io::Result<()>;
+
+    /// Bytes that may still be written on the file system of `path`.
+    fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+
+    /// Takes the exclusive lock on a file, made when absent, and writes `owner` into it for the
+    /// message another contender shows. Held until the guard is dropped.
+    ///
+    /// # Errors
+    /// `WouldBlock` when somebody else holds it; the message is then that owner's text.
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>>;
+}

@@ -1,0 +1,79 @@
+//! An open file, read and written at positions; there is no cursor to share.
+
+use std::fmt::Debug;
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::BorrowedFd;
+
+/// An open file. Cheap to share; all calls may come from several threads at once.
+pub trait File: Send + Sync + Debug {
+    /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// As `read_at`, but what comes is what the medium holds, not what a page cache remembers.
+    /// Used by recovery, where a cached page may be one whose write-back failed.
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// Writes the buffers one after another at `position` and tells how many bytes it took, which
+    /// may be fewer than offered. Writing past the end extends the file.
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize>;
+
+    /// Cuts or extends (with zeros) to `length` bytes.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+
+    /// The length in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether it has no bytes.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Makes bytes and length durable (`fdatasync`). After an error nothing is known of any byte
+    /// written since the last success, and a second call proves nothing.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// The descriptor, for `sendfile`; `None` when the bytes are not in a file of the kernel's.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+}
+
+/// Fills `buffer` from `position`.
+///
+/// # Errors
+/// `UnexpectedEof` when the file ends first.
+pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], position + done as u64) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => done += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes all buffers one after another at `position`, going on after short writes.
+///
+/// # Errors
+/// As the file's `write_at`; any prefix of the bytes may then have been written.
+pub fn write_all_at(
+    file: &dyn File,
+    mut buffers: &mut [IoSlice<'_>],
+    position: u64,
+) -> io::Result<()> {
+    let mut position = position;
+    IoSlice::advance_slices(&mut buffers, 0);
+    while !buffers.is_empty() {
+        match file.write_at(buffers, position) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => {
+                position += count as u64;
+                IoSlice::advance_slices(&mut buffers, count);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

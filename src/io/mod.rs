@@ -1,0 +1,18 @@
+//! The only door to the system: files, directories, time, `sendfile`.
+//!
+//! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
+//! [`FaultyDisk`] that forgets what was not synced. All `unsafe` of the crate lives in `sys`.
+//!
+//! What may be assumed of a disk is only this: after `sync_data` the bytes and the length of a file
+//! are on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
+//! atomic. Nothing is known of the order of unsynced writes, nor of what a failed call left behind.
+
+mod clock;
+mod disk;
+mod error;
+mod file;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use disk::{Disk, Entry, OpenMode};
+pub use error::is_out_of_space;
+pub use file::{File, read_exact_at, write_all_at};

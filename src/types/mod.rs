@@ -1,0 +1,14 @@
+//! The vocabulary every layer speaks: offsets, epochs, names and ids. No I/O.
+//!
+//! Each is a type of its own, so that an offset cannot be handed over as a broker id. The names
+//! are those of Kafka's protocol.
+
+mod ids;
+mod offset;
+mod timestamp;
+mod topic;
+
+pub use ids::{BrokerId, LeaderEpoch, ProducerEpoch, ProducerId};
+pub use offset::Offset;
+pub use timestamp::Timestamp;
+pub use topic::{InvalidTopicName, PartitionIndex, TopicId, TopicName, TopicPartition};

@@ -1,0 +1,55 @@
+//! Positions in a partition's log, counted in records (or bytes, with `offset.unit=byte`).
+
+use std::fmt;
+
+/// Position of a record within one partition's log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Offset(i64);
+
+impl Offset {
+    /// The first offset of every new log.
+    pub const ZERO: Self = Self(0);
+
+    /// The offset with this number. Numbers below zero exist only on the wire, as sentinels, and
+    /// are translated before they become an `Offset`.
+    ///
+    /// # Panics
+    /// If `number` is negative: the caller let a sentinel through.
+    pub const fn new(number: i64) -> Self {
+        assert!(number >= 0, "an offset is never negative");
+        Self(number)
+    }
+
+    /// The offset with this number, or `None` below zero.
+    pub const fn checked(number: i64) -> Option<Self> {
+        if number < 0 { None } else { Some(Self(number)) }
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// The offset that follows this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// The offset `count` further on.
+    #[must_use]
+    pub const fn plus(self, count: i64) -> Self {
+        Self::new(self.0.saturating_add(count))
+    }
+
+    /// How far `self` lies beyond `earlier`; negative when it lies before.
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0 - earlier.0
+    }
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,158 @@
+//! Names and ids of topics and partitions.
+//!
+//! A [`TopicName`] can be made only from legal text, and it is the only way from a stranger's
+//! bytes to a path.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use uuid::Uuid;
+
+/// Number of a partition within its topic, from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionIndex(pub i32);
+
+impl fmt::Display for PartitionIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Name of a topic: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicName(Arc<str>);
+
+/// Why a text is no topic name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTopicName {
+    /// It is empty.
+    #[error("a topic name cannot be empty")]
+    Empty,
+    /// It is longer than a directory name bears.
+    #[error("a topic name has at most 249 characters, not {0}")]
+    TooLong(usize),
+    /// It is `.` or `..`.
+    #[error("a topic cannot be named '.' or '..'")]
+    Dots,
+    /// It has a character outside the legal set.
+    #[error("a topic name has only letters, digits, '.', '_' and '-', not {0:?}")]
+    Character(char),
+}
+
+impl TopicName {
+    /// The most characters a name may have.
+    pub const LENGTH_MAX: usize = 249;
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether streamlog keeps this topic for itself, as `__consumer_offsets`.
+    pub fn is_internal(&self) -> bool {
+        matches!(self.as_str(), "__consumer_offsets" | "__transaction_state")
+    }
+}
+
+impl FromStr for TopicName {
+    type Err = InvalidTopicName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTopicName> {
+        if text.is_empty() {
+            return Err(InvalidTopicName::Empty);
+        }
+        if text == "." || text == ".." {
+            return Err(InvalidTopicName::Dots);
+        }
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if let Some(c) = text.chars().find(|c| !legal(*c)) {
+            return Err(InvalidTopicName::Character(c));
+        }
+        if text.len() > Self::LENGTH_MAX {
+            return Err(InvalidTopicName::TooLong(text.len()));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl fmt::Display for TopicName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Identity of a topic: a topic deleted and created again under its old name has another id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicId(pub [u8; 16]);
+
+impl TopicId {
+    /// "No id": all zeros on the wire.
+    pub const NONE: Self = Self([0; 16]);
+
+    /// A new random id.
+    pub fn random() -> Self {
+        Self(*Uuid::new_v4().as_bytes())
+    }
+}
+
+/// 22 characters of URL-safe base64, as Kafka's tools print it.
+impl fmt::Display for TopicId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+impl FromStr for TopicId {
+    type Err = base64::DecodeSliceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut bytes = [0; 16];
+        let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes)?;
+        if length == bytes.len() {
+            Ok(Self(bytes))
+        } else {
+            Err(base64::DecodeSliceError::DecodeError(base64::DecodeError::InvalidLength(length)))
+        }
+    }
+}
+
+/// One partition of one topic.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicPartition {
+    /// The topic's name.
+    pub topic: TopicName,
+    /// The partition's number.
+    pub partition: PartitionIndex,
+}
+
+/// `topic-partition`, which is also the name of its directory.
+impl fmt::Display for TopicPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.topic, self.partition)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_could_leave_its_directory_is_refused() {
+        for text in ["", ".", "..", "a/b", "a\0b", "../x", "é", "a b"] {
+            assert!(TopicName::from_str(text).is_err(), "{text:?} passed");
+        }
+        assert!(TopicName::from_str(&"a".repeat(250)).is_err());
+        assert!(TopicName::from_str(&"a".repeat(249)).is_ok());
+        assert!(TopicName::from_str("Web.clicks_v2-raw").is_ok());
+    }
+
+    #[test]
+    fn a_topic_id_survives_its_text() {
+        let id = TopicId::random();
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert!("short".parse::<TopicId>().is_err());
+    }
+}
