@@ -150,3 +150,78 @@ fn set_length(buffer: &mut BytesMut, gaps: &[Gap]) -> Result<(), WireError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse};
+
+    #[test]
+    fn a_header_lies_on_the_wire_as_kafka_says() {
+        let request = HeartbeatRequest::default();
+        let classic = encode_request(0x0102_0304, "me", 3, &request).unwrap().into_bytes();
+        let header = [0, 0, 0, 22, 0, 12, 0, 3, 1, 2, 3, 4, 0, 2, b'm', b'e'];
+        assert_eq!(classic.get(..16), Some(&header[..]));
+        let flexible = encode_request(0x0102_0304, "me", 4, &request).unwrap().into_bytes();
+        let header = [0, 0, 0, 21, 0, 12, 0, 4, 1, 2, 3, 4, 0, 2, b'm', b'e', 0];
+        assert_eq!(flexible.get(..17), Some(&header[..]));
+
+        let response = HeartbeatResponse::default();
+        let classic = encode_response::<HeartbeatRequest>(5, 3, &response).unwrap();
+        assert_eq!(classic.into_bytes().get(..8), Some(&[0, 0, 0, 10, 0, 0, 0, 5][..]));
+        let flexible = encode_response::<HeartbeatRequest>(5, 4, &response).unwrap();
+        assert_eq!(flexible.into_bytes().get(..9), Some(&[0, 0, 0, 12, 0, 0, 0, 5, 0][..]));
+    }
+
+    #[test]
+    fn a_header_is_read_whatever_its_version_and_its_unknown_tags() {
+        let frame = [0, 18, 0, 99, 0, 0, 0, 7, 0xff, 0xff, 1, 5, 2, 8, 8, 42];
+        let (header, mut reader) = RequestHeader::decode(&frame).unwrap();
+        let expected = RequestHeader {
+            api_key: ApiKey::ApiVersions,
+            version: 99,
+            correlation_id: 7,
+            client_id: None,
+        };
+        assert_eq!(header, expected);
+        assert_eq!(reader.remaining(), 1);
+        let body = header.decode_body::<ApiVersionsRequest>(&mut reader);
+        let refused = WireError::UnsupportedVersion { message: "ApiVersions", version: 99 };
+        assert_eq!(body, Err(refused));
+    }
+
+    #[test]
+    fn a_version_without_a_layout_is_neither_written_nor_read() {
+        let refused = WireError::UnsupportedVersion { message: "Heartbeat", version: 5 };
+        let request = encode_request(1, "me", 5, &HeartbeatRequest::default());
+        assert_eq!(request.unwrap_err(), refused);
+        let response = encode_response::<HeartbeatRequest>(1, 5, &HeartbeatResponse::default());
+        assert_eq!(response.unwrap_err(), refused);
+        let frame = Bytes::from_static(&[0; 40]);
+        assert_eq!(decode_response::<HeartbeatRequest>(&frame, 5), Err(refused));
+    }
+
+    #[test]
+    fn any_key_and_version_is_named_or_refused() {
+        for key in i16::MIN..=i16::MAX {
+            for version in [i16::MIN, -1, 0, 3, 12, i16::MAX] {
+                let mut frame = [key.to_be_bytes(), version.to_be_bytes()].concat();
+                frame.extend([0, 0, 0, 7, 0xff, 0xff, 0]);
+                match RequestHeader::decode(&frame) {
+                    Ok((header, _)) => assert_eq!(header.api_key.number(), key),
+                    Err(error) => assert_eq!(error, WireError::UnknownApi(key)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_cut_short_is_refused() {
+        let request = HeartbeatRequest::default();
+        let frame = encode_request(1, "me", 4, &request).unwrap().into_bytes().slice(4..);
+        for length in 0..13 {
+            assert!(RequestHeader::decode(frame.get(..length).unwrap()).is_err(), "{length}");
+        }
+        assert!(RequestHeader::decode(frame.get(..13).unwrap()).is_ok());
+    }
+}

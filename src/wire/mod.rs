@@ -15,11 +15,7 @@ mod error;
 mod error_code;
 mod frame;
 mod layout;
-#[cfg(test)]
-mod message_tests;
 mod messages;
-#[cfg(test)]
-mod oracle_tests;
 mod primitive;
 mod reader;
 mod records;

@@ -23,7 +23,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// How many times its own size a message may take in memory.
-    pub const MEMORY_FACTOR: usize = 32;
+    pub const MEMORY_FACTOR: usize = 16;
 
     /// What even the smallest message may allocate, in bytes.
     pub const MEMORY_LEAST: usize = 4096;

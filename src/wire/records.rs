@@ -80,13 +80,8 @@ impl EncodedFrame {
     }
 
     /// How many bytes go over the wire, the four of the length prefix included.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         sent_length(self.buffer.len(), &self.gaps)
-    }
-
-    /// Never: a frame has at least its length prefix.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The frame as one buffer.

@@ -46,7 +46,10 @@ macro_rules! number {
                 match samples.below(8) {
                     0 => $number::MIN,
                     1 => $number::MAX,
-                    _ => $number::from_be_bytes(*samples.next().to_be_bytes().first_chunk().unwrap()),
+                    _ => {
+                        let bits = samples.next().to_be_bytes();
+                        $number::from_be_bytes(*bits.first_chunk().unwrap())
+                    }
                 }
             }
         }

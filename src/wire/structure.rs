@@ -1,29 +1,33 @@
 //! `structure!`: one declaration makes a message's type, its defaults, and both directions.
 //!
-//! ```text
-//! structure! {
-//!     /// A sentence about the structure.
-//!     Name {
-//!         everywhere: i32,                              // in every version
-//!         newer: i64 [4..] = -1,                        // from version 4; elsewhere −1
-//!         older: Vec<String> [0..=5],                   // up to version 5
-//!         text: Option<String> [0.., nullable 7..],     // null is legal from version 7
-//!         rare: i64 [3.., tag 1] = -1,                  // a tagged field
-//!     }
-//! }
-//! ```
-//!
-//! Rows stand in wire order. A row outside the version is skipped when encoding and gets its
-//! default when decoding; without `= …` that is `Default::default()`. Null is legal wherever the
-//! type is an `Option`, unless `nullable` says less: where it is not, `None` is written as the
-//! empty value, since a client would close the connection over a null. Tagged rows come in the
-//! order of their tags and are written only when they differ from their default; tags unknown
-//! here are skipped.
+//! A declaration has a row per field, in wire order; [`structure`] tells how to write one. All
+//! knowledge about versions is in the rows: no other code asks which version a field exists in.
+//! What a row turns into, by what it says, is [`row`]; what cannot be said in a row (the header of
+//! a frame, the walk over a produce request in place) is written by hand elsewhere.
 
 use super::writer::Tag;
 use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
 
-/// Declares a structure of a message; see the module's header.
+/// Declares a structure of a message.
+///
+/// ```text
+/// structure! {
+///     /// A sentence about the structure.
+///     Name {
+///         everywhere: i32,                              // in every version
+///         newer: i64 [4..] = -1,                        // from version 4; elsewhere −1
+///         older: Vec<String> [..=5],                    // up to version 5
+///         text: Option<String> [0.., nullable 7..],     // null is legal from version 7
+///         rare: i64 [3.., tag 1] = -1,                  // a tagged field
+///     }
+/// }
+/// ```
+///
+/// A row outside the version is skipped when encoding and gets its default when decoding; without
+/// `= …` that is `Default::default()`. A tagged row is written only when it differs from its
+/// default; tagged rows come last, by rising tag, and tags unknown here are skipped. Null is legal
+/// wherever the type is an `Option`, unless `nullable` says less: where it is not, `None` is
+/// written as the empty value, since a client would close the connection over a null.
 macro_rules! structure {
     (
         $(#[$about:meta])*
@@ -50,12 +54,11 @@ macro_rules! structure {
 
         impl $crate::wire::Wire for $name {
             fn min_size(layout: $crate::wire::Layout) -> usize {
-                [usize::from(layout.flexible)]
-                    .into_iter()
-                    $(.chain([$crate::wire::structure::row!(
-                        min_size $type, layout $(, $versions $(, tag $tag)?)?
-                    )]))*
-                    .sum()
+                let mut size = usize::from(layout.flexible);
+                $(size = size.saturating_add($crate::wire::structure::row!(
+                    min_size $type, layout $(, $versions $(, tag $tag)?)?
+                ));)*
+                size
             }
 
             fn decode(

@@ -33,6 +33,13 @@ pub mod produce;
 mod produce_view;
 pub mod sync_group;
 
+#[cfg(test)]
+mod fetch_tests;
+#[cfg(test)]
+mod oracle_tests;
+#[cfg(test)]
+mod round_trip_tests;
+
 pub use alter_configs::{AlterConfigsRequest, AlterConfigsResponse};
 pub use api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 pub use create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};

@@ -32,7 +32,8 @@ pub struct PartitionView<'a> {
     pub topic: &'a str,
     /// The partition's number.
     pub index: i32,
-    /// Where in the frame its batches lie; `None` is null.
+    /// Where its batches lie in the frame that [`crate::wire::RequestHeader::decode`] was given;
+    /// `None` is null.
     pub records: Option<Range<usize>>,
 }
 
@@ -147,3 +148,78 @@ const TOPIC_SIZE_MIN: usize = 3;
 
 /// The fewest bytes of a partition: its index, null, no tags.
 const PARTITION_SIZE_MIN: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::produce::{ProduceRequest, RequestPartition, RequestTopic};
+    use crate::wire::sample::{Sample, Samples};
+    use crate::wire::{ApiKey, Layout, Message, Records, RequestHeader, encode_request};
+
+    type Row = (String, i32, Option<Vec<u8>>);
+
+    /// The partitions of a frame as the view finds them.
+    fn viewed(frame: &[u8]) -> Result<Vec<Row>, WireError> {
+        let (_, mut reader) = RequestHeader::decode(frame)?;
+        let view = ProduceRequestView::decode(&mut reader)?;
+        let row = |partition: PartitionView<'_>| {
+            let records = partition.records.map(|range| frame.get(range).unwrap().to_vec());
+            (partition.topic.to_owned(), partition.index, records)
+        };
+        view.partitions().map(|partition| partition.map(row)).collect()
+    }
+
+    fn rows(request: &ProduceRequest) -> Vec<Row> {
+        let of_topic = |topic: &RequestTopic| {
+            let row = |partition: &RequestPartition| match &partition.records {
+                Records::Bytes(bytes) => {
+                    (topic.name.clone(), partition.index, Some(bytes.to_vec()))
+                }
+                _ => (topic.name.clone(), partition.index, None),
+            };
+            topic.partitions.iter().map(row).collect::<Vec<_>>()
+        };
+        request.topics.iter().flat_map(of_topic).collect()
+    }
+
+    /// A request without its length prefix.
+    fn frame(version: i16, seed: u64) -> (ProduceRequest, Vec<u8>) {
+        let layout = Layout::of(ApiKey::Produce, version);
+        let request = ProduceRequest::sample(&mut Samples::new(seed, layout));
+        let frame = encode_request(1, "tester", version, &request).unwrap().into_bytes();
+        (request, frame.slice(4..).to_vec())
+    }
+
+    #[test]
+    fn the_view_finds_what_the_owned_decoder_finds() {
+        for (version, seed) in ProduceRequest::VERSIONS.flat_map(|v| (0..50).map(move |s| (v, s))) {
+            let (request, frame) = frame(version, seed);
+            assert_eq!(viewed(&frame), Ok(rows(&request)), "version {version} seed {seed}");
+            let (header, mut reader) = RequestHeader::decode(&frame).unwrap();
+            let view = ProduceRequestView::decode(&mut reader.clone()).unwrap();
+            assert_eq!(view.transactional_id, request.transactional_id.as_deref());
+            assert_eq!((view.acks, view.timeout_ms), (request.acks, request.timeout_ms));
+            assert_eq!(header.decode_body(&mut reader), Ok(request));
+        }
+    }
+
+    #[test]
+    fn a_request_cut_short_is_refused_before_its_end_is_reached() {
+        for (version, seed) in ProduceRequest::VERSIONS.flat_map(|v| (0..4).map(move |s| (v, s))) {
+            let (_, frame) = frame(version, seed);
+            for length in 0..frame.len() {
+                let cut = viewed(frame.get(..length).unwrap());
+                assert!(cut.is_err(), "version {version} seed {seed} cut to {length}: {cut:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_iteration() {
+        let (_, mut frame) = frame(3, 2);
+        frame.truncate(frame.len() - 1);
+        let (_, mut reader) = RequestHeader::decode(&frame).unwrap();
+        let view = ProduceRequestView::decode(&mut reader).unwrap();
+        assert_eq!(view.partitions().filter(Result::is_err).count(), 1);
+    }
+}

@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use bytes::BytesMut;
 
-use super::sample::{Sample, Samples};
 use super::*;
+use crate::wire::sample::{Sample, Samples};
+use crate::wire::{Layout, Message, Reader, Wire, WireError, Writer};
 
 const SEEDS: std::ops::Range<u64> = 0..40;
 
@@ -164,6 +165,16 @@ fn noise_is_refused_or_read_as_another_value() {
         }
     }
     holds_for_every_message::<SurvivesNoise>();
+}
+
+/// An element may take one byte on the wire and 24 in memory; nested arrays could add theirs.
+#[test]
+fn millions_of_empty_texts_do_not_become_gigabytes() {
+    let layout = Layout { version: 0, flexible: true };
+    let texts = |text: &str| encode(&vec![text.to_owned(); 1 << 16], layout);
+    assert!(decode::<Vec<String>>(&texts("t"), layout).is_ok());
+    let empty = texts("");
+    assert_eq!(decode::<Vec<String>>(&empty, layout), Err(WireError::TooDense(empty.len())));
 }
 
 /// Whatever could be decoded is a value like any other: written again it reads the same.
