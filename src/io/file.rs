@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 /// An open file. Cheap to share; all calls may come from several threads at once.
 pub trait File: Send + Sync + Debug {
@@ -34,6 +35,17 @@ pub trait File: Send + Sync + Debug {
 
     /// The descriptor, for `sendfile`; `None` when the bytes are not in a file of the kernel's.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+}
+
+/// A range of an open file.
+#[derive(Clone, Debug)]
+pub struct FileRange {
+    /// The file, kept open while the range is in use.
+    pub file: Arc<dyn File>,
+    /// Where the range begins.
+    pub position: u64,
+    /// How many bytes it has.
+    pub length: usize,
 }
 
 /// Fills `buffer` from `position`.

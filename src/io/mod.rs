@@ -11,8 +11,10 @@ mod clock;
 mod disk;
 mod error;
 mod file;
+mod socket;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode};
 pub use error::is_out_of_space;
-pub use file::{File, read_exact_at, write_all_at};
+pub use file::{File, FileRange, read_exact_at, write_all_at};
+pub use socket::send_buffers;

@@ -3,6 +3,7 @@
 //! A [`TopicName`] can be made only from legal text, and it is the only way from a stranger's
 //! bytes to a path.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -75,6 +76,13 @@ impl FromStr for TopicName {
             return Err(InvalidTopicName::TooLong(text.len()));
         }
         Ok(Self(text.into()))
+    }
+}
+
+/// So that maps by name can be asked with the text of a request.
+impl Borrow<str> for TopicName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
