@@ -1,0 +1,127 @@
+//! Every API in every version against `kafka-protocol`, whose codecs are generated from Kafka's own
+//! message definitions.
+//!
+//! What streamlog wrote is read there and written again, and must be the same bytes. Since ours
+//! read back what they wrote (`message_tests`), the other direction follows.
+
+use std::fmt::Debug;
+
+use bytes::{Buf, Bytes};
+use kafka_protocol::messages as theirs;
+use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Message as TheirMessage};
+
+use super::sample::{Sample, Samples};
+use super::*;
+
+fn encode(value: &impl Wire, layout: Layout) -> Bytes {
+    let mut writer = Writer::new(layout);
+    value.encode(&mut writer);
+    writer.finish().unwrap().freeze()
+}
+
+fn agree<Ours, Theirs>(layout: Layout, name: &str)
+where
+    Ours: Wire + Sample + Debug,
+    Theirs: Encodable + Decodable + Debug,
+{
+    for seed in 0..60 {
+        let value = Ours::sample(&mut Samples::new(seed, layout));
+        let ours = encode(&value, layout);
+        let mut rest = ours.clone();
+        let read = Theirs::decode(&mut rest, layout.version)
+            .unwrap_or_else(|error| panic!("{name} seed {seed}: {error} in {value:?}"));
+        assert_eq!(rest.remaining(), 0, "{name} seed {seed}: {value:?}");
+        let mut written = Vec::new();
+        read.encode(&mut written, layout.version).unwrap();
+        assert_eq!(written, ours, "{name} seed {seed}: {value:?} is {read:?}");
+    }
+}
+
+/// Checks one API in all versions that both sides know; answers those that only we know.
+fn agree_on<R, TheirRequest, TheirResponse>() -> Vec<(ApiKey, i16)>
+where
+    R: Message<Response: Sample + Debug> + Sample + Debug,
+    TheirRequest: Encodable + Decodable + HeaderVersion + TheirMessage + Debug,
+    TheirResponse: Encodable + Decodable + HeaderVersion + TheirMessage + Debug,
+{
+    let known =
+        |version: i16| (TheirRequest::VERSIONS.min..=TheirRequest::VERSIONS.max).contains(&version);
+    for version in R::VERSIONS.filter(|&version| known(version)) {
+        let layout = Layout::of(R::KEY, version);
+        agree::<R, TheirRequest>(layout, &format!("{} request v{version}", R::KEY));
+        agree::<R::Response, TheirResponse>(layout, &format!("{} response v{version}", R::KEY));
+        headers_agree::<R, TheirRequest, TheirResponse>(version);
+    }
+    R::VERSIONS.filter(|&version| !known(version)).map(|version| (R::KEY, version)).collect()
+}
+
+/// Whole frames: what they make of our headers.
+fn headers_agree<R, TheirRequest, TheirResponse>(version: i16)
+where
+    R: Message<Response: Sample + Debug> + Sample + Debug,
+    TheirRequest: Encodable + Decodable + HeaderVersion,
+    TheirResponse: Encodable + Decodable + HeaderVersion,
+{
+    let samples = &mut Samples::new(1, Layout::of(R::KEY, version));
+    let request = encode_request(7, "tester", version, &R::sample(samples)).unwrap();
+    let mut frame = request.into_bytes();
+    assert_eq!(usize::try_from(frame.get_i32()).unwrap(), frame.len());
+    let header_version = TheirRequest::header_version(version);
+    let header = theirs::RequestHeader::decode(&mut frame, header_version).unwrap();
+    assert_eq!(header.request_api_key, R::KEY.number());
+    assert_eq!(header.request_api_version, version);
+    assert_eq!(header.correlation_id, 7);
+    assert_eq!(header.client_id.as_deref(), Some("tester"));
+    TheirRequest::decode(&mut frame, version).unwrap();
+    assert_eq!(frame.remaining(), 0, "{} request v{version}", R::KEY);
+
+    let response = encode_response::<R>(8, version, &Sample::sample(samples)).unwrap();
+    let mut frame = response.into_bytes();
+    assert_eq!(usize::try_from(frame.get_i32()).unwrap(), frame.len());
+    let header_version = TheirResponse::header_version(version);
+    let header = theirs::ResponseHeader::decode(&mut frame, header_version).unwrap();
+    assert_eq!(header.correlation_id, 8);
+    TheirResponse::decode(&mut frame, version).unwrap();
+    assert_eq!(frame.remaining(), 0, "{} response v{version}", R::KEY);
+}
+
+macro_rules! agree_on_all {
+    ($($request:ident $response:ident,)*) => {
+        [$(agree_on::<$request, theirs::$request, theirs::$response>(),)*].concat()
+    };
+}
+
+#[test]
+fn every_message_is_what_kafka_takes_it_for() {
+    let unknown_there = agree_on_all! {
+        ApiVersionsRequest ApiVersionsResponse,
+        FetchRequest FetchResponse,
+        ListOffsetsRequest ListOffsetsResponse,
+        MetadataRequest MetadataResponse,
+        ProduceRequest ProduceResponse,
+    };
+    assert_eq!(unknown_there, []);
+}
+
+#[test]
+fn the_error_codes_have_kafkas_names() {
+    /// Only in Kafka 2.7.
+    const RETIRED: i16 = 99;
+    for code in (-1..=133).filter(|&code| code != RETIRED) {
+        let named = kafka_protocol::ResponseError::try_from_code(code);
+        let theirs = named.map(|error| format!("{error:?}").to_lowercase());
+        let ours = ErrorCode::from(code).name().map(|name| name.to_lowercase().replace('_', ""));
+        if let Some(theirs) = theirs {
+            assert_eq!(ours, Some(theirs), "code {code}");
+        }
+    }
+}
+
+#[test]
+fn the_apis_have_kafkas_numbers() {
+    for key in ApiKey::ALL {
+        if let Ok(theirs) = theirs::ApiKey::try_from(key.number()) {
+            assert_eq!(format!("{theirs:?}"), key.name());
+        }
+    }
+}
