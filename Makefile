@@ -58,6 +58,7 @@ $(CARGO_DENY):
 
 fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	cargo fmt
+	ruff format --quiet .
 	ruff check --fix --quiet .
 	ruff format --quiet .
 
