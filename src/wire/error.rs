@@ -4,8 +4,6 @@
 
 use std::str::Utf8Error;
 
-use super::ApiKey;
-
 /// Why bytes are no message, or a message no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
@@ -59,11 +57,11 @@ pub enum WireError {
     /// A request for an API nobody here has heard of.
     #[error("there is no API with key {0}")]
     UnknownApi(i16),
-    /// A version of an API for which there is no layout here.
-    #[error("{api} version {version} is not supported")]
+    /// A version of a message for which there is no layout here.
+    #[error("{message} version {version} is not supported")]
     UnsupportedVersion {
-        /// The API.
-        api: ApiKey,
+        /// Kafka's name of the message.
+        message: &'static str,
         /// The version asked for.
         version: i16,
     },

@@ -1,13 +1,13 @@
 //! Requests and responses as frames: length, header, body.
 //!
 //! ```text
-//! request:  i32 length | i16 api key | i16 version | i32 correlation id | text client id | tags | body
+//! request:  i32 length | i16 key | i16 version | i32 correlation id | text client id | tags | body
 //! response: i32 length | i32 correlation id | tags | body
 //! ```
 //!
 //! The tags exist in flexible versions only. Two exceptions of Kafka's: the client id always has
-//! the classic `i16` length, and a response to `ApiVersions` never has tags in its header, so that a
-//! client can read it before the two sides have agreed on anything. Frames come in here without
+//! the classic `i16` length, and a response to `ApiVersions` never has tags in its header, so that
+//! a client can read it before the two sides have agreed on anything. Frames come in here without
 //! their length prefix, which the connection has taken off, and leave with it.
 
 use std::ops::RangeInclusive;
@@ -121,7 +121,7 @@ fn check_version<R: Message>(version: i16) -> Result<(), WireError> {
     if R::VERSIONS.contains(&version) {
         Ok(())
     } else {
-        Err(WireError::UnsupportedVersion { api: R::KEY, version })
+        Err(WireError::UnsupportedVersion { message: R::KEY.name(), version })
     }
 }
 

@@ -10,6 +10,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod api_key;
+mod consumer_protocol;
 mod error;
 mod error_code;
 mod frame;
@@ -28,6 +29,7 @@ mod structure;
 mod writer;
 
 pub use api_key::ApiKey;
+pub use consumer_protocol::{Assignment, Subscription, TopicPartitions};
 pub use error::WireError;
 pub use error_code::ErrorCode;
 pub use frame::{Message, RequestHeader, decode_response, encode_request, encode_response};

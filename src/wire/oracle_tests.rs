@@ -94,11 +94,33 @@ macro_rules! agree_on_all {
 #[test]
 fn every_message_is_what_kafka_takes_it_for() {
     let unknown_there = agree_on_all! {
+        AlterConfigsRequest AlterConfigsResponse,
         ApiVersionsRequest ApiVersionsResponse,
+        CreatePartitionsRequest CreatePartitionsResponse,
+        CreateTopicsRequest CreateTopicsResponse,
+        DeleteGroupsRequest DeleteGroupsResponse,
+        DeleteRecordsRequest DeleteRecordsResponse,
+        DeleteTopicsRequest DeleteTopicsResponse,
+        DescribeClusterRequest DescribeClusterResponse,
+        DescribeConfigsRequest DescribeConfigsResponse,
+        DescribeGroupsRequest DescribeGroupsResponse,
+        DescribeLogDirsRequest DescribeLogDirsResponse,
         FetchRequest FetchResponse,
+        FindCoordinatorRequest FindCoordinatorResponse,
+        HeartbeatRequest HeartbeatResponse,
+        IncrementalAlterConfigsRequest IncrementalAlterConfigsResponse,
+        InitProducerIdRequest InitProducerIdResponse,
+        JoinGroupRequest JoinGroupResponse,
+        LeaveGroupRequest LeaveGroupResponse,
+        ListGroupsRequest ListGroupsResponse,
         ListOffsetsRequest ListOffsetsResponse,
         MetadataRequest MetadataResponse,
+        OffsetCommitRequest OffsetCommitResponse,
+        OffsetDeleteRequest OffsetDeleteResponse,
+        OffsetFetchRequest OffsetFetchResponse,
+        OffsetForLeaderEpochRequest OffsetForLeaderEpochResponse,
         ProduceRequest ProduceResponse,
+        SyncGroupRequest SyncGroupResponse,
     };
     assert_eq!(unknown_there, []);
 }

@@ -42,12 +42,11 @@ impl Samples {
 macro_rules! number {
     ($($number:ident),*) => {$(
         impl Sample for $number {
-            #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
             fn sample(samples: &mut Samples) -> Self {
                 match samples.below(8) {
                     0 => $number::MIN,
                     1 => $number::MAX,
-                    _ => samples.next() as $number,
+                    _ => $number::from_be_bytes(*samples.next().to_be_bytes().first_chunk().unwrap()),
                 }
             }
         }

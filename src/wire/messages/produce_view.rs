@@ -4,7 +4,8 @@
 //! into its own frame buffer and appends straight from it. Nothing is allocated here.
 //!
 //! ```text
-//! transactional id | i16 acks | i32 timeout | topics: name | partitions: i32 index | records | tags
+//! transactional id | i16 acks | i32 timeout | topics | tags
+//! topic: name | partitions | tags         partition: i32 index | records | tags
 //! ```
 
 use std::ops::Range;
