@@ -5,15 +5,15 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::BytesMut;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::Receiver;
 
 use crate::broker::connection::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::execute;
-use crate::broker::handlers::produce::Produced;
-use crate::net::{Outgoing, Reserved};
+use crate::broker::produced::Produced;
+use crate::net::{Outgoing, Piece, Reserved};
 
 /// Answers gathered before they are sent, in bytes; more would only delay the first.
 const GATHERED_MAX: usize = 256 * 1024;
@@ -26,7 +26,7 @@ pub(crate) enum Pending {
     /// Any other request, executed when its turn comes.
     Request {
         /// The frame, without its length.
-        frame: Bytes,
+        frame: BytesMut,
         /// Its share of the memory for large requests.
         _memory: Option<Reserved>,
     },
@@ -68,11 +68,11 @@ impl<'a> Answers<'a> {
     async fn answer(&mut self, item: Pending, sequential: &Cell<usize>) -> Result<(), Closed> {
         match item {
             Pending::Produced(mut produced) => {
-                if !produced.is_settled(&self.shared) {
+                if !produced.is_settled() {
                     self.send().await?;
                     produced.settle(&self.shared, &self.session).await;
                 }
-                self.out.push_all(produced.into_answer()?);
+                self.out.push_all(produced.into_answer()?.map(Piece::Bytes));
             }
             Pending::Request { frame, .. } => {
                 let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));

@@ -5,21 +5,21 @@
 
 /// Who a connection acts for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Principal {
+pub(crate) struct Principal {
     /// As in an ACL: `User:ANONYMOUS`.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl Principal {
     /// Somebody who has not logged in.
-    pub fn anonymous() -> Self {
+    pub(crate) fn anonymous() -> Self {
         Self { name: "User:ANONYMOUS".to_owned() }
     }
 }
 
 /// What somebody wants to do, in Kafka's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// Fetch records; join a group.
     Read,
     /// Produce records.
@@ -42,7 +42,7 @@ pub enum Operation {
 
 /// What it is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource<'a> {
+pub(crate) enum Resource<'a> {
     /// A topic, by name.
     Topic(&'a str),
     /// A consumer group, by id.
@@ -52,7 +52,7 @@ pub enum Resource<'a> {
 }
 
 /// Whether `principal` may do `operation` to `resource`.
-pub fn authorize(principal: &Principal, operation: Operation, resource: Resource<'_>) -> bool {
+pub(crate) fn authorize(principal: &Principal, operation: Operation, resource: Resource<'_>) -> bool {
     tracing::trace!(principal.name, ?operation, ?resource, "allowed");
     true
 }

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use crate::broker::answers::{Answers, Pending};
 use crate::broker::context::{Session, Shared};
-use crate::broker::handlers::produce::Appends;
+use crate::broker::handlers::{Appends, Taken};
 use crate::net::{FrameBuffer, FrameError, Reserved};
 
 /// Requests of one connection that may be pending; the reader stops above it.
@@ -145,13 +145,18 @@ impl Reader<'_> {
     async fn take_frames(&mut self, memory: &mut Option<Reserved>) -> Result<(), Closed> {
         let mut appends = Appends::default();
         while let Some(frame) = self.frames.next_frame()? {
-            let early = self.sequential.get() == 0;
-            let frame = match appends.try_take(frame, early, &self.shared, &self.session)? {
-                None => continue,
-                Some(frame) => frame,
+            let taken = if self.sequential.get() == 0 {
+                appends.take(frame, &self.shared, &self.session)?
+            } else {
+                Taken::OtherApi(frame)
             };
-            self.finish(&mut appends).await?;
-            self.enqueue(frame, memory.take()).await?;
+            match taken {
+                Taken::Yes => {}
+                Taken::OtherApi(frame) | Taken::NotOpen(frame, _) => {
+                    self.finish(&mut appends).await?;
+                    self.enqueue(frame, memory.take()).await?;
+                }
+            }
         }
         self.finish(&mut appends).await?;
         if self.frames.missing() == 0 {
@@ -170,7 +175,7 @@ impl Reader<'_> {
 
     async fn enqueue(&mut self, frame: BytesMut, memory: Option<Reserved>) -> Result<(), Closed> {
         self.sequential.set(self.sequential.get() + 1);
-        self.push(Pending::Request { frame: frame.freeze(), _memory: memory }).await
+        self.push(Pending::Request { frame, _memory: memory }).await
     }
 
     async fn push(&mut self, pending: Pending) -> Result<(), Closed> {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +35,30 @@ pub(crate) struct Shared {
     pub(crate) request_memory: Budget,
     /// Cancelled when the broker stops.
     pub(crate) stopping: CancellationToken,
+    /// What ended the broker, if anything did.
+    pub(crate) failure: Arc<Failure>,
+}
+
+/// The end of a broker that nobody asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Failure {
+    reason: OnceLock<String>,
+    /// Cancelled when the broker stops, for whatever reason.
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Failure {
+    /// Stops the broker: what it holds can no longer be trusted. The first reason is kept.
+    pub(crate) fn report(&self, reason: String) {
+        tracing::error!("the broker stops: {reason}");
+        let _ = self.reason.set(reason);
+        self.stopping.cancel();
+    }
+
+    /// Why it failed, if it did.
+    pub(crate) fn reason(&self) -> Option<String> {
+        self.reason.get().cloned()
+    }
 }
 
 /// What is known of one connection.

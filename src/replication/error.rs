@@ -38,9 +38,9 @@ pub enum PartitionError {
         /// The offset after the last.
         end: Offset,
     },
-    /// `acks=all` cannot be promised.
-    #[error("fewer replicas are in sync than min.insync.replicas asks")]
-    NotEnoughReplicas,
+    /// Its log could not be opened or made; the log of this broker says why.
+    #[error("the partition's log is not open")]
+    NotOpen,
     /// The log refused.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -88,6 +88,8 @@ pub struct Partition {
     high_watermark: AtomicI64,
     waiting: Arc<Waiting>,
     stopped: OnceLock<&'static str>,
+    /// Whether it has been looked for.
+    opened: OnceLock<()>,
     /// Whether the epoch is on record, so that batches may be stamped with it.
     leading: OnceLock<()>,
 }
@@ -107,6 +109,7 @@ impl Partition {
             high_watermark: AtomicI64::new(0),
             waiting: Arc::default(),
             stopped: OnceLock::new(),
+            opened: OnceLock::new(),
             leading: OnceLock::new(),
         })
     }
@@ -146,6 +149,11 @@ impl Partition {
         self.leading.get().is_some()
     }
 
+    /// Whether [`Partition::open`] has nothing left to do.
+    pub fn is_open(&self) -> bool {
+        self.opened.get().is_some()
+    }
+
     /// Opens the log if there is one. Waits for the disk.
     pub fn open(self: &Arc<Self>) -> Result<(), PartitionError> {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,6 +163,7 @@ impl Partition {
         {
             self.attach(log);
         }
+        self.opened.get_or_init(|| ());
         Ok(())
     }
 
@@ -205,7 +214,7 @@ impl Partition {
         self.check_running()?;
         let log = match (self.leading.get(), self.log.get()) {
             (Some(()), Some(log)) => log,
-            _ => return Err(PartitionError::Stopped { reason: "it has not been opened" }),
+            _ => return Err(PartitionError::NotOpen),
         };
         let outcomes = log.append(batches, AppendAt { epoch: self.spec.epoch, now })?;
         if log.config().write_caching {
@@ -254,6 +263,39 @@ impl Partition {
             _ => None,
         };
         Ok(ReadAnswer { records, high_watermark, log_start_offset: start })
+    }
+
+    /// The end of what consumers may see.
+    pub fn latest(&self) -> TimedOffset {
+        self.untimed(self.high_watermark())
+    }
+
+    /// The first offset there is.
+    pub fn earliest(&self) -> TimedOffset {
+        self.untimed(self.log_start_offset())
+    }
+
+    /// The first visible record at or after a time.
+    pub fn first_at(&self, time: Timestamp) -> Result<Option<TimedOffset>, PartitionError> {
+        self.visible(|log| log.offset_for_timestamp(time))
+    }
+
+    /// The visible record with the latest time.
+    pub fn latest_by_time(&self) -> Result<Option<TimedOffset>, PartitionError> {
+        self.visible(Log::max_timestamp)
+    }
+
+    fn untimed(&self, offset: Offset) -> TimedOffset {
+        TimedOffset { timestamp: Timestamp::NONE, offset, epoch: self.spec.epoch }
+    }
+
+    fn visible(
+        &self,
+        look: impl Fn(&Log) -> Result<Option<TimedOffset>, StorageError>,
+    ) -> Result<Option<TimedOffset>, PartitionError> {
+        self.check_running()?;
+        let Some(log) = self.log.get() else { return Ok(None) };
+        Ok(look(log)?.filter(|found| found.offset < self.high_watermark()))
     }
 
     /// Asks to be woken when records beyond `offset` become visible, or the partition stops. What

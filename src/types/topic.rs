@@ -52,6 +52,11 @@ impl TopicName {
         &self.0
     }
 
+    /// The name as shared text.
+    pub fn to_arc(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether streamlog keeps this topic for itself, as `__consumer_offsets`.
     pub fn is_internal(&self) -> bool {
         matches!(self.as_str(), "__consumer_offsets" | "__transaction_state")
