@@ -52,7 +52,11 @@ pub(crate) enum Resource<'a> {
 }
 
 /// Whether `principal` may do `operation` to `resource`.
-pub(crate) fn authorize(principal: &Principal, operation: Operation, resource: Resource<'_>) -> bool {
+pub(crate) fn authorize(
+    principal: &Principal,
+    operation: Operation,
+    resource: Resource<'_>,
+) -> bool {
     tracing::trace!(principal.name, ?operation, ?resource, "allowed");
     true
 }

@@ -1,11 +1,15 @@
 //! The settings of a broker, one row each. A topic's own settings are `storage::LogConfig`'s; their
 //! defaults for all topics are set here under the names Kafka gives them on a broker.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::broker::HostPort;
-use crate::config::{ByteSize, ConfigError, Fault, Key, Kind, millis, number, size, switch};
+use crate::config::{
+    ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
+    switch,
+};
+use crate::io::{SystemDisk, read_text};
 use crate::types::BrokerId;
 
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
@@ -169,6 +173,20 @@ impl BrokerConfig {
             get: |c| c.transfer_deadline.as_millis().to_string(),
         },
     ];
+
+    /// The rows of a settings file: Kafka's form if its name ends in `.properties`, else TOML.
+    ///
+    /// # Errors
+    /// When it cannot be read, or not be understood.
+    pub fn read_file(path: &Path) -> Result<Vec<(String, String)>, ConfigError> {
+        let name = path.display().to_string();
+        let text = read_text(&SystemDisk::new(), path)
+            .map_err(|error| ConfigError::single(&name, format!("cannot be read: {error}")))?;
+        match path.extension() {
+            Some(extension) if extension == "properties" => read_properties(&text),
+            _ => read_toml(&text),
+        }
+    }
 
     /// Applies rows of (key, value), as they stand in a file or on the command line.
     ///

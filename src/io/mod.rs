@@ -24,7 +24,7 @@ mod system_tests;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode};
 pub use error::is_out_of_space;
-pub use file::{File, FileRange, read_exact_at, write_all_at};
+pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use memory::MemoryDisk;
 pub use send_file::send_file;
 pub use socket::send_buffers;
