@@ -1,1 +1,6 @@
-//! Placeholder.
+//! A broker.
+mod address;
+mod authorize;
+mod config;
+pub use address::HostPort;
+pub use config::BrokerConfig;
