@@ -19,6 +19,9 @@ mod records;
 mod validate;
 mod varint;
 
+#[cfg(test)]
+mod tests;
+
 pub use batch::{Batch, ProducerStamp, TimestampType};
 pub use batches::Batches;
 pub use builder::{BatchBuilder, BatchSettings};
