@@ -116,7 +116,7 @@ fn bare_snappy_is_read() {
 
 #[test]
 fn snappy_is_written_in_blocks_with_the_framing_of_the_java_library() {
-    let stream = packed(Compression::Snappy, None, &[b'a'; 70_000]);
+    let stream = packed(Compression::Snappy, None, &vec![b'a'; 70_000]);
     assert!(stream.starts_with(b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"));
     let (mut rest, mut sizes) = (&stream[16..], Vec::new());
     while let Some((length, after)) = rest.split_first_chunk() {
@@ -130,7 +130,7 @@ fn snappy_is_written_in_blocks_with_the_framing_of_the_java_library() {
 #[test]
 fn lz4_is_written_in_the_form_that_java_clients_read() {
     // Version 1, independent blocks, no checksums, no size; blocks of at most 64 KB.
-    let stream = packed(Compression::Lz4, None, &[b'a'; 70_000]);
+    let stream = packed(Compression::Lz4, None, &vec![b'a'; 70_000]);
     assert_eq!(stream[4] & 0b1111_1101, 0b0110_0000);
     assert_eq!(stream[5], 0b0100_0000);
 }
