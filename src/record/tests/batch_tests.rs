@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::sample::{build, four, push_all, read, samples};
 use crate::record::{
-    Batch, BatchBuilder, BatchSettings, Batches, Compression, Header, HeaderMut, Limits,
-    ProducerStamp, RecordError, TimestampType,
+    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, Header, HeaderMut,
+    Limits, ProducerStamp, RecordError, TimestampType,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -39,7 +39,7 @@ proptest! {
             prop_assert!(builder.size() <= most);
         }
         let foretold = builder.size();
-        prop_assert_eq!(builder.build(&BatchSettings::default()).unwrap().len(), foretold);
+        prop_assert_eq!(builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap().len(), foretold);
     }
 
     #[test]
@@ -91,15 +91,15 @@ fn a_header_can_be_changed_in_a_copy() {
 fn a_builder_goes_on_after_a_batch_and_with_a_used_buffer() {
     let mut builder = BatchBuilder::new();
     push_all(&mut builder, &four());
-    let first = builder.build(&BatchSettings::default()).unwrap();
+    let first = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
     assert!(builder.is_empty());
     push_all(&mut builder, &four());
-    assert_eq!(builder.build(&BatchSettings::default()).unwrap(), first);
+    assert_eq!(builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap(), first);
     let (copy, place) = (first.clone(), first.as_ptr());
     let mut builder = BatchBuilder::with_buffer(first);
     assert_eq!(builder.record_count(), 0);
     push_all(&mut builder, &four());
-    let again = builder.build(&BatchSettings::default()).unwrap();
+    let again = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
     assert_eq!(again, copy);
     assert_eq!(again.as_ptr(), place);
 }
@@ -123,12 +123,8 @@ fn a_batch_keeps_the_stamp_of_its_producer_and_sequences_wrap() {
         let stamp = ProducerStamp { id: ProducerId(9), epoch: ProducerEpoch(1), base_sequence };
         let mut builder = BatchBuilder::new();
         push_all(&mut builder, &four());
-        let settings = BatchSettings {
-            producer: Some(stamp),
-            is_transactional: true,
-            ..BatchSettings::default()
-        };
-        let bytes = builder.build(&settings).unwrap();
+        let settings = BatchSettings { producer: Some(stamp), is_transactional: true };
+        let bytes = builder.build(&settings, &mut Compressor::none()).unwrap();
         let batch = Batch::parse(&bytes).unwrap();
         assert_eq!(batch.producer(), Some(stamp));
         assert_eq!(batch.last_sequence(), Some(last_sequence));
@@ -143,7 +139,7 @@ fn sequences_count_records_where_offsets_count_bytes() {
     let mut builder = BatchBuilder::new();
     push_all(&mut builder, &four());
     let settings = BatchSettings { producer: Some(stamp), ..BatchSettings::default() };
-    let mut bytes = builder.build(&settings).unwrap();
+    let mut bytes = builder.build(&settings, &mut Compressor::none()).unwrap();
     let delta = i32::try_from(bytes.len()).unwrap() - 1;
     HeaderMut::of_batch(&mut bytes).unwrap().set_last_offset_delta(delta);
     let batch = Batch::parse(&bytes).unwrap();

@@ -1,20 +1,29 @@
 //! Every codec gives back what it was given, and none gives more than it may.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::record::{Compression, Limits, RecordError, compress, decompress};
+use crate::record::{Compression, Compressor, Decompressor, InvalidLevel, Limits, RecordError};
 
 fn packed(compression: Compression, level: Option<i32>, input: &[u8]) -> Vec<u8> {
     let mut out = b"kept".to_vec();
-    compress(compression, level, input, &mut out).unwrap();
+    Compressor::new(compression, level).unwrap().compress(input, &mut out).unwrap();
     assert!(out.starts_with(b"kept"));
     out.split_off(4)
 }
 
-fn is_inflated(result: &Result<std::borrow::Cow<'_, [u8]>, RecordError>) -> bool {
+fn unpacked(
+    compression: Compression,
+    stream: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>, RecordError> {
+    Decompressor::new(*limits).decompress(compression, stream).map(Cow::into_owned)
+}
+
+fn is_inflated(result: &Result<Vec<u8>, RecordError>) -> bool {
     matches!(result, Err(RecordError::Inflated { .. }))
 }
 
@@ -26,7 +35,7 @@ proptest! {
         let compression = Compression::from_id(codec).unwrap();
         let input = block.repeat(repeats);
         let stream = packed(compression, None, &input);
-        let output = decompress(compression, &stream, &Limits::default()).unwrap();
+        let output = unpacked(compression, &stream, &Limits::default()).unwrap();
         prop_assert_eq!(&output[..], &input[..]);
     }
 
@@ -41,7 +50,7 @@ proptest! {
         let start = honest.len().min([0, 4, 16][form]);
         stream.splice(..0, honest[..start].iter().copied());
         let limits = Limits { decompressed_bytes_max: cap, ..Limits::default() };
-        if let Ok(output) = decompress(compression, &stream, &limits) {
+        if let Ok(output) = unpacked(compression, &stream, &limits) {
             prop_assert!(output.len() <= cap);
         }
     }
@@ -55,7 +64,7 @@ proptest! {
         let mut stream = packed(compression, None, &input);
         let place = place.index(stream.len());
         stream[place] = wrong;
-        if let Ok(output) = decompress(compression, &stream, &Limits::default()) {
+        if let Ok(output) = unpacked(compression, &stream, &Limits::default()) {
             prop_assert!(output.len() <= 1 << 20);
         }
     }
@@ -67,7 +76,7 @@ fn a_stream_that_is_cut_off_is_an_error_or_a_beginning() {
     for compression in &Compression::ALL[1..] {
         let stream = packed(*compression, None, &input);
         for size in (1..stream.len()).step_by(97) {
-            match decompress(*compression, &stream[..size], &Limits::default()) {
+            match unpacked(*compression, &stream[..size], &Limits::default()) {
                 Ok(output) => assert!(output.len() < input.len() && input.starts_with(&output)),
                 Err(error) => assert!(matches!(error, RecordError::Compression { .. }), "{error}"),
             }
@@ -81,9 +90,9 @@ fn bombs_stay_within_the_cap() {
     for compression in &Compression::ALL[1..] {
         let bomb = packed(*compression, None, &zeros);
         let small = Limits::for_batches_up_to(1 << 20);
-        assert!(is_inflated(&decompress(*compression, &bomb, &small)), "{compression}");
+        assert!(is_inflated(&unpacked(*compression, &bomb, &small)), "{compression}");
         // Within the absolute cap, the ratio decides: gzip makes 1,000 : 1, zstd 30,000 : 1.
-        let result = decompress(*compression, &bomb, &Limits::default());
+        let result = unpacked(*compression, &bomb, &Limits::default());
         let within = bomb.len() * 1_000 >= zeros.len();
         assert_eq!(result.is_ok(), within, "{compression} {}", bomb.len());
         assert_eq!(is_inflated(&result), !within, "{compression}");
@@ -95,7 +104,7 @@ fn up_to_a_megabyte_the_ratio_is_free() {
     let zeros = vec![0; 1 << 20];
     for compression in &Compression::ALL[1..] {
         let stream = packed(*compression, None, &zeros);
-        assert_eq!(decompress(*compression, &stream, &Limits::default()).unwrap(), zeros);
+        assert_eq!(unpacked(*compression, &stream, &Limits::default()).unwrap(), zeros);
     }
 }
 
@@ -103,15 +112,34 @@ fn up_to_a_megabyte_the_ratio_is_free() {
 fn a_snappy_block_is_not_believed_beyond_its_size() {
     // It says that it unpacks to 4 GB − 1, and has one byte.
     let bare = [0xff, 0xff, 0xff, 0xff, 0x0f, 0x00];
-    let error = decompress(Compression::Snappy, &bare, &Limits::default()).unwrap_err();
+    let error = unpacked(Compression::Snappy, &bare, &Limits::default()).unwrap_err();
     assert!(matches!(error, RecordError::Compression { .. }), "{error}");
+}
+
+#[test]
+fn a_stream_is_unpacked_the_same_after_a_damaged_one() {
+    let input: Vec<u8> = (0..60_000_u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
+    let mut decompressor = Decompressor::default();
+    for compression in Compression::ALL.into_iter().skip(1).cycle().take(12) {
+        let mut compressor = Compressor::new(compression, None).unwrap();
+        let mut stream = Vec::new();
+        compressor.compress(&input, &mut stream).unwrap();
+        let half = stream.len() / 2;
+        let whole =
+            decompressor.decompress(compression, &stream[..half]).is_ok_and(|o| *o == input);
+        assert!(!whole, "{compression}");
+        assert_eq!(decompressor.decompress(compression, &stream).unwrap(), input);
+        let mut again = Vec::new();
+        compressor.compress(&input, &mut again).unwrap();
+        assert_eq!(again, stream, "{compression}");
+    }
 }
 
 #[test]
 fn bare_snappy_is_read() {
     let input = b"to be or not to be, to be or not to be".repeat(10);
     let bare = snap::raw::Encoder::new().compress_vec(&input).unwrap();
-    assert_eq!(decompress(Compression::Snappy, &bare, &Limits::default()).unwrap(), input);
+    assert_eq!(unpacked(Compression::Snappy, &bare, &Limits::default()).unwrap(), input);
 }
 
 #[test]
@@ -149,7 +177,7 @@ fn lz4_is_read_with_linked_blocks_and_checksums() {
     let mut encoder = FrameEncoder::with_frame_info(form, Vec::new());
     encoder.write_all(&input).unwrap();
     let stream = encoder.finish().unwrap();
-    assert_eq!(decompress(Compression::Lz4, &stream, &Limits::default()).unwrap(), input);
+    assert_eq!(unpacked(Compression::Lz4, &stream, &Limits::default()).unwrap(), input);
 }
 
 #[test]
@@ -157,7 +185,7 @@ fn bytes_after_the_stream_are_refused() {
     for compression in &Compression::ALL[1..] {
         let mut stream = packed(*compression, None, b"some records");
         stream.extend_from_slice(b"more");
-        let error = decompress(*compression, &stream, &Limits::default()).unwrap_err();
+        let error = unpacked(*compression, &stream, &Limits::default()).unwrap_err();
         assert!(matches!(error, RecordError::Compression { .. }), "{compression}: {error}");
     }
 }
@@ -170,7 +198,7 @@ fn a_zstd_window_of_more_than_8_megabytes_is_refused() {
     encoder.flush().unwrap();
     encoder.write_all(&[2; 100]).unwrap();
     let stream = encoder.finish().unwrap();
-    let error = decompress(Compression::Zstd, &stream, &Limits::default()).unwrap_err();
+    let error = unpacked(Compression::Zstd, &stream, &Limits::default()).unwrap_err();
     assert!(matches!(error, RecordError::Compression { .. }), "{error}");
 }
 
@@ -181,10 +209,10 @@ fn every_level_of_a_codec_writes_what_is_read_and_others_are_refused() {
     for (compression, known, unknown) in levels {
         for level in known.filter(|level| *level != 0) {
             let stream = packed(compression, Some(level), &input);
-            assert_eq!(decompress(compression, &stream, &Limits::default()).unwrap(), input);
+            assert_eq!(unpacked(compression, &stream, &Limits::default()).unwrap(), input);
         }
-        let error = compress(compression, Some(unknown), &input, &mut Vec::new()).unwrap_err();
-        assert!(matches!(error, RecordError::Compression { .. }), "{error}");
+        let error = Compressor::new(compression, Some(unknown)).unwrap_err();
+        assert_eq!(error, InvalidLevel { compression, level: unknown });
     }
 }
 

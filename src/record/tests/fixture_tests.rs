@@ -2,7 +2,7 @@
 
 use super::sample::{Sample, push_all, read};
 use crate::record::{
-    Batch, BatchBuilder, BatchSettings, Compression, HeaderMut, Limits, ProduceRules,
+    Batch, BatchBuilder, BatchSettings, Compression, Compressor, HeaderMut, Limits, ProduceRules,
     ProducerStamp, validate_produced,
 };
 use crate::types::{LeaderEpoch, ProducerEpoch, ProducerId};
@@ -92,7 +92,7 @@ fn our_own_uncompressed_batch_is_the_same_as_theirs_byte_for_byte() {
         push_all(&mut builder, &expected());
         let producer = Batch::parse(&theirs).unwrap().producer();
         let settings = BatchSettings { producer, ..BatchSettings::default() };
-        let mut ours = builder.build(&settings).unwrap();
+        let mut ours = builder.build(&settings, &mut Compressor::none()).unwrap();
         // Both clients write the leader epoch 0, which a leader overwrites anyway.
         HeaderMut::of_batch(&mut ours).unwrap().set_leader_epoch(LeaderEpoch(0));
         assert_eq!(ours, theirs, "{name}");

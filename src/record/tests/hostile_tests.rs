@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::sample::{build, four, read, samples};
 use crate::record::{
-    Batch, Batches, Compression, Header, Limits, ProduceRules, RecordError, validate_produced,
+    Batch, Batches, Compression, Decompressor, Header, Limits, ProduceRules, RecordError,
+    validate_produced,
 };
 
 fn strict() -> ProduceRules {
@@ -15,12 +16,13 @@ fn strict() -> ProduceRules {
 /// Everything a reader may do with a stranger's bytes.
 fn look_at_all(bytes: &[u8]) {
     let limits = Limits::for_batches_up_to(1 << 16);
+    let mut decompressor = Decompressor::new(limits);
     let mut batches = Batches::new(bytes);
     for batch in batches.by_ref().flatten() {
         assert!(batch.base_offset() <= batch.last_offset());
         assert!(batch.last_offset() < batch.next_offset());
         let _ = (batch.checksum_matches(), batch.producer(), batch.last_sequence());
-        let Ok(payload) = batch.decompressed(&limits) else { continue };
+        let Ok(payload) = batch.decompressed(&mut decompressor) else { continue };
         for record in batch.records(&payload, &limits).flatten() {
             assert!(batch.offset_of(&record) <= batch.last_offset());
             let _ = batch.timestamp_of(&record);

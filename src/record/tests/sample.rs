@@ -4,7 +4,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::record::{Batch, BatchBuilder, BatchSettings, Compression, Header, Limits, RecordError};
+use crate::record::{
+    Batch, BatchBuilder, BatchSettings, Compression, Compressor, Decompressor, Header, Limits,
+    RecordError,
+};
 use crate::types::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +59,8 @@ pub(super) fn push_all(builder: &mut BatchBuilder, samples: &[Sample]) {
 pub(super) fn build(samples: &[Sample], compression: Compression) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     push_all(&mut builder, samples);
-    builder.build(&BatchSettings { compression, ..BatchSettings::default() }).unwrap()
+    let mut compressor = Compressor::new(compression, None).unwrap();
+    builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
 /// Four records of which every codec makes fewer bytes, in each field something special.
@@ -71,7 +75,7 @@ pub(super) fn four() -> Vec<Sample> {
 
 /// The records of a whole batch, read back.
 pub(super) fn read(batch: &Batch<'_>, limits: &Limits) -> Result<Vec<Sample>, RecordError> {
-    let payload = batch.decompressed(limits)?;
+    let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
     let records = batch.records(&payload, limits);
     records
         .map(|record| {

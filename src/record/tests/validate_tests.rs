@@ -2,8 +2,8 @@
 
 use super::sample::{Sample, build, four, push_all};
 use crate::record::{
-    BatchBuilder, BatchSettings, Compression, HeaderMut, ProduceRules, ProducerStamp, RecordError,
-    RecordFault, validate_produced,
+    BatchBuilder, BatchSettings, Compression, Compressor, HeaderMut, ProduceRules, ProducerStamp,
+    RecordError, RecordFault, validate_produced,
 };
 use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -132,12 +132,8 @@ fn a_producer_is_wholly_there_or_not_at_all() {
         let producer = ProducerStamp { id: ProducerId(1), epoch, base_sequence };
         let mut builder = BatchBuilder::new();
         push_all(&mut builder, &four());
-        let settings = BatchSettings {
-            producer: Some(producer),
-            is_transactional,
-            ..BatchSettings::default()
-        };
-        builder.build(&settings).unwrap()
+        let settings = BatchSettings { producer: Some(producer), is_transactional };
+        builder.build(&settings, &mut Compressor::none()).unwrap()
     };
     assert!(validate_produced(&with(0, 0, true), &rules()).is_ok());
     assert_forbidden(&with(0, -1, false), "base sequence");
