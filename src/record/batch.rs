@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::checksum;
-use super::compression::{Compression, Limits, decompress};
+use super::compression::{Compression, Decompressor, Limits};
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, field};
 use super::records::{Record, Records};
@@ -213,8 +213,11 @@ impl<'a> Batch<'a> {
     }
 
     /// The encoded records, unpacked if they are compressed; borrowed if not.
-    pub fn decompressed(&self, limits: &Limits) -> Result<Cow<'a, [u8]>, RecordError> {
-        decompress(self.compression(), self.payload, limits)
+    pub fn decompressed(
+        &self,
+        decompressor: &mut Decompressor,
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
+        decompressor.decompress(self.compression(), self.payload)
     }
 
     /// The records within `decompressed`, which [`decompressed`](Self::decompressed) gave.

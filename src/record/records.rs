@@ -14,7 +14,7 @@ use super::cursor::Cursor;
 use super::error::{RecordError, RecordFault};
 
 /// One record, borrowed from the bytes of its batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Record<'a> {
     /// How far the record's offset lies beyond the batch's base offset; never negative.
     pub offset_delta: i32,
@@ -38,7 +38,7 @@ pub struct Header<'a> {
 }
 
 /// The headers of a record, in order, names that occur twice included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Headers<'a> {
     cursor: Cursor<'a>,
     left: u32,
