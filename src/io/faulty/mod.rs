@@ -19,6 +19,8 @@ mod machine;
 #[cfg(test)]
 mod model_tests;
 mod namespace;
+#[cfg(test)]
+mod namespace_tests;
 mod page_cache;
 mod tree;
 
