@@ -1,31 +1,20 @@
 //! Offsets by partition, one file per kind in a data directory: durable points, rebuild points, log
 //! starts, high watermarks.
 //!
-//! Text, in lines that end with a line feed:
-//!
-//! | line | content |
-//! |---|---|
-//! | first | version: `0` |
-//! | second | number of rows |
-//! | one per row | `topic partition offset`, sorted |
-//! | last | `crc ` and the CRC32C of all bytes before this line, 8 hexadecimal digits |
-//!
-//! Every version begins with its version line and ends with the CRC line, so that damage is told
-//! from the work of a later release: the first is rebuilt and counted, the second refused.
+//! A checked text of version 0 whose rows are `topic partition offset`, sorted.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
-use crate::storage::{Stored, small_file};
+use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 /// The offsets a checkpoint holds.
 pub type Offsets = BTreeMap<TopicPartition, Offset>;
 
-/// One checkpoint file.
+/// One checkpoint file. It has one writer at a time.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -46,7 +35,11 @@ impl Checkpoint {
 
     /// Replaces the file; the offsets are durable on return.
     pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
-        small_file::replace(disk, &self.path, encode(offsets).as_bytes())
+        let row = |(TopicPartition { topic, partition }, offset)| {
+            let _: &Offset = offset;
+            format!("{topic} {partition} {offset}")
+        };
+        checked_text::write(disk, &self.path, VERSION, offsets.iter().map(row))
     }
 
     /// What the file holds.
@@ -54,68 +47,12 @@ impl Checkpoint {
     /// # Errors
     /// `Unsupported` when a later release has written it; else as the disk failed.
     pub fn read(&self, disk: &dyn Disk) -> io::Result<Stored<Offsets>> {
-        let Some(bytes) = small_file::read(disk, &self.path)? else {
-            return Ok(Stored::Absent);
-        };
-        match decode(&bytes) {
-            Ok(Content::Offsets(offsets)) => Ok(Stored::Sound(offsets)),
-            Ok(Content::Newer(version)) => Err(small_file::too_new(&self.path, version, VERSION)),
-            Err(reason) => Ok(Stored::Damaged(reason)),
-        }
+        Ok(match checked_text::read(disk, &self.path, VERSION, parse_row)? {
+            Stored::Absent => Stored::Absent,
+            Stored::Damaged(reason) => Stored::Damaged(reason),
+            Stored::Sound(rows) => Stored::Sound(rows.into_iter().collect()),
+        })
     }
-}
-
-/// A whole file's content.
-enum Content {
-    Offsets(Offsets),
-    Newer(i64),
-}
-
-fn encode(offsets: &Offsets) -> String {
-    let mut text = format!("{VERSION}\n{}\n", offsets.len());
-    for (TopicPartition { topic, partition }, offset) in offsets {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{topic} {partition} {offset}");
-    }
-    let crc = crc32c::crc32c(text.as_bytes());
-    let _ = writeln!(text, "crc {crc:08x}");
-    text
-}
-
-fn decode(bytes: &[u8]) -> Result<Content, String> {
-    let mut lines = checked_text(bytes)?.lines();
-    let version = number(lines.next(), "version")?;
-    if version != VERSION {
-        return Ok(Content::Newer(version));
-    }
-    let count = number(lines.next(), "count")?;
-    let rows: Offsets = lines.map(row).collect::<Result<_, _>>()?;
-    if i64::try_from(rows.len()) == Ok(count) {
-        Ok(Content::Offsets(rows))
-    } else {
-        Err(format!("{count} rows announced, {} found", rows.len()))
-    }
-}
-
-/// The text before the CRC line, which it matches.
-fn checked_text(bytes: &[u8]) -> Result<&str, String> {
-    let text = str::from_utf8(bytes).map_err(|error| format!("no text: {error}"))?;
-    let (body, last) =
-        text.rsplit_once("crc ").ok_or_else(|| "the CRC line is missing".to_owned())?;
-    let actual = crc32c::crc32c(body.as_bytes());
-    if last == format!("{actual:08x}\n") {
-        Ok(body)
-    } else {
-        Err(format!("CRC {} is written, the bytes give {actual:08x}", last.trim_end()))
-    }
-}
-
-fn number(line: Option<&str>, what: &str) -> Result<i64, String> {
-    line.and_then(|line| line.parse().ok()).ok_or_else(|| format!("the {what} is no number"))
-}
-
-fn row(line: &str) -> Result<(TopicPartition, Offset), String> {
-    parse_row(line).ok_or_else(|| format!("'{line}' is no row"))
 }
 
 fn parse_row(line: &str) -> Option<(TopicPartition, Offset)> {
@@ -124,4 +61,84 @@ fn parse_row(line: &str) -> Option<(TopicPartition, Offset)> {
     let partition = PartitionIndex(words.next()?.parse().ok()?);
     let offset = Offset::checked(words.next()?.parse().ok()?)?;
     words.next().is_none().then_some((TopicPartition { topic, partition }, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{MemoryDisk, OpenMode};
+    use crate::storage::small_file;
+
+    fn offsets() -> Offsets {
+        [("web", 0, 7), ("web", 10, 0), ("crc", 2, i64::MAX)]
+            .map(|(topic, partition, offset)| {
+                let topic = topic.parse().unwrap();
+                let partition = PartitionIndex(partition);
+                (TopicPartition { topic, partition }, Offset::new(offset))
+            })
+            .into()
+    }
+
+    fn written() -> (MemoryDisk, Checkpoint) {
+        let disk = MemoryDisk::default();
+        let checkpoint = Checkpoint::new(Path::new("/"), "durable-points");
+        checkpoint.write(&disk, &offsets()).unwrap();
+        (disk, checkpoint)
+    }
+
+    fn overwrite(disk: &MemoryDisk, checkpoint: &Checkpoint, bytes: &[u8]) {
+        small_file::write_new(disk, checkpoint.path(), bytes).unwrap();
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let (disk, checkpoint) = written();
+        assert_eq!(checkpoint.read(&disk).unwrap(), Stored::Sound(offsets()));
+        checkpoint.write(&disk, &Offsets::new()).unwrap();
+        assert_eq!(checkpoint.read(&disk).unwrap(), Stored::Sound(Offsets::new()));
+    }
+
+    #[test]
+    fn the_text_is_the_documented_one() {
+        let (disk, checkpoint) = written();
+        let bytes = small_file::read(&disk, checkpoint.path()).unwrap().unwrap();
+        let rows = "0\n3\ncrc 2 9223372036854775807\nweb 0 7\nweb 10 0\n";
+        let expected = format!("{rows}crc {:08x}\n", crc32c::crc32c(rows.as_bytes()));
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_absent_checkpoint_is_told_from_a_damaged_one() {
+        let checkpoint = Checkpoint::new(Path::new("/"), "durable-points");
+        assert_eq!(checkpoint.read(&MemoryDisk::default()).unwrap(), Stored::Absent);
+    }
+
+    #[test]
+    fn any_byte_changed_or_cut_off_is_damage() {
+        let (disk, checkpoint) = written();
+        let sound = small_file::read(&disk, checkpoint.path()).unwrap().unwrap();
+        for position in 0..sound.len() {
+            let mut bytes = sound.clone();
+            bytes[position] ^= 1;
+            overwrite(&disk, &checkpoint, &bytes);
+            let read = checkpoint.read(&disk).unwrap();
+            assert!(matches!(read, Stored::Damaged(_)), "byte {position}: {read:?}");
+        }
+        for length in 0..sound.len() {
+            disk.open(checkpoint.path(), OpenMode::Write).unwrap().set_len(0).unwrap();
+            overwrite(&disk, &checkpoint, &sound[..length]);
+            let read = checkpoint.read(&disk).unwrap();
+            assert!(matches!(read, Stored::Damaged(_)), "cut to {length}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_a_later_release_is_refused() {
+        let (disk, checkpoint) = written();
+        let body = "1\n0\nsomething else\n";
+        let crc = crc32c::crc32c(body.as_bytes());
+        overwrite(&disk, &checkpoint, format!("{body}crc {crc:08x}\n").as_bytes());
+        let error = checkpoint.read(&disk).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+    }
 }
