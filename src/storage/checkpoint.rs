@@ -35,11 +35,10 @@ impl Checkpoint {
 
     /// Replaces the file; the offsets are durable on return.
     pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
-        let row = |(TopicPartition { topic, partition }, offset)| {
-            let _: &Offset = offset;
+        let rows = offsets.iter().map(|(TopicPartition { topic, partition }, offset)| {
             format!("{topic} {partition} {offset}")
-        };
-        checked_text::write(disk, &self.path, VERSION, offsets.iter().map(row))
+        });
+        checked_text::write(disk, &self.path, VERSION, rows)
     }
 
     /// What the file holds.

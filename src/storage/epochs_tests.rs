@@ -122,9 +122,16 @@ fn a_history_that_does_not_rise_is_damage() {
     let disk = disk();
     let path = Path::new(DIR).join("leader-epoch-checkpoint");
     assert!(matches!(EpochCache::load(disk.clone(), Path::new(DIR)).unwrap(), Stored::Absent));
-    for text in
-        ["", "x\n", "0\n", "0\n1\n", "0\n2\n1 0\n1 5\n", "0\n2\n1 5\n2 5\n", "0\n1\n-1 0\n", "0\n1\n1 -1\n"]
-    {
+    for text in [
+        "",
+        "x\n",
+        "0\n",
+        "0\n1\n",
+        "0\n2\n1 0\n1 5\n",
+        "0\n2\n1 5\n2 5\n",
+        "0\n1\n-1 0\n",
+        "0\n1\n1 -1\n",
+    ] {
         small_file::write_new(&*disk, &path, text.as_bytes()).unwrap();
         let loaded = EpochCache::load(disk.clone(), Path::new(DIR)).unwrap();
         assert!(matches!(loaded, Stored::Damaged(_)), "{text:?} passed");

@@ -16,3 +16,6 @@ pub use batch::{AppendedBatch, ProducerBatch};
 pub use error::SequenceError;
 pub use snapshot::{latest_snapshot, retain_snapshots, write_snapshot};
 pub use states::{ProducerLimits, ProducerStates, Staged, Verdict};
+
+#[cfg(test)]
+mod states_tests;

@@ -5,9 +5,8 @@
 //! | at | bytes | field |
 //! |--:|--:|---|
 //! | 0 | 2 | version, 1 |
-//! | 2 | 4 | CRC32C of everything from byte 6 on |
-//! | 6 | 8 | the offset of the name |
-//! | 14 | 4 | number of producers; then for each, by rising id: |
+//! | 2 | 8 | the offset of the name |
+//! | 10 | 4 | number of producers; then for each, by rising id: |
 //! | | 8 | producer id |
 //! | | 2 | producer epoch |
 //! | | 1 | number of batches, at most 5; then for each, oldest first: |
@@ -16,6 +15,7 @@
 //! | | 8 | base offset |
 //! | | 8 | last offset |
 //! | | 8 | largest timestamp, ms |
+//! | end − 4 | 4 | CRC32C of all bytes before it, in every version |
 //!
 //! A snapshot only saves reading: one that is damaged is passed over for an older one, or for the
 //! log itself.
@@ -31,7 +31,6 @@ use crate::storage::small_file;
 use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
 const VERSION: u16 = 1;
-const HEADER_LENGTH: usize = 6;
 const SUFFIX: &str = ".snapshot";
 
 /// Writes the states of the log in `dir` as they are at `offset`, durably.
@@ -104,44 +103,41 @@ fn offset_of(name: &str) -> Option<Offset> {
 fn encode(offset: Offset, states: &ProducerStates) -> Vec<u8> {
     let mut producers: Vec<_> = states.entries().iter().collect();
     producers.sort_unstable_by_key(|(id, _)| **id);
-    let mut body = Vec::new();
-    body.extend(offset.get().to_be_bytes());
-    body.extend(u32::try_from(producers.len()).unwrap_or(u32::MAX).to_be_bytes());
-    for (producer_id, entry) in producers {
-        encode_entry(&mut body, *producer_id, entry);
-    }
     let mut bytes = VERSION.to_be_bytes().to_vec();
-    bytes.extend(crc32c::crc32c(&body).to_be_bytes());
-    bytes.extend(body);
+    bytes.extend(offset.get().to_be_bytes());
+    bytes.extend(u32::try_from(producers.len()).unwrap_or(u32::MAX).to_be_bytes());
+    for (producer_id, entry) in producers {
+        encode_entry(&mut bytes, *producer_id, entry);
+    }
+    bytes.extend(crc32c::crc32c(&bytes).to_be_bytes());
     bytes
 }
 
-fn encode_entry(body: &mut Vec<u8>, producer_id: ProducerId, entry: &Entry) {
+fn encode_entry(bytes: &mut Vec<u8>, producer_id: ProducerId, entry: &Entry) {
     assert!(entry.window.len() <= WINDOW, "{} batches in a window", entry.window.len());
-    body.extend(producer_id.0.to_be_bytes());
-    body.extend(entry.epoch.0.to_be_bytes());
-    body.push(u8::try_from(entry.window.len()).unwrap_or(u8::MAX));
+    bytes.extend(producer_id.0.to_be_bytes());
+    bytes.extend(entry.epoch.0.to_be_bytes());
+    bytes.push(u8::try_from(entry.window.len()).unwrap_or(u8::MAX));
     for batch in &entry.window {
-        body.extend(batch.base_sequence.to_be_bytes());
-        body.extend(batch.last_sequence.to_be_bytes());
-        body.extend(batch.appended.base_offset.get().to_be_bytes());
-        body.extend(batch.appended.last_offset.get().to_be_bytes());
-        body.extend(batch.appended.max_timestamp.millis().to_be_bytes());
+        bytes.extend(batch.base_sequence.to_be_bytes());
+        bytes.extend(batch.last_sequence.to_be_bytes());
+        bytes.extend(batch.appended.base_offset.get().to_be_bytes());
+        bytes.extend(batch.appended.last_offset.get().to_be_bytes());
+        bytes.extend(batch.appended.max_timestamp.millis().to_be_bytes());
     }
 }
 
 /// Fills `states` and tells the version, or `None` when the bytes contradict themselves.
 fn decode(bytes: &[u8], offset: Offset, now: Duration, states: &mut ProducerStates) -> Option<u16> {
-    let (header, body) = bytes.split_at_checked(HEADER_LENGTH)?;
-    let mut header = Reader(header);
-    let version = u16::from_be_bytes(header.take()?);
-    if u32::from_be_bytes(header.take()?) != crc32c::crc32c(body) {
+    let (content, crc) = bytes.split_last_chunk()?;
+    if u32::from_be_bytes(*crc) != crc32c::crc32c(content) {
         return None;
     }
+    let mut reader = Reader(content);
+    let version = u16::from_be_bytes(reader.take()?);
     if version != VERSION {
         return Some(version);
     }
-    let mut reader = Reader(body);
     if i64::from_be_bytes(reader.take()?) != offset.get() {
         return None;
     }
