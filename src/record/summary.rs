@@ -88,8 +88,8 @@ impl RunningChecksum {
 
 fn offsets(header: &[u8; HEADER_SIZE]) -> Result<(Offset, Offset), RecordError> {
     let base = long::<{ header::BASE_OFFSET }>(header);
-    let base_offset = Offset::checked(base)
-        .ok_or(RecordError::Header { field: "base offset", value: base })?;
+    let base_offset =
+        Offset::checked(base).ok_or(RecordError::Header { field: "base offset", value: base })?;
     let delta = i64::from(int::<{ header::LAST_OFFSET_DELTA }>(header));
     // The offset that follows the batch must still be a number.
     let last = base.checked_add(delta).filter(|last| delta >= 0 && *last < i64::MAX);

@@ -6,17 +6,26 @@ mod config;
 mod config_keys;
 mod epochs;
 mod error;
+mod log;
+#[cfg(test)]
+mod log_tests;
 mod producers;
+mod recovery;
+mod segments;
 mod small_file;
 
 pub use checkpoint::{Checkpoint, Offsets};
-pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, TimestampType};
+pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
+pub use log::{
+    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
+};
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
     latest_snapshot, retain_snapshots, write_snapshot,
 };
+pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
 
 #[cfg(test)]

@@ -112,9 +112,13 @@ mod tests {
 
     #[test]
     fn a_strange_name_is_no_segment() {
-        for name in
-            ["", "1.log", "0000000000000000000x.log", "00000000000000000001.lag", "99999999999999999999.log"]
-        {
+        for name in [
+            "",
+            "1.log",
+            "0000000000000000000x.log",
+            "00000000000000000001.lag",
+            "99999999999999999999.log",
+        ] {
             assert_eq!(SegmentFile::parse(name), None, "{name}");
         }
     }

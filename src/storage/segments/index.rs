@@ -62,10 +62,8 @@ impl<E: Entry> Index<E> {
     }
 
     /// Appends an entry, in memory.
-    pub(super) fn push(&self, entry: E) -> io::Result<()> {
-        drop(self.looked()?);
+    pub(super) fn push(&self, entry: E) {
         self.write_lock().pending.push(entry);
-        Ok(())
     }
 
     /// The last entry.
