@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
-use crate::storage::{Stored, checked_text};
+use crate::storage::{Stored, checked_text, small_file};
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 /// The offsets a checkpoint holds.
@@ -33,12 +33,17 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Replaces the file; the offsets are durable on return.
-    pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
+    /// The whole file with these offsets.
+    pub(crate) fn encode(offsets: &Offsets) -> Vec<u8> {
         let rows = offsets.iter().map(|(TopicPartition { topic, partition }, offset)| {
             format!("{topic} {partition} {offset}")
         });
-        checked_text::write(disk, &self.path, VERSION, rows)
+        checked_text::encode(VERSION, rows).into_bytes()
+    }
+
+    /// Replaces the file; the offsets are durable on return.
+    pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
+        small_file::replace(disk, &self.path, &Self::encode(offsets))
     }
 
     /// What the file holds.
@@ -66,7 +71,6 @@ fn parse_row(line: &str) -> Option<(TopicPartition, Offset)> {
 mod tests {
     use super::*;
     use crate::io::{MemoryDisk, OpenMode};
-    use crate::storage::small_file;
 
     fn offsets() -> Offsets {
         [("web", 0, 7), ("web", 10, 0), ("crc", 2, i64::MAX)]

@@ -4,8 +4,10 @@ mod checked_text;
 mod checkpoint;
 mod config;
 mod config_keys;
+mod directory;
 mod epochs;
 mod error;
+mod flusher;
 mod producers;
 mod small_file;
 
