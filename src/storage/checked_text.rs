@@ -19,6 +19,16 @@ use std::path::Path;
 use crate::io::Disk;
 use crate::storage::{Stored, small_file};
 
+/// Replaces the file; the rows are durable on return. No row may contain a line feed.
+pub(crate) fn write<R: Display>(
+    disk: &dyn Disk,
+    path: &Path,
+    version: i64,
+    rows: impl ExactSizeIterator<Item = R>,
+) -> io::Result<()> {
+    small_file::replace(disk, path, encode(version, rows).as_bytes())
+}
+
 /// What the file holds, each row turned by `parse` into what it means; a row that means nothing is
 /// damage.
 ///

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
-use crate::storage::{Stored, checked_text, small_file};
+use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 /// The offsets a checkpoint holds.
@@ -35,15 +35,12 @@ impl Checkpoint {
 
     /// The whole file with these offsets.
     pub(crate) fn encode(offsets: &Offsets) -> Vec<u8> {
-        let rows = offsets.iter().map(|(TopicPartition { topic, partition }, offset)| {
-            format!("{topic} {partition} {offset}")
-        });
-        checked_text::encode(VERSION, rows).into_bytes()
+        checked_text::encode(VERSION, rows(offsets)).into_bytes()
     }
 
     /// Replaces the file; the offsets are durable on return.
     pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
-        small_file::replace(disk, &self.path, &Self::encode(offsets))
+        checked_text::write(disk, &self.path, VERSION, rows(offsets))
     }
 
     /// What the file holds.
@@ -59,6 +56,12 @@ impl Checkpoint {
     }
 }
 
+fn rows(offsets: &Offsets) -> impl ExactSizeIterator<Item = String> {
+    offsets.iter().map(|(TopicPartition { topic, partition }, offset)| {
+        format!("{topic} {partition} {offset}")
+    })
+}
+
 fn parse_row(line: &str) -> Option<(TopicPartition, Offset)> {
     let mut words = line.split(' ');
     let topic = words.next()?.parse().ok()?;
@@ -71,6 +74,7 @@ fn parse_row(line: &str) -> Option<(TopicPartition, Offset)> {
 mod tests {
     use super::*;
     use crate::io::{MemoryDisk, OpenMode};
+    use crate::storage::small_file;
 
     fn offsets() -> Offsets {
         [("web", 0, 7), ("web", 10, 0), ("crc", 2, i64::MAX)]

@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::io::Disk;
-use crate::storage::{StorageError, Stored, checked_text, small_file};
+use crate::storage::{StorageError, Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, TopicId, TopicPartition};
 
 /// One opening of a data directory.
@@ -71,8 +71,7 @@ impl Run {
 
     /// Makes this the last run; durable on return.
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
-        let text = checked_text::encode(VERSION, [self].into_iter());
-        small_file::replace(disk, path, text.as_bytes())
+        checked_text::write(disk, path, VERSION, std::iter::once(self))
             .map_err(|source| StorageError::io("write", path, source))
     }
 
@@ -107,8 +106,7 @@ impl Manifest {
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
         let mut rows = vec![self.run.to_string()];
         rows.extend(self.logs.iter().map(StoppedLog::to_string));
-        let text = checked_text::encode(VERSION, rows.iter());
-        small_file::replace(disk, path, text.as_bytes())
+        checked_text::write(disk, path, VERSION, rows.iter())
             .map_err(|source| StorageError::io("write", path, source))
     }
 
