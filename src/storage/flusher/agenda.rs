@@ -1,36 +1,13 @@
 //! Which logs are to be flushed, and when: the flusher's rules without its threads.
 //!
-//! A log with unflushed records is due at once when somebody waits for them, when there are
-//! `flush.messages` of them, or when the budget of the data directory runs short; else `flush.ms`
-//! after the first of them. One flush serves all that was appended before it began; what is appended
-//! meanwhile waits for the next. A log is never flushed twice at a time.
+//! A log with unflushed records is due when somebody waits for them, when its own rule says so, or
+//! when the budget of the data directory runs short. One flush serves all that was appended before
+//! it began; what is appended meanwhile waits for the next. A log is never flushed twice at a time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::types::TopicPartition;
-
-/// When the records of one append are to be flushed: the log's settings, as far as they count here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlushRule {
-    /// `flush.messages`: so many unflushed records are due.
-    pub records: u64,
-    /// `flush.ms`: so old an unflushed record is due.
-    pub interval: Duration,
-    /// `flush.on.demand`: whether records that somebody waits for are due.
-    pub on_demand: bool,
-}
-
-/// What was appended to a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unflushed {
-    /// Its bytes.
-    pub bytes: u64,
-    /// Its records.
-    pub records: u64,
-    /// Whether an answer or a parked fetch waits for it to be flushed.
-    pub awaited: bool,
-}
 
 /// How a flush ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +55,8 @@ struct Entry<L> {
     log: L,
     /// Tells this entry from an earlier log of the same name.
     visit: u64,
-    /// Appended since the last flush began.
+    /// Appended since the last flush began, as far as is known here.
     bytes: u64,
-    records: u64,
     /// When that is due, if it is anything.
     due: Option<Duration>,
     /// The bytes being flushed.
@@ -103,39 +79,36 @@ impl<L: Clone> Agenda<L> {
         }
     }
 
-    /// Takes note of an append.
-    pub(super) fn appended(
+    /// Takes note that a log has so many bytes that wait, and when they are due: from then on, or
+    /// from the moment noted before if that is earlier.
+    pub(super) fn schedule(
         &mut self,
         partition: &TopicPartition,
         log: &L,
-        (what, rule): (Unflushed, FlushRule),
-        now: Duration,
+        bytes: u64,
+        due: Duration,
     ) {
         if self.failed.contains(partition) {
             return;
         }
-        self.unflushed_bytes += what.bytes;
         if !self.entries.contains_key(partition) {
             self.visits += 1;
             let entry = Entry::new(log.clone(), self.visits);
             self.entries.insert(partition.clone(), entry);
         }
         let Some(entry) = self.entries.get_mut(partition) else { return };
-        entry.bytes += what.bytes;
-        entry.records += what.records;
-        let demanded = what.awaited && rule.on_demand;
-        let due = if demanded || entry.records >= rule.records {
-            now
-        } else {
-            now.saturating_add(rule.interval)
-        };
-        self.schedule(partition, due);
-    }
-
-    /// Somebody begins to wait for what the log has unflushed.
-    pub(super) fn demand(&mut self, partition: &TopicPartition, now: Duration) {
-        if self.entries.get(partition).is_some_and(|entry| entry.due.is_some()) {
-            self.schedule(partition, now);
+        self.unflushed_bytes = self.unflushed_bytes - entry.bytes + bytes;
+        entry.bytes = bytes;
+        let before = entry.due;
+        if before.is_some_and(|before| before <= due) {
+            return;
+        }
+        entry.due = Some(due);
+        if entry.flushing.is_none() {
+            if let Some(before) = before {
+                self.waiting.remove(&(before, partition.clone()));
+            }
+            self.waiting.insert((due, partition.clone()));
         }
     }
 
@@ -153,10 +126,15 @@ impl<L: Clone> Agenda<L> {
         Next::Flush((0..count).filter_map(|_| self.take_first()).collect())
     }
 
+    /// When something is due next.
+    pub(super) fn earliest(&self) -> Option<Duration> {
+        let earliest = self.waiting.first().map(|(due, _)| *due);
+        if self.is_pressed() { earliest.map(|_| Duration::ZERO) } else { earliest }
+    }
+
     /// Whether another thread would find something due as well.
     pub(super) fn has_due(&self, now: Duration) -> bool {
-        let until = if self.is_pressed() { Duration::MAX } else { now };
-        self.waiting.first().is_some_and(|(due, _)| *due <= until)
+        self.earliest().is_some_and(|due| due <= now)
     }
 
     /// Hands back what `next` gave.
@@ -213,22 +191,6 @@ impl<L: Clone> Agenda<L> {
         self.unflushed_bytes > self.budget_bytes / 2
     }
 
-    /// Moves the log's moment forward; never back.
-    fn schedule(&mut self, partition: &TopicPartition, due: Duration) {
-        let Some(entry) = self.entries.get_mut(partition) else { return };
-        let before = entry.due;
-        if before.is_some_and(|before| before <= due) {
-            return;
-        }
-        entry.due = Some(due);
-        if entry.flushing.is_none() {
-            if let Some(before) = before {
-                self.waiting.remove(&(before, partition.clone()));
-            }
-            self.waiting.insert((due, partition.clone()));
-        }
-    }
-
     fn take_first(&mut self) -> Option<Job<L>> {
         let (_, partition) = self.waiting.pop_first()?;
         let entry = self.entries.get_mut(&partition)?;
@@ -241,6 +203,6 @@ impl<L: Clone> Agenda<L> {
 
 impl<L> Entry<L> {
     fn new(log: L, visit: u64) -> Self {
-        Self { log, visit, bytes: 0, records: 0, due: None, flushing: None }
+        Self { log, visit, bytes: 0, due: None, flushing: None }
     }
 }

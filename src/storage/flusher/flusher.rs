@@ -6,6 +6,7 @@
 //! again, for the kernel tells of a failed write-back only once. With nothing unflushed no thread
 //! wakes up.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,8 +18,7 @@ use tokio::sync::Notify;
 use crate::config::ByteSize;
 use crate::io::{Clock, Disk};
 use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
-use crate::storage::flusher::{FlushRule, Unflushed};
-use crate::storage::{Log, StorageError};
+use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// How much a flusher may let wait, and with how many hands it works.
@@ -123,17 +123,16 @@ impl Flusher {
         Ok(flusher)
     }
 
-    /// Says what was just appended to a log.
-    pub fn appended(&self, log: &Arc<Log>, what: Unflushed, rule: FlushRule) {
-        let now = self.shared.clock.monotonic();
-        self.shared.change(|agenda| agenda.appended(log.partition(), log, (what, rule), now));
-    }
-
-    /// Says that an answer or a fetch waits for what the log has unflushed. To be called only where
-    /// `flush.on.demand` is in force.
-    pub fn demand(&self, partition: &TopicPartition) {
-        let now = self.shared.clock.monotonic();
-        self.shared.change(|agenda| agenda.demand(partition, now));
+    /// Sees to it that what the log has unflushed is flushed when its settings say so; to be called
+    /// after each append, and when an answer or a fetch begins to wait: then `awaited`.
+    pub fn schedule(&self, log: &Arc<Log>, awaited: bool) {
+        let Some(unflushed) = log.unflushed() else { return };
+        let on_demand = awaited && log.config().flush_on_demand;
+        let due = if on_demand { self.shared.clock.monotonic() } else { unflushed.due };
+        let schedule = |agenda: &mut Agenda<_>| {
+            agenda.schedule(log.partition(), log, unflushed.bytes, due);
+        };
+        self.shared.change(schedule);
     }
 
     /// Forgets a log that is going away.
@@ -256,7 +255,7 @@ impl Shared {
     fn flush(&self, jobs: Vec<Job<Arc<Log>>>) -> MutexGuard<'_, State> {
         let results = match &jobs[..] {
             [job] => vec![job.log.flush()],
-            jobs => self.flush_together(jobs),
+            jobs => together(self, jobs),
         };
         for (job, result) in jobs.iter().zip(&results) {
             match result {
@@ -274,5 +273,30 @@ impl Shared {
         }
         self.note_budget(&state);
         state
+    }
+}
+
+/// Flushes many logs by one sync of the file system they are on.
+fn together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
+    let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.begin_flush())).collect();
+    let synced = shared.disk.sync_filesystem(&shared.dir);
+    let was_armed = shared.armed.swap(true, Ordering::AcqRel);
+    let finish = |(log, ticket): (&Arc<Log>, Result<Option<FlushTicket<'_>>, StorageError>)| {
+        let Some(ticket) = ticket? else { return Ok(log.flushed_offset()) };
+        let result = match &synced {
+            Ok(()) if was_armed => Ok(()),
+            Ok(()) => ticket.sync(),
+            Err(error) => Err(StorageError::io("sync", &shared.dir, same(error))),
+        };
+        ticket.finish(result)
+    };
+    tickets.into_iter().map(finish).collect()
+}
+
+/// The same error once more.
+fn same(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
     }
 }

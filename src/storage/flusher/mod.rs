@@ -2,7 +2,5 @@
 
 mod agenda;
 
-pub use agenda::{FlushRule, Unflushed};
-
 #[cfg(test)]
 mod agenda_tests;
