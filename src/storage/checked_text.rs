@@ -56,7 +56,8 @@ enum Content<R> {
     OtherVersion(i64),
 }
 
-fn encode<R: Display>(version: i64, rows: impl ExactSizeIterator<Item = R>) -> String {
+/// A whole file with these rows. No row may contain a line feed.
+pub(crate) fn encode<R: Display>(version: i64, rows: impl ExactSizeIterator<Item = R>) -> String {
     let mut text = format!("{version}\n{}\n", rows.len());
     for row in rows {
         // Writing to a string cannot fail.

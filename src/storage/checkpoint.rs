@@ -33,12 +33,14 @@ impl Checkpoint {
         &self.path
     }
 
+    /// The whole file with these offsets.
+    pub(crate) fn encode(offsets: &Offsets) -> Vec<u8> {
+        checked_text::encode(VERSION, rows(offsets)).into_bytes()
+    }
+
     /// Replaces the file; the offsets are durable on return.
     pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
-        let rows = offsets.iter().map(|(TopicPartition { topic, partition }, offset)| {
-            format!("{topic} {partition} {offset}")
-        });
-        checked_text::write(disk, &self.path, VERSION, rows)
+        checked_text::write(disk, &self.path, VERSION, rows(offsets))
     }
 
     /// What the file holds.
@@ -52,6 +54,12 @@ impl Checkpoint {
             Stored::Sound(rows) => Stored::Sound(rows.into_iter().collect()),
         })
     }
+}
+
+fn rows(offsets: &Offsets) -> impl ExactSizeIterator<Item = String> {
+    offsets.iter().map(|(TopicPartition { topic, partition }, offset)| {
+        format!("{topic} {partition} {offset}")
+    })
 }
 
 fn parse_row(line: &str) -> Option<(TopicPartition, Offset)> {

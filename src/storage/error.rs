@@ -153,6 +153,15 @@ impl StorageError {
         }
     }
 
+    /// Wraps the failure to read a small file, which a later release may have written.
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::Unsupported {
+            Self::TooNew { path: path.to_owned(), source }
+        } else {
+            Self::io("read", path, source)
+        }
+    }
+
     /// What a caller may do about it.
     pub fn remedy(&self) -> Remedy {
         match self {

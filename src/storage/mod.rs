@@ -4,8 +4,10 @@ mod checked_text;
 mod checkpoint;
 mod config;
 mod config_keys;
+mod directory;
 mod epochs;
 mod error;
+mod flusher;
 mod log;
 #[cfg(test)]
 mod log_tests;
@@ -20,6 +22,7 @@ pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use log::{
     AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
+    Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,

@@ -55,6 +55,25 @@ pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<
     sync_parent(disk, path)
 }
 
+/// Replaces several files of one directory at the price of one sync of it; durable on return. Each
+/// of them is then the old one or the new one, whatever became of the others.
+///
+/// # Errors
+/// As `replace`.
+pub(crate) fn replace_all(
+    disk: &dyn Disk,
+    dir: &Path,
+    files: &[(PathBuf, Vec<u8>)],
+) -> io::Result<()> {
+    for (path, bytes) in files {
+        write_new(disk, &temporary(path), bytes)?;
+    }
+    for (path, _) in files {
+        disk.rename(&temporary(path), path)?;
+    }
+    if files.is_empty() { Ok(()) } else { disk.sync_dir(dir) }
+}
+
 /// Writes a file whose name nobody looks for yet, and syncs its bytes but not its name.
 pub(crate) fn write_new(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = disk.open(path, OpenMode::Create)?;

@@ -126,13 +126,16 @@ impl Log {
             tail.next_offset,
             plan.next_offset
         );
+        let mut records = 0;
         for (_, summary) in &plan.new {
             let batch = Located { position: active.size, summary: *summary };
             active.segment.push_entries(active.indexer.pass(&batch));
             active.size = batch.end();
+            records += u64::from(summary.record_count);
         }
         active.last_append = now;
         tail.next_offset = plan.next_offset;
+        tail.pending.add(records, bytes, self.home.clock.monotonic());
         tail.bytes_to_rebuild += bytes;
         // In this order: who sees the size may take all of it for what lies below the end.
         self.offsets.log_end.set(plan.next_offset);

@@ -6,15 +6,27 @@
 //! flushed offset only speaks of what its own or an earlier flush has synced.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::log::tail::State;
+use crate::storage::log::tail::{Pending, State};
 use crate::storage::segments::Segment;
 use crate::types::Offset;
 
 /// Called with every flushed offset, after it is published.
 pub(super) type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
+
+/// What no flush has taken up yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unflushed {
+    /// So many records.
+    pub records: u64,
+    /// So many bytes.
+    pub bytes: u64,
+    /// When `flush.messages` or `flush.ms` wants them flushed, by the monotonic clock.
+    pub due: Duration,
+}
 
 /// A flush that has begun. Dropped without `finish_flush`, it has published nothing, and what it
 /// took up is lost to later flushes: the log must then fail.
@@ -59,6 +71,7 @@ impl Log {
         if tail.next_offset == self.flushed_offset() && !tail.names_dirty {
             return Ok(None);
         }
+        tail.pending = Pending::default();
         let mut segments = std::mem::take(&mut tail.dirty);
         segments.extend(tail.active.as_ref().map(|active| Arc::clone(&active.segment)));
         Ok(Some(FlushTicket {
@@ -78,6 +91,16 @@ impl Log {
     pub fn on_flush(&self, listener: impl Fn(Offset) + Send + Sync + 'static) {
         let is_first = self.listener.set(Box::new(listener)).is_ok();
         assert!(is_first, "{} has a flush listener already", self.home.partition);
+    }
+
+    /// What waits and is not being flushed; `None` when nothing is.
+    pub fn unflushed(&self) -> Option<Unflushed> {
+        let Pending { records, bytes, since } = self.lock_tail().pending;
+        let since = since?;
+        let config = self.home.config.load();
+        let is_enough = records >= config.flush_messages;
+        let due = if is_enough { since } else { since.saturating_add(config.flush_interval) };
+        Some(Unflushed { records, bytes, due })
     }
 
     fn publish_flushed(&self, ticket: &FlushTicket<'_>) -> Offset {

@@ -28,6 +28,6 @@ mod tail;
 pub(in crate::storage) use append::producer_batch;
 pub use append::{AppendAt, Appended};
 pub use checkpoint::Marks;
-pub use flush::FlushTicket;
+pub use flush::{FlushTicket, Unflushed};
 pub use partition_log::{Log, LogEnv, StartPoint};
 pub use read::{FileRange, ReadLimit};

@@ -19,6 +19,7 @@ pub(super) struct Tail {
     /// Whether directory and epoch history are durable, so that a record may follow.
     pub(super) is_prepared: bool,
     pub(super) producers: ProducerStates,
+    pub(super) pending: Pending,
     /// Segments left since the last flush, oldest first.
     pub(super) dirty: Vec<Arc<Segment>>,
     /// Whether the directory has names that are not durable.
@@ -59,6 +60,24 @@ pub(super) struct Active {
     pub(super) last_append: Timestamp,
 }
 
+/// What no flush has taken up yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pending {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    /// When the oldest of it was appended, by the monotonic clock; `None` when nothing waits.
+    pub(super) since: Option<Duration>,
+}
+
+impl Pending {
+    /// Adds what was appended at `now`.
+    pub(super) fn add(&mut self, records: u64, bytes: u64, now: Duration) {
+        self.records += records;
+        self.bytes += bytes;
+        self.since.get_or_insert(now);
+    }
+}
+
 impl Tail {
     /// The tail of a log that ends at `next_offset`.
     pub(super) fn new(state: State, next_offset: Offset, producers: ProducerStates) -> Self {
@@ -69,6 +88,7 @@ impl Tail {
             epoch: LeaderEpoch::NONE,
             is_prepared: false,
             producers,
+            pending: Pending::default(),
             dirty: Vec::new(),
             names_dirty: false,
             generation: 0,
