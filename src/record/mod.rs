@@ -16,6 +16,7 @@ mod error;
 mod header;
 mod header_mut;
 mod records;
+mod summary;
 mod validate;
 mod varint;
 
@@ -32,4 +33,5 @@ pub use error::{RecordError, RecordFault};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;
 pub use records::{Header, Headers, Record, Records};
+pub use summary::{BatchSummary, RunningChecksum};
 pub use validate::{Checked, ProduceRules, validate_produced};
