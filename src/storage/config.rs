@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::config::{ByteSize, ConfigError, Fault};
+use crate::record::TimestampType;
 
 /// The settings of one topic. `Default` is what a topic has when nobody has said anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -218,16 +219,6 @@ words! {
         Lz4 = "lz4",
         /// As Zstandard.
         Zstd = "zstd",
-    }
-}
-
-words! {
-    /// `message.timestamp.type`: whose clock a record's timestamp tells.
-    TimestampType {
-        /// The producer's.
-        CreateTime = "CreateTime",
-        /// The broker's, at the append.
-        LogAppendTime = "LogAppendTime",
     }
 }
 

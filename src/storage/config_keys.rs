@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use crate::config::{ByteSize, Key, Kind};
-use crate::storage::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, TimestampType};
+use crate::record::TimestampType;
+use crate::storage::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
 
 /// A value as it is written in a setting.
 trait Setting: Sized {
@@ -48,7 +49,24 @@ macro_rules! worded {
     };
 }
 
-worded!(ByteSize, CleanupPolicy, CompressionType, OffsetUnit, TimestampType);
+worded!(ByteSize, CleanupPolicy, CompressionType, OffsetUnit);
+
+impl Setting for TimestampType {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "CreateTime" => Ok(Self::CreateTime),
+            "LogAppendTime" => Ok(Self::LogAppendTime),
+            _ => Err("'CreateTime' or 'LogAppendTime'".to_owned()),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::CreateTime => "CreateTime".to_owned(),
+            Self::LogAppendTime => "LogAppendTime".to_owned(),
+        }
+    }
+}
 
 impl Setting for u64 {
     fn parse(text: &str) -> Result<Self, String> {

@@ -8,17 +8,27 @@ mod directory;
 mod epochs;
 mod error;
 mod flusher;
+mod log;
+#[cfg(test)]
+mod log_tests;
 mod producers;
+mod recovery;
+mod segments;
 mod small_file;
 
 pub use checkpoint::{Checkpoint, Offsets};
-pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, TimestampType};
+pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
+pub use log::{
+    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
+    Unflushed,
+};
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
     latest_snapshot, retain_snapshots, write_snapshot,
 };
+pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
 
 #[cfg(test)]

@@ -27,6 +27,18 @@ pub struct SystemDisk {
     filesystems: Arc<Mutex<BTreeMap<PathBuf, Arc<fs::File>>>>,
 }
 
+impl SystemDisk {
+    fn filesystem(&self, path: &Path) -> io::Result<Arc<fs::File>> {
+        let mut open = self.filesystems.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(filesystem) = open.get(path) {
+            return Ok(Arc::clone(filesystem));
+        }
+        let filesystem = Arc::new(fs::File::open(path)?);
+        open.insert(path.to_owned(), Arc::clone(&filesystem));
+        Ok(filesystem)
+    }
+}
+
 impl Disk for SystemDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         Ok(Arc::new(SystemFile::new(options(mode).open(path)?)))
@@ -70,18 +82,7 @@ impl Disk for SystemDisk {
     }
 
     fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
-        let filesystem = {
-            let mut open = self.filesystems.lock().unwrap_or_else(PoisonError::into_inner);
-            match open.get(path) {
-                Some(filesystem) => Arc::clone(filesystem),
-                None => {
-                    let filesystem = Arc::new(fs::File::open(path)?);
-                    open.insert(path.to_owned(), Arc::clone(&filesystem));
-                    filesystem
-                }
-            }
-        };
-        Ok(syncfs(&filesystem)?)
+        Ok(syncfs(self.filesystem(path)?)?)
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

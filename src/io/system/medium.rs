@@ -15,7 +15,8 @@ use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
 
 /// Position, length and memory of a direct read are multiples of this; devices ask 512 or 4096.
 const ALIGNMENT: usize = 4096;
-const ALIGNMENT_U64: u64 = ALIGNMENT as u64;
+const ALIGNMENT_U64: u64 = 4096;
+const ALIGNMENT_I64: i64 = 4096;
 
 /// Most bytes of one direct read, which bounds the buffer it needs besides the caller's.
 const READ_LIMIT: usize = 1 << 20;
@@ -90,9 +91,12 @@ fn read_dropping(file: &fs::File, buffer: &mut [u8], position: u64) -> io::Resul
     file.sync_data()?;
     let length = i64::try_from(buffer.len()).map_err(|_| ErrorKind::InvalidInput)?;
     let start = i64::try_from(position).map_err(|_| ErrorKind::InvalidInput)?;
-    // Partial pages at the ends are kept by the kernel unless the range covers them whole.
-    let slack = 2 * 4096;
-    let first = (start - slack).max(0);
-    posix_fadvise(file, first, length + 2 * slack, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+    // The kernel keeps a page that the range covers in part, so the range is a page longer at
+    // either end.
+    let page = ALIGNMENT_I64;
+    let first = (start - page).max(0);
+    let last = start.saturating_add(length).saturating_add(page);
+    let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
+    posix_fadvise(file, first, last - first, advice)?;
     file.read_at(buffer, position)
 }

@@ -35,7 +35,7 @@ pub enum Verdict {
 }
 
 /// What is remembered of a partition's idempotent producers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ProducerStates {
     limits: ProducerLimits,
     entries: HashMap<ProducerId, Entry>,
