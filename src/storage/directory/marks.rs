@@ -15,19 +15,8 @@ use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
 use crate::storage::directory::names;
-use crate::storage::{Checkpoint, Offsets, StorageError, Stored, small_file};
+use crate::storage::{Checkpoint, LogMarks, Offsets, StorageError, Stored, small_file};
 use crate::types::{Offset, TopicPartition};
-
-/// The marks of one log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogMarks {
-    /// Everything below was fdatasynced.
-    pub durable_point: Offset,
-    /// Everything below is in the indexes and in a producer snapshot.
-    pub rebuild_point: Offset,
-    /// The first offset that may be read.
-    pub log_start: Offset,
-}
 
 /// One kind of mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,16 +88,16 @@ impl Marks {
     pub(super) fn of(&self, partition: &TopicPartition) -> LogMarks {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
         LogMarks {
-            durable_point: mark(Kind::DurablePoint),
-            rebuild_point: mark(Kind::RebuildPoint),
+            durable: mark(Kind::DurablePoint),
+            rebuild: mark(Kind::RebuildPoint),
             log_start: mark(Kind::LogStart),
         }
     }
 
     /// Takes in where a log is now.
     pub(super) fn set(&mut self, partition: &TopicPartition, marks: LogMarks) {
-        self.put(Kind::DurablePoint, partition, marks.durable_point);
-        self.put(Kind::RebuildPoint, partition, marks.rebuild_point);
+        self.put(Kind::DurablePoint, partition, marks.durable);
+        self.put(Kind::RebuildPoint, partition, marks.rebuild);
         self.put(Kind::LogStart, partition, marks.log_start);
     }
 
@@ -182,8 +171,8 @@ mod tests {
     }
 
     fn marks_at(offset: i64) -> LogMarks {
-        let durable_point = Offset::new(offset);
-        LogMarks { durable_point, rebuild_point: Offset::new(offset / 2), log_start: Offset::ZERO }
+        let (durable, rebuild) = (Offset::new(offset), Offset::new(offset / 2));
+        LogMarks { durable, rebuild, log_start: Offset::ZERO }
     }
 
     fn read(disk: &MemoryDisk) -> Marks {
@@ -214,8 +203,8 @@ mod tests {
         assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(38)));
         marks.set(&partition(0), marks_at(40));
         marks.lower(&partition(0), Offset::new(30));
-        assert_eq!(marks.of(&partition(0)).durable_point, Offset::new(30));
-        assert_eq!(marks.of(&partition(0)).rebuild_point, Offset::new(20), "it was lower");
+        assert_eq!(marks.of(&partition(0)).durable, Offset::new(30));
+        assert_eq!(marks.of(&partition(0)).rebuild, Offset::new(20), "it was lower");
         assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(30)));
     }
 
