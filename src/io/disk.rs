@@ -42,7 +42,8 @@ pub trait Disk: Send + Sync + Debug {
     /// Removes a file's name; those who have it open keep it.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory, and its parents; not an error when it is there.
+    /// Makes a directory, and its parents; not an error when it is there. Durable after `sync_dir`
+    /// of every directory that got a name by it.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Removes an empty directory.
@@ -57,7 +58,8 @@ pub trait Disk: Send + Sync + Debug {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Makes everything on the file system of `path` durable (`syncfs`).
+    /// Makes everything on the file system of `path` durable (`syncfs`). A write-back that failed
+    /// before the first call with this path may stay unreported: call it once before writing.
     fn sync_filesystem(&self, path: &Path) -> io::Result<()>;
 
     /// Bytes that may still be written on the file system of `path`.

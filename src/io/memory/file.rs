@@ -1,0 +1,89 @@
+//! A file's bytes in memory.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use nix::errno::Errno;
+
+use crate::io::File;
+
+/// An open file; all that are open on one name share its bytes.
+#[derive(Clone, Debug)]
+pub(in crate::io) struct MemoryFile {
+    bytes: Arc<RwLock<Vec<u8>>>,
+    writable: bool,
+}
+
+impl MemoryFile {
+    /// A new file without a name.
+    pub(in crate::io) fn empty() -> Self {
+        Self { bytes: Arc::default(), writable: true }
+    }
+
+    /// The same file opened again.
+    pub(super) fn reopen(&self, writable: bool) -> Self {
+        Self { bytes: Arc::clone(&self.bytes), writable }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Vec<u8>> {
+        self.bytes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> io::Result<RwLockWriteGuard<'_, Vec<u8>>> {
+        if !self.writable {
+            return Err(Errno::EBADF.into());
+        }
+        Ok(self.bytes.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl File for MemoryFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let bytes = self.read();
+        let start = usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+        let count = buffer.len().min(bytes.len() - start);
+        buffer[..count].copy_from_slice(&bytes[start..start + count]);
+        Ok(count)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.read_at(buffer, position)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        let mut bytes = self.write()?;
+        let total = buffers.iter().map(|buffer| buffer.len()).sum();
+        if total == 0 {
+            return Ok(0);
+        }
+        let mut end = usize::try_from(position).map_err(|_| ErrorKind::FileTooLarge)?;
+        let needed = end.checked_add(total).ok_or(ErrorKind::FileTooLarge)?;
+        if bytes.len() < needed {
+            bytes.resize(needed, 0);
+        }
+        for buffer in buffers {
+            bytes[end..end + buffer.len()].copy_from_slice(buffer);
+            end += buffer.len();
+        }
+        Ok(total)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        let length = usize::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?;
+        self.write()?.resize(length, 0);
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.read().len() as u64)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}

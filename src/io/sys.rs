@@ -1,0 +1,44 @@
+//! What the process asks of the system besides files: signals, limits, the boot it lives in.
+//!
+//! The only file of the crate with `unsafe`. What is changed here belongs to the whole process, so
+//! only programs call it at their start; an embedded broker leaves its host alone.
+
+use std::io;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
+
+/// Makes a write past the process's file-size limit an error (EFBIG) instead of the end of the
+/// process, which would come in mid-batch. Kept as it is when the process has a handler of its own.
+pub fn ignore_file_size_signal() -> io::Result<()> {
+    // SAFETY: ignoring a signal installs no code, so nothing can run at a moment it must not.
+    #[expect(unsafe_code, reason = "a signal's disposition has no safe interface")]
+    let before = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
+    if !matches!(before, SigHandler::SigDfl | SigHandler::SigIgn) {
+        // SAFETY: `before` was this signal's handler a moment ago; its owner vouched for it then.
+        #[expect(unsafe_code, reason = "a signal's disposition has no safe interface")]
+        unsafe { signal(Signal::SIGXFSZ, before) }?;
+    }
+    Ok(())
+}
+
+/// How many files and sockets this process may have open at once.
+pub fn open_file_limit() -> io::Result<u64> {
+    Ok(getrlimit(Resource::RLIMIT_NOFILE)?.0)
+}
+
+/// Raises the limit of open files as far as the process may, and tells what it is now.
+pub fn raise_open_file_limit() -> io::Result<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    }
+    Ok(hard)
+}
+
+/// The identity of the running system's boot: another one after a restart or a power failure means
+/// that the page cache began empty.
+pub fn boot_id() -> io::Result<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    Ok(text.trim().to_owned())
+}

@@ -1,0 +1,122 @@
+//! Names, directories and locks of the kernel's file systems.
+
+#![expect(clippy::disallowed_methods, reason = "this is the disk they are reached through")]
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::sys::statvfs::statvfs;
+use nix::unistd::syncfs;
+
+use super::file::SystemFile;
+use crate::io::{Disk, Entry, File, OpenMode};
+
+/// Longest owner's text read from a lock file that somebody else holds, in bytes.
+const OWNER_LIMIT: u64 = 1024;
+
+/// The file systems of the machine. Clones share what they keep open.
+#[derive(Clone, Debug, Default)]
+pub struct SystemDisk {
+    /// What `sync_filesystem` was called for. The kernel reports a failed write-back once to each
+    /// descriptor that was open when it happened, so these stay open.
+    filesystems: Arc<Mutex<BTreeMap<PathBuf, Arc<fs::File>>>>,
+}
+
+impl SystemDisk {
+    fn filesystem(&self, path: &Path) -> io::Result<Arc<fs::File>> {
+        let mut open = self.filesystems.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(filesystem) = open.get(path) {
+            return Ok(Arc::clone(filesystem));
+        }
+        let filesystem = Arc::new(fs::File::open(path)?);
+        open.insert(path.to_owned(), Arc::clone(&filesystem));
+        Ok(filesystem)
+    }
+}
+
+impl Disk for SystemDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(SystemFile::new(options(mode).open(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            // A symbolic link counts as what it leads to; one that leads nowhere is a file.
+            let is_dir = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
+            entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), is_dir });
+        }
+        entries.sort();
+        Ok(entries)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        fs::exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::File::open(dir)?.sync_all()
+    }
+
+    fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
+        Ok(syncfs(self.filesystem(path)?)?)
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        let usage = statvfs(path)?;
+        Ok(usage.blocks_available().saturating_mul(usage.fragment_size()))
+    }
+
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
+        let mut file = options(OpenMode::Create).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0)?;
+                file.write_all(owner.as_bytes())?;
+                Ok(Box::new(file))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = Vec::new();
+                file.take(OWNER_LIMIT).read_to_end(&mut holder)?;
+                let holder = String::from_utf8_lossy(&holder).into_owned();
+                Err(io::Error::new(ErrorKind::WouldBlock, holder))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn options(mode: OpenMode) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).mode(0o600);
+    match mode {
+        OpenMode::Read => &mut options,
+        OpenMode::Write => options.write(true),
+        OpenMode::Create => options.write(true).create(true),
+        OpenMode::CreateNew => options.write(true).create_new(true),
+    };
+    options
+}

@@ -1,0 +1,68 @@
+//! An open file of the kernel's.
+
+use std::fs;
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+
+use nix::sys::uio::pwritev;
+
+use super::medium::Medium;
+use crate::io::File;
+
+/// The kernel refuses more buffers than this in one call (`IOV_MAX`).
+const BUFFERS_PER_WRITE: usize = 1024;
+
+/// A file and, once recovery asks for it, a second descriptor that goes around the page cache.
+#[derive(Debug)]
+pub(super) struct SystemFile {
+    file: fs::File,
+    medium: OnceLock<Medium>,
+}
+
+impl SystemFile {
+    pub(super) fn new(file: fs::File) -> Self {
+        Self { file, medium: OnceLock::new() }
+    }
+
+    fn medium(&self) -> io::Result<&Medium> {
+        if let Some(medium) = self.medium.get() {
+            return Ok(medium);
+        }
+        let opened = Medium::of(&self.file)?;
+        Ok(self.medium.get_or_init(|| opened))
+    }
+}
+
+impl File for SystemFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, position)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.medium()?.read_at(&self.file, buffer, position)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        let position = i64::try_from(position).map_err(|_| ErrorKind::FileTooLarge)?;
+        let buffers = &buffers[..buffers.len().min(BUFFERS_PER_WRITE)];
+        Ok(pwritev(&self.file, buffers, position)?)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+}

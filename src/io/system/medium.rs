@@ -1,0 +1,102 @@
+//! Reading what the medium holds instead of what the page cache remembers.
+//!
+//! The file is opened a second time with `O_DIRECT`, through `/proc/self/fd`, so that it is the
+//! same file whatever its name is by now. The kernel first writes dirty pages of the range, then
+//! reads the medium. Where that is refused (some file systems, no `/proc`), clean pages of the
+//! range are dropped before an ordinary read; a page that another process has mapped survives this.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
+
+/// Position, length and memory of a direct read are multiples of this; devices ask 512 or 4096.
+const ALIGNMENT: usize = 4096;
+const ALIGNMENT_U64: u64 = 4096;
+const ALIGNMENT_I64: i64 = 4096;
+
+/// Most bytes of one direct read, which bounds the buffer it needs besides the caller's.
+const READ_LIMIT: usize = 1 << 20;
+
+/// How this file's medium is reached.
+#[derive(Debug)]
+pub(super) enum Medium {
+    /// By a descriptor opened with `O_DIRECT`.
+    Direct(fs::File),
+    /// By dropping cached pages first.
+    DropPages,
+}
+
+impl Medium {
+    /// Finds out how the medium under `file` is reached.
+    ///
+    /// # Errors
+    /// As opening a file, out of descriptors above all; a refused `O_DIRECT` is none.
+    pub(super) fn of(file: &fs::File) -> io::Result<Self> {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let flags = OFlag::O_DIRECT.bits();
+        #[expect(clippy::disallowed_methods, reason = "this is the disk it is reached through")]
+        let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+        match opened {
+            Ok(direct) => Ok(Self::Direct(direct)),
+            Err(error) if error.kind() == ErrorKind::NotFound || is_refused(&error) => {
+                Ok(Self::DropPages)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads from the medium of `file`; may return less than the file has, 0 only at the end.
+    pub(super) fn read_at(
+        &self,
+        file: &fs::File,
+        buffer: &mut [u8],
+        position: u64,
+    ) -> io::Result<usize> {
+        match self {
+            Self::Direct(direct) => match read_direct(direct, buffer, position) {
+                Err(error) if is_refused(&error) => read_dropping(file, buffer, position),
+                result => result,
+            },
+            Self::DropPages => read_dropping(file, buffer, position),
+        }
+    }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    code == Some(Errno::EINVAL as i32) || code == Some(Errno::EOPNOTSUPP as i32)
+}
+
+fn read_direct(direct: &fs::File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    let start = position - position % ALIGNMENT_U64;
+    #[expect(clippy::cast_possible_truncation, reason = "a remainder, below the alignment")]
+    let skipped = (position - start) as usize;
+    let wanted = buffer.len().min(READ_LIMIT);
+    let length = (skipped + wanted).next_multiple_of(ALIGNMENT);
+
+    let mut memory = vec![0; length + ALIGNMENT];
+    let lead = memory.as_ptr().align_offset(ALIGNMENT);
+    let aligned = &mut memory[lead..lead + length];
+    let count = direct.read_at(aligned, start)?.saturating_sub(skipped).min(wanted);
+    buffer[..count].copy_from_slice(&aligned[skipped..skipped + count]);
+    Ok(count)
+}
+
+fn read_dropping(file: &fs::File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    // Pages that were not written yet stay cached whatever is advised, so they are written first.
+    file.sync_data()?;
+    let length = i64::try_from(buffer.len()).map_err(|_| ErrorKind::InvalidInput)?;
+    let start = i64::try_from(position).map_err(|_| ErrorKind::InvalidInput)?;
+    // The kernel keeps a page that the range covers in part, so the range is a page longer at
+    // either end.
+    let page = ALIGNMENT_I64;
+    let first = (start - page).max(0);
+    let last = start.saturating_add(length).saturating_add(page);
+    let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
+    posix_fadvise(file, first, last - first, advice)?;
+    file.read_at(buffer, position)
+}

@@ -1,0 +1,250 @@
+//! The kernel's file system, in a temporary directory.
+
+use std::io::{ErrorKind, IoSlice, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::{
+    Disk, Entry, File, OpenMode, SystemDisk, boot_id, ignore_file_size_signal, open_file_limit,
+    raise_open_file_limit, read_exact_at, send_file, write_all_at,
+};
+
+fn create(directory: &TempDir, name: &str) -> Arc<dyn File> {
+    SystemDisk::default().open(&directory.path().join(name), OpenMode::CreateNew).unwrap()
+}
+
+/// Bytes in which every position differs from its neighbours and pages differ from each other.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|index| ((index + index / 4096) % 251).to_le_bytes()[0]).collect()
+}
+
+fn mode_of(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn several_buffers_are_written_one_after_another() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    let buffers = [IoSlice::new(b"one"), IoSlice::new(b""), IoSlice::new(b"two")];
+    assert_eq!(file.write_at(&buffers, 5).unwrap(), 6);
+
+    let mut bytes = [1; 11];
+    read_exact_at(&*file, &mut bytes, 0).unwrap();
+    assert_eq!(&bytes, b"\0\0\0\0\0onetwo");
+    assert_eq!(file.len().unwrap(), 11);
+}
+
+#[test]
+fn more_buffers_than_the_kernel_takes_are_a_short_write() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    let mut buffers = vec![IoSlice::new(b"ab"); 1500];
+    assert_eq!(file.write_at(&buffers, 0).unwrap(), 2048);
+
+    write_all_at(&*file, &mut buffers, 0).unwrap();
+    assert_eq!(file.len().unwrap(), 3000);
+}
+
+#[test]
+fn the_medium_holds_what_was_synced_at_any_position_and_length() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    let bytes = pattern(3_000_001);
+    write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0).unwrap();
+    file.sync_data().unwrap();
+
+    for (position, length) in [(0, 1), (0, 4096), (1, 4096), (4095, 2), (2_999_999, 100), (7, 9999)]
+    {
+        let mut read = vec![0; length];
+        let count = file.read_medium_at(&mut read, position as u64).unwrap();
+        assert_eq!(count, length.min(bytes.len() - position), "at {position}");
+        assert_eq!(read[..count], bytes[position..position + count], "at {position}");
+    }
+
+    let mut whole = vec![0; bytes.len() + 1];
+    let mut done = 0;
+    loop {
+        let count = file.read_medium_at(&mut whole[done..], done as u64).unwrap();
+        done += count;
+        if count == 0 {
+            break;
+        }
+    }
+    assert_eq!(done, bytes.len());
+    assert_eq!(whole[..done], bytes[..]);
+}
+
+#[test]
+fn the_medium_past_the_end_has_nothing() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    file.write_at(&[IoSlice::new(b"abc")], 0).unwrap();
+    for position in [3, 4, 4095, 4096, 10_000] {
+        assert_eq!(file.read_medium_at(&mut [0; 16], position).unwrap(), 0, "at {position}");
+    }
+}
+
+#[test]
+fn the_medium_is_read_without_direct_reads_too() {
+    let directory = TempDir::new_in("/dev/shm").unwrap();
+    let file = create(&directory, "a.log");
+    let bytes = pattern(10_000);
+    write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0).unwrap();
+    let mut read = vec![0; 5000];
+    assert_eq!(file.read_medium_at(&mut read, 4999).unwrap(), 5000);
+    assert_eq!(read, bytes[4999..9999]);
+}
+
+#[test]
+fn a_file_opened_for_reading_refuses_a_write() {
+    let directory = TempDir::new().unwrap();
+    create(&directory, "a.log");
+    let file = SystemDisk::default().open(&directory.path().join("a.log"), OpenMode::Read).unwrap();
+    assert!(file.write_at(&[IoSlice::new(b"x")], 0).is_err());
+    assert_eq!(file.len().unwrap(), 0);
+}
+
+#[test]
+fn an_open_file_survives_its_name() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    file.write_at(&[IoSlice::new(b"abc")], 0).unwrap();
+    SystemDisk::default().remove_file(&directory.path().join("a.log")).unwrap();
+
+    let mut bytes = [0; 3];
+    assert_eq!(file.read_medium_at(&mut bytes, 0).unwrap(), 3);
+    assert_eq!(&bytes, b"abc");
+}
+
+#[test]
+fn files_and_directories_are_the_owners_alone() {
+    let directory = TempDir::new().unwrap();
+    let inner = directory.path().join("a/b");
+    let disk = SystemDisk::default();
+    disk.create_dir(&inner).unwrap();
+    disk.create_dir(&inner).unwrap();
+    disk.open(&inner.join("f"), OpenMode::Create).unwrap();
+
+    assert_eq!(mode_of(&directory.path().join("a")), 0o700);
+    assert_eq!(mode_of(&inner), 0o700);
+    assert_eq!(mode_of(&inner.join("f")), 0o600);
+}
+
+#[test]
+fn a_directory_lists_its_names_sorted() {
+    let directory = TempDir::new().unwrap();
+    let disk = SystemDisk::default();
+    disk.open(&directory.path().join("b"), OpenMode::Create).unwrap();
+    disk.create_dir(&directory.path().join("c")).unwrap();
+    disk.create_dir(&directory.path().join("a")).unwrap();
+    std::os::unix::fs::symlink("c", directory.path().join("d")).unwrap();
+
+    let entry = |name: &str, is_dir| Entry { name: name.to_owned(), is_dir };
+    let expected = [entry("a", true), entry("b", false), entry("c", true), entry("d", true)];
+    assert_eq!(disk.list(directory.path()).unwrap(), expected);
+    disk.remove_dir(&directory.path().join("c")).unwrap();
+    assert!(!disk.exists(&directory.path().join("c")).unwrap());
+    disk.sync_dir(directory.path()).unwrap();
+}
+
+#[test]
+fn the_file_system_can_be_synced_whole() {
+    let directory = TempDir::new().unwrap();
+    let disk = SystemDisk::default();
+    create(&directory, "a").write_at(&[IoSlice::new(b"abc")], 0).unwrap();
+    disk.sync_filesystem(directory.path()).unwrap();
+    disk.sync_filesystem(directory.path()).unwrap();
+    assert!(disk.free_bytes(directory.path()).unwrap() > 0);
+}
+
+#[test]
+fn a_lock_refuses_a_second_holder_and_names_the_first() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join(".lock");
+    let disk = SystemDisk::default();
+    let held = disk.lock(&path, "broker 1, process 4711").unwrap();
+
+    let refused = disk.lock(&path, "broker 2").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::WouldBlock);
+    assert_eq!(refused.to_string(), "broker 1, process 4711");
+
+    drop(held);
+    let _taken = disk.lock(&path, "broker 2").unwrap();
+    assert_eq!(disk.lock(&path, "broker 3").unwrap_err().to_string(), "broker 2");
+}
+
+#[test]
+fn a_range_of_a_file_goes_to_a_socket() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    let bytes = pattern(20_000);
+    write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0).unwrap();
+    let (near, mut far) = UnixStream::pair().unwrap();
+
+    let descriptor = file.descriptor().unwrap();
+    assert_eq!(send_file(near.as_fd(), descriptor, 5000, 3000).unwrap(), 3000);
+    assert_eq!(send_file(near.as_fd(), descriptor, 19_990, 3000).unwrap(), 10);
+    assert_eq!(send_file(near.as_fd(), descriptor, 20_000, 3000).unwrap(), 0);
+    drop(near);
+
+    let mut received = Vec::new();
+    far.read_to_end(&mut received).unwrap();
+    assert_eq!(received[..3000], bytes[5000..8000]);
+    assert_eq!(received[3000..], bytes[19_990..]);
+}
+
+#[test]
+fn a_socket_without_a_peer_or_without_room_is_an_error() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    file.set_len(8 << 20).unwrap();
+    let descriptor = file.descriptor().unwrap();
+
+    let (near, far) = UnixStream::pair().unwrap();
+    near.set_nonblocking(true).unwrap();
+    let full = (0..100).find_map(|_| send_file(near.as_fd(), descriptor, 0, 1 << 20).err());
+    assert_eq!(full.unwrap().kind(), ErrorKind::WouldBlock);
+
+    drop(far);
+    let broken = send_file(near.as_fd(), descriptor, 0, 100).unwrap_err();
+    assert_eq!(broken.kind(), ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn the_boot_has_one_identity() {
+    let id = boot_id().unwrap();
+    assert_eq!(id.len(), 36, "a UUID: {id}");
+    assert_eq!(boot_id().unwrap(), id);
+}
+
+#[test]
+fn the_limit_of_open_files_only_rises() {
+    let before = open_file_limit().unwrap();
+    let raised = raise_open_file_limit().unwrap();
+    assert!(raised >= before, "{raised} below {before}");
+    assert_eq!(open_file_limit().unwrap(), raised);
+}
+
+#[test]
+fn a_write_past_the_file_size_limit_is_an_error() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    // The limit holds for the whole process, so it is put where no other test writes.
+    const LIMIT: u64 = 1 << 40;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
+    ignore_file_size_signal().unwrap();
+    setrlimit(Resource::RLIMIT_FSIZE, LIMIT, hard).unwrap();
+
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    assert_eq!(file.write_at(&[IoSlice::new(b"abcdef")], LIMIT - 4).unwrap(), 4, "short");
+    let refused = file.write_at(&[IoSlice::new(b"ef")], LIMIT).unwrap_err();
+    setrlimit(Resource::RLIMIT_FSIZE, soft, hard).unwrap();
+    assert_eq!(refused.kind(), ErrorKind::FileTooLarge);
+    assert!(super::is_out_of_space(&refused));
+}
