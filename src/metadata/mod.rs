@@ -8,10 +8,17 @@
 
 mod embedded;
 mod error;
+mod image;
+mod layout;
 mod store;
+mod values;
 
 pub use embedded::EmbeddedStore;
 pub use error::{MetadataError, Remedy};
+pub use image::{
+    BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,
+    Partition, PartitionState, Registration, Tombstone, Topic,
+};
 pub use store::{
     CreateMode, Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
     validate_path,

@@ -82,7 +82,10 @@ impl Header {
 }
 
 /// A record of these changes.
-pub(super) fn encode_record<'a>(txn: i64, changes: impl IntoIterator<Item = &'a Change>) -> Vec<u8> {
+pub(super) fn encode_record<'a>(
+    txn: i64,
+    changes: impl IntoIterator<Item = &'a Change>,
+) -> Vec<u8> {
     let mut bytes = vec![0; FRAME_SIZE];
     bytes.put_i64(txn);
     for change in changes {
@@ -137,7 +140,8 @@ fn encode_change(bytes: &mut Vec<u8>, change: &Change) {
 fn decode_change(rest: &mut &[u8]) -> Result<Option<Change>, TryGetError> {
     let kind = rest.try_get_u8()?;
     let path_length = usize::from(rest.try_get_u16()?);
-    let Some(path) = rest.split_off(..path_length).and_then(|path| str::from_utf8(path).ok()) else {
+    let Some(path) = rest.split_off(..path_length).and_then(|path| str::from_utf8(path).ok())
+    else {
         return Ok(None);
     };
     match kind {

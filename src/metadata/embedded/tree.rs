@@ -210,6 +210,9 @@ impl Plan<'_> {
         let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
         let mut touched = self.touched.range::<str, _>(from);
         self.tree.below(&prefix).any(kept)
-            || touched.by_ref().take_while(|(p, _)| p.starts_with(&prefix)).any(|(_, e)| e.is_some())
+            || touched
+                .by_ref()
+                .take_while(|(p, _)| p.starts_with(&prefix))
+                .any(|(_, e)| e.is_some())
     }
 }

@@ -112,7 +112,8 @@ impl Inbox {
         let mut pending = locked(&self.pending);
         match event {
             Event::Changed(paths) => {
-                let concerned = |path: &&String| **path == self.path || path.starts_with(&self.below);
+                let concerned =
+                    |path: &&String| **path == self.path || path.starts_with(&self.below);
                 let mut concerned = paths.iter().filter(concerned).peekable();
                 if concerned.peek().is_none() {
                     return;
