@@ -1,7 +1,7 @@
 //! The only door to the system: files, directories, time, `sendfile`.
 //!
 //! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
-//! `FaultyDisk` that forgets what was not synced. All `unsafe` of the crate lives in `sys`.
+//! [`FaultyDisk`](faulty::FaultyDisk) that forgets what was not synced. All `unsafe` of the crate lives in `sys`.
 //!
 //! What may be assumed of a disk is only this: after `sync_data` the bytes and the length of a file
 //! are on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
@@ -10,10 +10,12 @@
 mod clock;
 mod disk;
 mod error;
+pub mod faulty;
 mod file;
 mod memory;
 #[cfg(test)]
 mod memory_tests;
+mod random;
 mod send_file;
 mod sys;
 mod system;
@@ -25,6 +27,7 @@ pub use disk::{Disk, Entry, OpenMode};
 pub use error::is_out_of_space;
 pub use file::{File, read_exact_at, write_all_at};
 pub use memory::MemoryDisk;
+pub use random::SeededRandom;
 pub use send_file::send_file;
 pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file_limit};
 pub use system::SystemDisk;

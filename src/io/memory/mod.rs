@@ -9,3 +9,4 @@ mod file;
 mod tree;
 
 pub use disk::MemoryDisk;
+pub(super) use file::MemoryFile;

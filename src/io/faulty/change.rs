@@ -1,0 +1,173 @@
+//! Changes of names that no `sync_dir` has made durable yet, oldest first.
+//!
+//! A power failure keeps, for every directory, some first part of the changes made in it. A change
+//! of two directories (a move, the removal of a directory) is whole or absent, as a journal would
+//! have it, and so ties their orders together.
+
+use std::collections::BTreeSet;
+
+use super::tree::{Child, DirectoryId, Place};
+use crate::io::SeededRandom;
+
+/// One change of names.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// A new file or directory got a name.
+    Link { place: Place, child: Child },
+    /// A name was removed.
+    Unlink { place: Place, child: Child },
+    /// A child got another name, taken from `replaced` if that had it.
+    Move { from: Place, to: Place, child: Child, replaced: Option<Child> },
+}
+
+impl Change {
+    /// The directories whose order of changes this one belongs to. An empty directory that goes
+    /// away belongs too: the changes that emptied it come first.
+    fn directories(&self) -> Vec<DirectoryId> {
+        let (mut directories, gone) = match self {
+            Self::Link { place, .. } => (vec![place.directory], None),
+            Self::Unlink { place, child } => (vec![place.directory], Some(*child)),
+            Self::Move { from, to, replaced, .. } => {
+                (vec![from.directory, to.directory], *replaced)
+            }
+        };
+        if let Some(Child::Directory(directory)) = gone {
+            directories.push(directory);
+        }
+        directories
+    }
+
+    /// The directory that begins to exist by this change.
+    fn made_directory(&self) -> Option<DirectoryId> {
+        match self {
+            Self::Link { child: Child::Directory(directory), .. } => Some(*directory),
+            _ => None,
+        }
+    }
+
+    /// Whether `child` begins, ends or moves here.
+    pub(super) fn concerns(&self, wanted: Child) -> bool {
+        match self {
+            Self::Link { child, .. } | Self::Unlink { child, .. } => *child == wanted,
+            Self::Move { child, replaced, .. } => *child == wanted || *replaced == Some(wanted),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Pending {
+    change: Change,
+    /// Its directory was synced before that directory had a durable name itself.
+    synced: bool,
+}
+
+/// The list of pending changes.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pending: Vec<Pending>,
+}
+
+impl Changes {
+    pub(super) fn push(&mut self, change: Change) {
+        self.pending.push(Pending { change, synced: false });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    pub(super) fn concern(&self, child: Child) -> bool {
+        self.pending.iter().any(|pending| pending.change.concerns(child))
+    }
+
+    /// Notes a sync of a directory that has no durable name yet: its changes follow that name.
+    pub(super) fn mark_synced(&mut self, directory: DirectoryId) {
+        for pending in &mut self.pending {
+            if pending.change.directories().contains(&directory) {
+                pending.synced = true;
+            }
+        }
+    }
+
+    /// Takes out all changes.
+    pub(super) fn take_all(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.pending).into_iter().map(|pending| pending.change).collect()
+    }
+
+    /// Takes out the oldest change and what must go with it.
+    pub(super) fn take_oldest(&mut self) -> Vec<Change> {
+        let wanted = (0..self.pending.len()).map(|index| index == 0).collect();
+        self.take_closed(wanted)
+    }
+
+    /// Takes out all changes in a directory, with the one that makes it and all that must go first.
+    pub(super) fn take_of(&mut self, directory: DirectoryId) -> Vec<Change> {
+        let is_wanted = |pending: &Pending| {
+            pending.change.directories().contains(&directory)
+                || pending.change.made_directory() == Some(directory)
+        };
+        let wanted = self.pending.iter().map(is_wanted).collect();
+        self.take_closed(wanted)
+    }
+
+    fn take_closed(&mut self, mut wanted: Vec<bool>) -> Vec<Change> {
+        loop {
+            let before = wanted.iter().filter(|wanted| **wanted).count();
+            self.add_predecessors(&mut wanted);
+            self.add_synced_inside(&mut wanted);
+            if wanted.iter().filter(|wanted| **wanted).count() == before {
+                break;
+            }
+        }
+        let mut wanted = wanted.into_iter();
+        let taken = self.pending.extract_if(.., |_| wanted.next().unwrap_or(false));
+        taken.map(|pending| pending.change).collect()
+    }
+
+    /// Adds what happened earlier in the directories of wanted changes, and what made those.
+    fn add_predecessors(&self, wanted: &mut [bool]) {
+        let mut needed = BTreeSet::new();
+        for (pending, wanted) in self.pending.iter().zip(wanted).rev() {
+            let directories = pending.change.directories();
+            let makes = pending.change.made_directory();
+            *wanted |= directories.iter().any(|directory| needed.contains(directory))
+                || makes.is_some_and(|directory| needed.contains(&directory));
+            if *wanted {
+                needed.extend(directories);
+            }
+        }
+    }
+
+    /// Adds what was synced inside directories that get their durable name now.
+    fn add_synced_inside(&self, wanted: &mut [bool]) {
+        let mut made = BTreeSet::new();
+        for (pending, wanted) in self.pending.iter().zip(wanted) {
+            let inside = pending.change.directories().iter().any(|within| made.contains(within));
+            *wanted |= pending.synced && inside;
+            if *wanted {
+                made.extend(pending.change.made_directory());
+            }
+        }
+    }
+
+    /// Takes out what a power failure lets through: all, nothing, or some first changes of every
+    /// directory.
+    pub(super) fn take_survivors(&mut self, random: &mut SeededRandom) -> Vec<Change> {
+        // Each change comes through unless one in so many stops its directory; 0 stops none.
+        let one_in = [0, 1, 2, 4, 8][random.index(5)];
+        let mut stopped = BTreeSet::new();
+        let mut survivors = Vec::new();
+        for pending in std::mem::take(&mut self.pending) {
+            let directories = pending.change.directories();
+            let is_stopped = directories.iter().any(|directory| stopped.contains(directory))
+                || (!pending.synced && random.chance(one_in));
+            if is_stopped {
+                stopped.extend(directories);
+                stopped.extend(pending.change.made_directory());
+            } else {
+                survivors.push(pending.change);
+            }
+        }
+        survivors
+    }
+}

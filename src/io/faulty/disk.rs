@@ -1,0 +1,170 @@
+//! The disk as its users see it, and the levers a test pulls.
+
+use std::any::Any;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use super::fault::{Fault, Operation};
+use super::file::{FaultyFile, fail};
+use super::hold::SyncHold;
+use super::machine::{Machine, Shared};
+use crate::io::{Disk, Entry, File, OpenMode};
+
+/// A disk that forgets what was not synced. Clones are the same disk of the same running machine.
+///
+/// The inner disk must not be changed by others meanwhile. Absolute and relative paths are
+/// different names here, and `..` is refused.
+#[derive(Clone, Debug)]
+pub struct FaultyDisk {
+    shared: Arc<Shared>,
+    incarnation: u64,
+}
+
+impl FaultyDisk {
+    /// A disk over `inner`, on which everything there is durable. Chance follows `seed`.
+    pub fn new(inner: Arc<dyn Disk>, seed: u64) -> Self {
+        let machine = Mutex::new(Machine::new(Arc::clone(&inner), seed));
+        let shared = Arc::new(Shared { inner, machine, changed: Condvar::new() });
+        Self { shared, incarnation: 0 }
+    }
+
+    /// From now on one call in `one_in`, on average, first writes some dirty page down or makes the
+    /// oldest change of a name durable, as a kernel does on its own; 0, as at first, means none.
+    pub fn set_write_back(&self, one_in: u64) {
+        self.shared.machine().write_back = one_in;
+    }
+
+    /// The power fails and comes back. Of what was not synced, any pages, sectors, lengths and first
+    /// changes of a directory, as `seed` has it, are on the inner disk; the rest never happened.
+    ///
+    /// Returns the disk after the failure. All handles from before, open files and this value
+    /// included, fail from now on, so that threads that outlive their machine do no harm.
+    ///
+    /// # Errors
+    /// Those of the inner disk.
+    pub fn crash(&self, seed: u64) -> io::Result<Self> {
+        let mut machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        machine.lose_power(&self.shared.inner, seed)?;
+        self.shared.changed.notify_all();
+        Ok(Self { shared: Arc::clone(&self.shared), incarnation: machine.incarnation })
+    }
+
+    /// Adds a fault to the plan. Faults survive a crash.
+    pub fn inject(&self, fault: Fault) {
+        self.shared.machine().faults.add(fault);
+    }
+
+    /// Forgets all faults.
+    pub fn clear_faults(&self) {
+        self.shared.machine().faults.clear();
+    }
+
+    /// How often an operation was called, failures included.
+    pub fn calls(&self, operation: Operation) -> u64 {
+        self.shared.machine().faults.calls(operation)
+    }
+
+    /// Keeps every `sync_data` and `sync_filesystem` from returning until the hold is dropped.
+    pub fn hold_sync(&self) -> SyncHold {
+        SyncHold::new(Arc::clone(&self.shared))
+    }
+
+    /// What `free_bytes` answers; `None`, as at first, asks the inner disk.
+    pub fn set_free_bytes(&self, bytes: Option<u64>) {
+        self.shared.machine().free_bytes = bytes;
+    }
+
+    /// Turns one bit (0 to 7) of a byte on the medium over. A page that is cached hides it.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the medium has no such byte.
+    pub fn flip_bit(&self, path: &Path, position: u64, bit: u8) -> io::Result<()> {
+        let mut machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        machine.names.file(path)?.flip_bit(position, bit)
+    }
+
+    fn begin(&self, operation: Operation, path: &Path) -> io::Result<MutexGuard<'_, Machine>> {
+        let (machine, failure) = self.shared.begin(self.incarnation, operation, path)?;
+        fail(failure)?;
+        Ok(machine)
+    }
+}
+
+impl Disk for FaultyDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let id = self.begin(Operation::Open, path)?.names.open(path, mode)?;
+        Ok(Arc::new(FaultyFile {
+            shared: Arc::clone(&self.shared),
+            incarnation: self.incarnation,
+            id,
+            path: path.to_owned(),
+            writable: mode != OpenMode::Read,
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.begin(Operation::Rename, to)?.names.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.begin(Operation::Remove, path)?.names.remove_file(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.begin(Operation::CreateDir, path)?.names.create_dir(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.begin(Operation::Remove, path)?.names.remove_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        self.begin(Operation::Look, dir)?.names.list(dir)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.begin(Operation::Look, path)?.names.exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.begin(Operation::SyncDir, dir)?.names.sync_dir(dir)
+    }
+
+    fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
+        let (mut guard, failure) =
+            self.shared.begin_sync(self.incarnation, Operation::SyncFilesystem, path)?;
+        let machine = &mut *guard;
+        if let Err(error) = fail(failure) {
+            machine.names.lose_dirty_pages();
+            return Err(error);
+        }
+        machine.names.sync_all(&mut machine.random)
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        let machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        if let Some(bytes) = machine.free_bytes {
+            return Ok(bytes);
+        }
+        // A directory without a durable name is on the file system of the nearest that has one.
+        for known in path.ancestors().filter(|known| !known.as_os_str().is_empty()) {
+            if self.shared.inner.exists(known)? {
+                return self.shared.inner.free_bytes(known);
+            }
+        }
+        self.shared.inner.free_bytes(Path::new("."))
+    }
+
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
+        let mut machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        let guard = Arc::new(Mutex::new(Some(machine.names.lock(path, owner)?)));
+        machine.locks.retain(|lock| lock.strong_count() > 0);
+        machine.locks.push(Arc::downgrade(&guard));
+        Ok(Box::new(guard))
+    }
+}

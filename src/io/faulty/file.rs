@@ -1,0 +1,129 @@
+//! An open file of a faulty disk.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::{Arc, MutexGuard};
+
+use nix::errno::Errno;
+
+use super::fault::{Failure, Operation};
+use super::machine::{Machine, Shared};
+use super::tree::FileId;
+use crate::io::{File, SeededRandom};
+
+/// A handle; it fails once the power has failed.
+#[derive(Debug)]
+pub(super) struct FaultyFile {
+    pub(super) shared: Arc<Shared>,
+    pub(super) incarnation: u64,
+    pub(super) id: FileId,
+    /// The name it was opened by, for faults that mean some files only.
+    pub(super) path: PathBuf,
+    pub(super) writable: bool,
+}
+
+impl FaultyFile {
+    fn begin(
+        &self,
+        operation: Operation,
+    ) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
+        self.shared.begin(self.incarnation, operation, &self.path)
+    }
+
+    fn require_writable(&self) -> io::Result<()> {
+        if self.writable { Ok(()) } else { Err(Errno::EBADF.into()) }
+    }
+}
+
+impl File for FaultyFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let (mut machine, failure) = self.begin(Operation::Read)?;
+        fail(failure)?;
+        let count = machine.names.cached(self.id)?.read(buffer, position)?;
+        flip(failure, &mut buffer[..count]);
+        Ok(count)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let (mut machine, failure) = self.begin(Operation::ReadMedium)?;
+        fail(failure)?;
+        let count = machine.names.cached(self.id)?.read_medium(buffer, position)?;
+        flip(failure, &mut buffer[..count]);
+        Ok(count)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        self.require_writable()?;
+        let (mut guard, failure) = self.begin(Operation::Write)?;
+        let machine = &mut *guard;
+        let mut bytes: Vec<u8> = buffers.iter().flat_map(|buffer| buffer.iter()).copied().collect();
+        bytes.truncate(taken(failure, bytes.len(), &mut machine.random));
+        flip(failure, &mut bytes);
+        machine.names.cached(self.id)?.write(&bytes, position)?;
+        fail(failure)?;
+        Ok(bytes.len())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.require_writable()?;
+        let (mut machine, failure) = self.begin(Operation::SetLen)?;
+        fail(failure)?;
+        machine.names.cached(self.id)?.set_len(length);
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        let mut machine = self.shared.machine();
+        machine.check(self.incarnation)?;
+        Ok(machine.names.cached(self.id)?.len())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let (mut guard, failure) =
+            self.shared.begin_sync(self.incarnation, Operation::SyncData, &self.path)?;
+        let machine = &mut *guard;
+        let cached = machine.names.cached(self.id)?;
+        if let Err(error) = fail(failure) {
+            cached.lose_dirty_pages();
+            return Err(error);
+        }
+        cached.sync(&mut machine.random)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+impl Drop for FaultyFile {
+    fn drop(&mut self) {
+        let mut machine = self.shared.machine();
+        if machine.check(self.incarnation).is_ok() {
+            machine.names.close(self.id);
+        }
+    }
+}
+
+/// The error of a call that is to fail.
+pub(super) fn fail(failure: Option<Failure>) -> io::Result<()> {
+    failure.and_then(Failure::error).map_or(Ok(()), Err)
+}
+
+/// How many bytes of `offered` a write takes, whether or not it then fails.
+fn taken(failure: Option<Failure>, offered: usize, random: &mut SeededRandom) -> usize {
+    match failure {
+        None | Some(Failure::FlipBit { .. }) => offered,
+        Some(Failure::ShortWrite(limit)) => offered.min(limit),
+        Some(Failure::InputOutput) => random.index(offered + 1),
+        Some(Failure::NoSpace | Failure::TooManyOpenFiles) => 0,
+    }
+}
+
+fn flip(failure: Option<Failure>, bytes: &mut [u8]) {
+    let Some(Failure::FlipBit { byte, bit }) = failure else { return };
+    let last = bytes.len().saturating_sub(1);
+    if let Some(byte) = bytes.get_mut(byte.min(last)) {
+        *byte ^= 1 << (bit % 8);
+    }
+}

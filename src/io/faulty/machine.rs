@@ -1,0 +1,118 @@
+//! The running machine that a disk belongs to: one lock over names, bytes, faults and chance.
+
+use std::any::Any;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::fault::{Failure, FaultPlan, Operation};
+use super::namespace::Namespace;
+use crate::io::{Disk, SeededRandom};
+
+/// A lock of the inner disk that a power failure can take away from its holder.
+pub(super) type HeldLock = Mutex<Option<Box<dyn Any + Send + Sync>>>;
+
+/// What all handles share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) inner: Arc<dyn Disk>,
+    pub(super) machine: Mutex<Machine>,
+    /// Signalled when a sync begins to wait, when a hold ends and when the power fails.
+    pub(super) changed: Condvar,
+}
+
+/// The state of the machine.
+#[derive(Debug)]
+pub(super) struct Machine {
+    /// Grows with every power failure; handles of an earlier one fail.
+    pub(super) incarnation: u64,
+    pub(super) names: Namespace,
+    pub(super) random: SeededRandom,
+    pub(super) faults: FaultPlan,
+    /// One call in so many does some write-back first; 0 means never.
+    pub(super) write_back: u64,
+    pub(super) free_bytes: Option<u64>,
+    pub(super) holds: usize,
+    pub(super) held_syncs: usize,
+    pub(super) locks: Vec<Weak<HeldLock>>,
+}
+
+impl Machine {
+    pub(super) fn new(inner: Arc<dyn Disk>, seed: u64) -> Self {
+        Self {
+            incarnation: 0,
+            names: Namespace::new(inner),
+            random: SeededRandom::new(seed),
+            faults: FaultPlan::default(),
+            write_back: 0,
+            free_bytes: None,
+            holds: 0,
+            held_syncs: 0,
+            locks: Vec::new(),
+        }
+    }
+
+    /// Whether handles of this incarnation still work.
+    pub(super) fn check(&self, incarnation: u64) -> io::Result<()> {
+        if self.incarnation == incarnation {
+            Ok(())
+        } else {
+            Err(io::Error::other("the power has failed since this was opened"))
+        }
+    }
+
+    /// The power fails and comes back; what the seed lets through is on the inner disk.
+    pub(super) fn lose_power(&mut self, inner: &Arc<dyn Disk>, seed: u64) -> io::Result<()> {
+        self.incarnation += 1;
+        self.random = SeededRandom::new(seed);
+        for lock in self.locks.drain(..).filter_map(|lock| lock.upgrade()) {
+            drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        let names = std::mem::replace(&mut self.names, Namespace::new(Arc::clone(inner)));
+        names.lose_power(&mut self.random)
+    }
+}
+
+impl Shared {
+    pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a call: counts it, lets the kernel do a little write-back, and tells whether the call
+    /// is to fail.
+    pub(super) fn begin(
+        &self,
+        incarnation: u64,
+        operation: Operation,
+        path: &Path,
+    ) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
+        let mut guard = self.machine();
+        guard.check(incarnation)?;
+        let machine = &mut *guard;
+        let failure = machine.faults.next(operation, &path.to_string_lossy());
+        if machine.random.chance(machine.write_back) {
+            machine.names.write_back(&mut machine.random)?;
+        }
+        Ok((guard, failure))
+    }
+
+    /// As `begin`, for a sync of bytes: waits until nobody holds it.
+    pub(super) fn begin_sync(
+        &self,
+        incarnation: u64,
+        operation: Operation,
+        path: &Path,
+    ) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
+        let (mut guard, failure) = self.begin(incarnation, operation, path)?;
+        if guard.holds > 0 {
+            guard.held_syncs += 1;
+            self.changed.notify_all();
+            let is_held =
+                |machine: &mut Machine| machine.holds > 0 && machine.incarnation == incarnation;
+            guard = self.changed.wait_while(guard, is_held).unwrap_or_else(PoisonError::into_inner);
+            guard.held_syncs -= 1;
+            guard.check(incarnation)?;
+        }
+        Ok((guard, failure))
+    }
+}

@@ -1,0 +1,425 @@
+//! All names and files of a disk, live and durable: what the kernel remembers over the inner disk.
+//!
+//! Every change of names takes effect at once for those who look, and waits in [`Changes`] until
+//! its directory is synced; only then does the inner disk hear of it. A file whose name is not
+//! durable keeps what was synced of it in memory.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::change::{Change, Changes};
+use super::page_cache::CachedFile;
+use super::tree::{Child, FileId, FileNode, Home, Place, Tree};
+use crate::io::memory::MemoryFile;
+use crate::io::{Disk, Entry, OpenMode, SeededRandom};
+
+/// The live view over the inner disk.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    inner: Arc<dyn Disk>,
+    tree: Tree,
+    changes: Changes,
+}
+
+impl Namespace {
+    /// The view after a start of the machine: just what the inner disk has.
+    pub(super) fn new(inner: Arc<dyn Disk>) -> Self {
+        Self { inner, tree: Tree::new(), changes: Changes::default() }
+    }
+
+    /// Opens a file and counts one more handle of it.
+    pub(super) fn open(&mut self, path: &Path, mode: OpenMode) -> io::Result<FileId> {
+        let place = self.tree.place(&*self.inner, path)?;
+        let id = match self.tree.child(&*self.inner, &place)? {
+            Some(_) if mode == OpenMode::CreateNew => return Err(ErrorKind::AlreadyExists.into()),
+            Some(Child::File(id)) => id,
+            Some(Child::Directory(_)) => return Err(ErrorKind::IsADirectory.into()),
+            None if matches!(mode, OpenMode::Read | OpenMode::Write) => {
+                return Err(ErrorKind::NotFound.into());
+            }
+            None => self.create_file(place)?,
+        };
+        self.cached(id)?;
+        self.node(id)?.handles += 1;
+        Ok(id)
+    }
+
+    fn create_file(&mut self, place: Place) -> io::Result<FileId> {
+        let cached = CachedFile::over(Arc::new(MemoryFile::empty()))?;
+        let id = self.tree.add_file(FileNode {
+            cached: Some(cached),
+            is_named: true,
+            ..FileNode::default()
+        });
+        self.link(place, Child::File(id))?;
+        Ok(id)
+    }
+
+    fn link(&mut self, place: Place, child: Child) -> io::Result<()> {
+        self.tree.children(&*self.inner, place.directory)?.insert(place.name.clone(), child);
+        self.changes.push(Change::Link { place, child });
+        Ok(())
+    }
+
+    fn node(&mut self, id: FileId) -> io::Result<&mut FileNode> {
+        self.tree.files.get_mut(&id).ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    /// The bytes of a file, reached over the inner disk when nothing is cached yet.
+    pub(super) fn cached(&mut self, id: FileId) -> io::Result<&mut CachedFile> {
+        let node = self.tree.files.get(&id).ok_or(ErrorKind::NotFound)?;
+        let opened = match (&node.cached, &node.home) {
+            (Some(_), _) => None,
+            (None, Some(home)) => {
+                let path = self.tree.path_of_place(home).ok_or(ErrorKind::NotFound)?;
+                let medium = match self.inner.open(&path, OpenMode::Write) {
+                    Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                        self.inner.open(&path, OpenMode::Read)?
+                    }
+                    result => result?,
+                };
+                Some(CachedFile::over(medium)?)
+            }
+            (None, None) => return Err(ErrorKind::NotFound.into()),
+        };
+        let node = self.node(id)?;
+        if opened.is_some() {
+            node.cached = opened;
+        }
+        node.cached.as_mut().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    /// The file a path names, without a handle.
+    pub(super) fn file(&mut self, path: &Path) -> io::Result<&mut CachedFile> {
+        let place = self.tree.place(&*self.inner, path)?;
+        match self.tree.child(&*self.inner, &place)? {
+            Some(Child::File(id)) => self.cached(id),
+            Some(Child::Directory(_)) => Err(ErrorKind::IsADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Counts one handle less.
+    pub(super) fn close(&mut self, id: FileId) {
+        if let Some(node) = self.tree.files.get_mut(&id) {
+            node.handles = node.handles.saturating_sub(1);
+        }
+        self.forget_unused(id);
+    }
+
+    /// Lets go of what nobody can see any more, descriptors of the inner disk above all.
+    fn forget_unused(&mut self, id: FileId) {
+        let Some(node) = self.tree.files.get_mut(&id) else { return };
+        if node.handles > 0 {
+            return;
+        }
+        if node.home.is_some() {
+            let is_clean = node.cached.as_ref().map(CachedFile::is_clean);
+            if matches!(is_clean, Some(Ok(true))) {
+                node.cached = None;
+            }
+        } else if !node.is_named && !self.changes.concern(Child::File(id)) {
+            self.tree.files.remove(&id);
+        }
+    }
+
+    pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let inner = &*self.inner;
+        let (old, new) = (self.tree.place(inner, from)?, self.tree.place(inner, to)?);
+        let child = self.tree.child(inner, &old)?.ok_or(ErrorKind::NotFound)?;
+        let replaced = self.tree.child(inner, &new)?;
+        if old == new {
+            return Ok(());
+        }
+        match (child, replaced) {
+            (Child::Directory(_), _) if to.starts_with(from) => {
+                return Err(ErrorKind::InvalidInput.into());
+            }
+            (Child::File(_), Some(Child::Directory(_))) => {
+                return Err(ErrorKind::IsADirectory.into());
+            }
+            (Child::Directory(_), Some(Child::File(_))) => {
+                return Err(ErrorKind::NotADirectory.into());
+            }
+            (_, Some(Child::Directory(gone))) if !self.tree.children(inner, gone)?.is_empty() => {
+                return Err(ErrorKind::DirectoryNotEmpty.into());
+            }
+            _ => {}
+        }
+        if let Some(Child::File(id)) = replaced {
+            self.node(id)?.is_named = false;
+        }
+        self.tree.children(&*self.inner, old.directory)?.remove(&old.name);
+        self.tree.children(&*self.inner, new.directory)?.insert(new.name.clone(), child);
+        self.changes.push(Change::Move { from: old, to: new, child, replaced });
+        Ok(())
+    }
+
+    pub(super) fn remove_file(&mut self, path: &Path) -> io::Result<()> {
+        let place = self.tree.place(&*self.inner, path)?;
+        match self.tree.child(&*self.inner, &place)? {
+            Some(Child::File(id)) => {
+                self.node(id)?.is_named = false;
+                self.unlink(place, Child::File(id))
+            }
+            Some(Child::Directory(_)) => Err(ErrorKind::IsADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    pub(super) fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
+        let place = self.tree.place(&*self.inner, path)?;
+        match self.tree.child(&*self.inner, &place)? {
+            Some(Child::Directory(id)) if self.tree.children(&*self.inner, id)?.is_empty() => {
+                self.unlink(place, Child::Directory(id))
+            }
+            Some(Child::Directory(_)) => Err(ErrorKind::DirectoryNotEmpty.into()),
+            Some(Child::File(_)) => Err(ErrorKind::NotADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn unlink(&mut self, place: Place, child: Child) -> io::Result<()> {
+        self.tree.children(&*self.inner, place.directory)?.remove(&place.name);
+        self.changes.push(Change::Unlink { place, child });
+        Ok(())
+    }
+
+    pub(super) fn create_dir(&mut self, path: &Path) -> io::Result<()> {
+        let (mut directory, names) = Tree::names(path)?;
+        let last = names.len();
+        for (depth, name) in names.into_iter().enumerate() {
+            let place = Place { directory, name };
+            directory = match self.tree.child(&*self.inner, &place)? {
+                Some(Child::Directory(found)) => found,
+                Some(Child::File(_)) if depth + 1 == last => {
+                    return Err(ErrorKind::AlreadyExists.into());
+                }
+                Some(Child::File(_)) => return Err(ErrorKind::NotADirectory.into()),
+                None => {
+                    let made = self.tree.add_directory();
+                    self.link(place, Child::Directory(made))?;
+                    made
+                }
+            };
+        }
+        Ok(())
+    }
+
+    pub(super) fn list(&mut self, path: &Path) -> io::Result<Vec<Entry>> {
+        let directory = self.tree.directory(&*self.inner, path)?;
+        let children = self.tree.children(&*self.inner, directory)?;
+        let entry = |(name, child): (&String, &Child)| Entry {
+            name: name.clone(),
+            is_dir: matches!(child, Child::Directory(_)),
+        };
+        Ok(children.iter().map(entry).collect())
+    }
+
+    pub(super) fn exists(&mut self, path: &Path) -> io::Result<bool> {
+        if Tree::names(path)?.1.is_empty() {
+            return Ok(true);
+        }
+        match self.tree.place(&*self.inner, path) {
+            Ok(place) => Ok(self.tree.child(&*self.inner, &place)?.is_some()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the changes in a directory durable, if it is itself; else they wait for its name.
+    pub(super) fn sync_dir(&mut self, path: &Path) -> io::Result<()> {
+        let directory = self.tree.directory(&*self.inner, path)?;
+        if self.tree.path_of(directory).is_none() {
+            self.changes.mark_synced(directory);
+            return Ok(());
+        }
+        let changes = self.changes.take_of(directory);
+        self.settle(&changes)
+    }
+
+    /// Makes everything durable.
+    pub(super) fn sync_all(&mut self, random: &mut SeededRandom) -> io::Result<()> {
+        let changes = self.changes.take_all();
+        self.settle(&changes)?;
+        for node in self.tree.files.values_mut() {
+            if let Some(cached) = &mut node.cached {
+                cached.sync(random)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A sync of everything that failed.
+    pub(super) fn lose_dirty_pages(&mut self) {
+        for node in self.tree.files.values_mut() {
+            if let Some(cached) = &mut node.cached {
+                cached.lose_dirty_pages();
+            }
+        }
+    }
+
+    /// Does something early that nobody asked for, as the kernel does now and then: writes a dirty
+    /// page down, or makes the oldest change of a name durable.
+    pub(super) fn write_back(&mut self, random: &mut SeededRandom) -> io::Result<()> {
+        let has_dirty =
+            |node: &&mut FileNode| node.cached.as_ref().is_some_and(CachedFile::has_dirty_pages);
+        let mut dirty: Vec<&mut FileNode> =
+            self.tree.files.values_mut().filter(has_dirty).collect();
+        let chosen = random.index(dirty.len() + usize::from(!self.changes.is_empty()));
+        if let Some(cached) = dirty.get_mut(chosen).and_then(|node| node.cached.as_mut()) {
+            return cached.write_back(random);
+        }
+        let changes = self.changes.take_oldest();
+        self.settle(&changes)
+    }
+
+    /// Takes the inner disk's lock; its directory becomes durable for that.
+    pub(super) fn lock(
+        &mut self,
+        path: &Path,
+        owner: &str,
+    ) -> io::Result<Box<dyn Any + Send + Sync>> {
+        let place = self.tree.place(&*self.inner, path)?;
+        let changes = self.changes.take_of(place.directory);
+        self.settle(&changes)?;
+        let home = self.tree.path_of_place(&place).ok_or(ErrorKind::NotFound)?;
+        let guard = self.inner.lock(&home, owner)?;
+        if self.tree.child(&*self.inner, &place)?.is_none() {
+            let node =
+                FileNode { home: Some(place.clone()), is_named: true, ..FileNode::default() };
+            let child = Child::File(self.tree.add_file(node));
+            self.tree.children(&*self.inner, place.directory)?.insert(place.name, child);
+        }
+        Ok(guard)
+    }
+
+    /// The power fails: some of what is pending reaches the inner disk, the rest never does.
+    pub(super) fn lose_power(mut self, random: &mut SeededRandom) -> io::Result<()> {
+        let survivors = self.changes.take_survivors(random);
+        self.settle(&survivors)?;
+        for node in self.tree.files.into_values() {
+            if let (Some(cached), Some(_)) = (node.cached, node.home) {
+                cached.lose_power(random)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes changes of names on the inner disk, in their order, and syncs its directories.
+    fn settle(&mut self, changes: &[Change]) -> io::Result<()> {
+        let mut touched = BTreeSet::new();
+        for change in changes {
+            match change {
+                Change::Link { place, child } => self.settle_link(place, *child)?,
+                Change::Unlink { place, child } => self.settle_unlink(place, *child)?,
+                Change::Move { from, to, child, replaced } => {
+                    let paths = (self.tree.path_of_place(from), self.tree.path_of_place(to));
+                    let (Some(old), Some(new)) = paths else { continue };
+                    self.inner.rename(&old, &new)?;
+                    if let Some(replaced) = replaced {
+                        self.set_home(*replaced, None);
+                    }
+                    self.set_home(*child, Some(to.clone()));
+                    touched.insert(from.directory);
+                }
+            }
+            let (Change::Link { place, .. }
+            | Change::Unlink { place, .. }
+            | Change::Move { to: place, .. }) = change;
+            touched.insert(place.directory);
+        }
+        for directory in touched {
+            if let Some(path) = self.tree.path_of(directory) {
+                self.inner.sync_dir(&path)?;
+            }
+        }
+        self.forget_settled(changes);
+        Ok(())
+    }
+
+    fn settle_link(&mut self, place: &Place, child: Child) -> io::Result<()> {
+        let Some(path) = self.tree.path_of_place(place) else { return Ok(()) };
+        match child {
+            Child::Directory(_) => self.inner.create_dir(&path)?,
+            Child::File(id) => {
+                let medium = self.inner.open(&path, OpenMode::Create)?;
+                self.cached(id)?.move_to(medium)?;
+            }
+        }
+        self.set_home(child, Some(place.clone()));
+        Ok(())
+    }
+
+    fn settle_unlink(&mut self, place: &Place, child: Child) -> io::Result<()> {
+        let Some(path) = self.tree.path_of_place(place) else { return Ok(()) };
+        match child {
+            Child::Directory(_) => self.inner.remove_dir(&path)?,
+            Child::File(_) => self.inner.remove_file(&path)?,
+        }
+        self.set_home(child, None);
+        Ok(())
+    }
+
+    fn set_home(&mut self, child: Child, home: Option<Place>) {
+        match child {
+            Child::File(id) => {
+                if let Some(node) = self.tree.files.get_mut(&id) {
+                    node.home = home;
+                }
+            }
+            Child::Directory(id) => match (self.tree.directories.get_mut(&id), home) {
+                (Some(directory), Some(home)) => directory.home = Some(Home::In(home)),
+                (Some(_), None) => drop(self.tree.directories.remove(&id)),
+                (None, _) => {}
+            },
+        }
+    }
+
+    fn forget_settled(&mut self, changes: &[Change]) {
+        for change in changes {
+            let (Change::Link { child, .. }
+            | Change::Unlink { child, .. }
+            | Change::Move { child, .. }) = change;
+            let replaced = match change {
+                Change::Move { replaced, .. } => *replaced,
+                _ => None,
+            };
+            for child in [Some(*child), replaced].into_iter().flatten() {
+                if let Child::File(id) = child {
+                    self.forget_unused(id);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryDisk;
+
+    #[test]
+    fn nothing_is_kept_of_files_that_are_closed_or_gone() {
+        let mut names = Namespace::new(Arc::new(MemoryDisk::default()));
+        let mut random = SeededRandom::new(1);
+        let path = Path::new("/a");
+        let id = names.open(path, OpenMode::Create).unwrap();
+        names.cached(id).unwrap().write(b"abc", 0).unwrap();
+        names.close(id);
+        assert!(names.tree.files[&id].cached.is_some(), "it is the only place that has the bytes");
+
+        names.sync_all(&mut random).unwrap();
+        let again = names.open(path, OpenMode::Read).unwrap();
+        names.close(again);
+        assert_eq!(again, id);
+        assert!(names.tree.files[&id].cached.is_none());
+
+        names.remove_file(path).unwrap();
+        names.sync_dir(Path::new("/")).unwrap();
+        assert!(names.tree.files.is_empty());
+    }
+}

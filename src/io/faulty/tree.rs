@@ -1,0 +1,195 @@
+//! The directories and files a disk knows, and where each of them is on the medium.
+//!
+//! Live names are in `children`. A *home* is the durable name: where the inner disk has the thing,
+//! whatever it is called by now. What has no home yet exists in memory only.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+
+use super::page_cache::CachedFile;
+use crate::io::Disk;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DirectoryId(u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FileId(u64);
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Child {
+    File(FileId),
+    Directory(DirectoryId),
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) directory: DirectoryId,
+    pub(super) name: String,
+}
+
+/// A directory.
+#[derive(Debug)]
+pub(super) struct Directory {
+    pub(super) home: Option<Home>,
+    /// `None` until the inner disk was asked.
+    children: Option<BTreeMap<String, Child>>,
+}
+
+/// Where the inner disk has a directory.
+#[derive(Debug)]
+pub(super) enum Home {
+    Root(PathBuf),
+    In(Place),
+}
+
+/// A file; its cache is there while it is open or differs from the medium.
+#[derive(Debug, Default)]
+pub(super) struct FileNode {
+    pub(super) home: Option<Place>,
+    pub(super) cached: Option<CachedFile>,
+    pub(super) handles: usize,
+    /// Whether it has a live name.
+    pub(super) is_named: bool,
+}
+
+/// Everything that was ever looked at, by number.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) directories: BTreeMap<DirectoryId, Directory>,
+    pub(super) files: BTreeMap<FileId, FileNode>,
+    next: u64,
+}
+
+/// The directory that absolute paths begin in.
+const ROOT: DirectoryId = DirectoryId(0);
+/// The directory that relative paths begin in.
+const CURRENT: DirectoryId = DirectoryId(1);
+
+impl Tree {
+    pub(super) fn new() -> Self {
+        let root = |path: &str| Directory { home: Some(Home::Root(path.into())), children: None };
+        let directories = BTreeMap::from([(ROOT, root("/")), (CURRENT, root("."))]);
+        Self { directories, files: BTreeMap::new(), next: 2 }
+    }
+
+    /// A new file without a live or durable name.
+    pub(super) fn add_file(&mut self, node: FileNode) -> FileId {
+        self.next += 1;
+        let id = FileId(self.next);
+        self.files.insert(id, node);
+        id
+    }
+
+    /// A new, empty directory without a name.
+    pub(super) fn add_directory(&mut self) -> DirectoryId {
+        self.insert_directory(None, Some(BTreeMap::new()))
+    }
+
+    fn insert_directory(
+        &mut self,
+        home: Option<Home>,
+        children: Option<BTreeMap<String, Child>>,
+    ) -> DirectoryId {
+        self.next += 1;
+        let id = DirectoryId(self.next);
+        self.directories.insert(id, Directory { home, children });
+        id
+    }
+
+    /// Where the inner disk has a directory; `None` when it has not.
+    pub(super) fn path_of(&self, directory: DirectoryId) -> Option<PathBuf> {
+        match self.directories.get(&directory)?.home.as_ref()? {
+            Home::Root(path) => Some(path.clone()),
+            Home::In(place) => self.path_of_place(place),
+        }
+    }
+
+    /// Where the inner disk has, or would have, a name.
+    pub(super) fn path_of_place(&self, place: &Place) -> Option<PathBuf> {
+        Some(self.path_of(place.directory)?.join(&place.name))
+    }
+
+    /// The live names in a directory.
+    pub(super) fn children(
+        &mut self,
+        inner: &dyn Disk,
+        directory: DirectoryId,
+    ) -> io::Result<&mut BTreeMap<String, Child>> {
+        let is_known = self.directories.get(&directory).is_some_and(|dir| dir.children.is_some());
+        if !is_known {
+            let children = self.load(inner, directory)?;
+            if let Some(known) = self.directories.get_mut(&directory) {
+                known.children = Some(children);
+            }
+        }
+        let known = self.directories.get_mut(&directory).and_then(|dir| dir.children.as_mut());
+        known.ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    fn load(
+        &mut self,
+        inner: &dyn Disk,
+        directory: DirectoryId,
+    ) -> io::Result<BTreeMap<String, Child>> {
+        let path = self.path_of(directory).ok_or(ErrorKind::NotFound)?;
+        let mut children = BTreeMap::new();
+        for entry in inner.list(&path)? {
+            let home = Place { directory, name: entry.name.clone() };
+            let child = if entry.is_dir {
+                Child::Directory(self.insert_directory(Some(Home::In(home)), None))
+            } else {
+                let node = FileNode { home: Some(home), is_named: true, ..FileNode::default() };
+                Child::File(self.add_file(node))
+            };
+            children.insert(entry.name, child);
+        }
+        Ok(children)
+    }
+
+    /// What a place names now.
+    pub(super) fn child(&mut self, inner: &dyn Disk, place: &Place) -> io::Result<Option<Child>> {
+        Ok(self.children(inner, place.directory)?.get(&place.name).copied())
+    }
+
+    /// The directory a path begins in and the names that follow.
+    pub(super) fn names(path: &Path) -> io::Result<(DirectoryId, Vec<String>)> {
+        let mut start = CURRENT;
+        let mut names = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::RootDir => start = ROOT,
+                Component::CurDir => {}
+                Component::Normal(name) => names.push(name.to_string_lossy().into_owned()),
+                Component::ParentDir | Component::Prefix(_) => {
+                    return Err(ErrorKind::InvalidInput.into());
+                }
+            }
+        }
+        Ok((start, names))
+    }
+
+    /// The live directory that a path names.
+    pub(super) fn directory(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<DirectoryId> {
+        let (mut directory, names) = Self::names(path)?;
+        for name in names {
+            directory = match self.child(inner, &Place { directory, name })? {
+                Some(Child::Directory(found)) => found,
+                Some(Child::File(_)) => return Err(ErrorKind::NotADirectory.into()),
+                None => return Err(ErrorKind::NotFound.into()),
+            };
+        }
+        Ok(directory)
+    }
+
+    /// The live directory of a path's last name, and that name.
+    pub(super) fn place(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<Place> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        let directory = self.directory(inner, parent)?;
+        Ok(Place { directory, name: name.to_string_lossy().into_owned() })
+    }
+}
