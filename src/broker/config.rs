@@ -180,7 +180,7 @@ impl BrokerConfig {
     /// When it cannot be read, or not be understood.
     pub fn read_file(path: &Path) -> Result<Vec<(String, String)>, ConfigError> {
         let name = path.display().to_string();
-        let text = read_text(&SystemDisk::new(), path)
+        let text = read_text(&SystemDisk::default(), path)
             .map_err(|error| ConfigError::single(&name, format!("cannot be read: {error}")))?;
         match path.extension() {
             Some(extension) if extension == "properties" => read_properties(&text),

@@ -7,11 +7,15 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use crate::replication::{Leadership, PartitionError, Registration, Waiting};
 use crate::io::FileRange;
-use crate::storage::{AppendAt, AppendOutcome, DataDir, Log, LogConfig, ReadLimit};
+use crate::storage::{
+    AppendAt, Appended, DataDir, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit, SequenceError,
+    StorageError,
+};
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
 /// When a producer is answered.
@@ -23,6 +27,26 @@ pub enum Acks {
     Leader,
     /// When the high watermark covers it.
     All,
+}
+
+/// Where the logs of this broker are, and who flushes them.
+#[derive(Clone, Debug)]
+pub struct LocalLogs {
+    /// The data directory.
+    pub data: Arc<DataDir>,
+    /// Its flusher.
+    pub flusher: Arc<Flusher>,
+}
+
+/// The record found for a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedOffset {
+    /// Its time; `NONE` where an end of the log was asked for.
+    pub timestamp: Timestamp,
+    /// Its offset.
+    pub offset: Offset,
+    /// The reign in which it was appended.
+    pub epoch: LeaderEpoch,
 }
 
 /// What makes a partition.
@@ -38,6 +62,8 @@ pub struct PartitionSpec {
     pub epoch: LeaderEpoch,
     /// The in-sync replicas, this broker included.
     pub in_sync: Vec<BrokerId>,
+    /// How many replicas it has in all.
+    pub replicas: usize,
     /// The topic's settings.
     pub config: Arc<LogConfig>,
 }
@@ -79,7 +105,8 @@ pub struct ReadAnswer {
 #[derive(Debug)]
 pub struct Partition {
     spec: PartitionSpec,
-    data: Arc<DataDir>,
+    config: ArcSwap<LogConfig>,
+    logs: LocalLogs,
     log: OnceLock<Arc<Log>>,
     /// Held while the log is opened or made, so that it happens once.
     opening: Mutex<()>,
@@ -96,13 +123,15 @@ pub struct Partition {
 
 impl Partition {
     /// A partition whose log is opened when it is first needed.
-    pub fn new(spec: PartitionSpec, data: Arc<DataDir>) -> Arc<Self> {
-        let in_sync_min = spec.config.min_insync_replicas;
+    pub fn new(spec: PartitionSpec, logs: LocalLogs) -> Arc<Self> {
+        let in_sync_min = spec.config.min_insync_replicas(spec.replicas);
+        let in_sync_min = in_sync_min.min(spec.replicas);
         let leadership =
             Leadership::new(spec.epoch, spec.in_sync.iter().copied(), in_sync_min, Offset::ZERO);
         Arc::new(Self {
+            config: ArcSwap::new(Arc::clone(&spec.config)),
             spec,
-            data,
+            logs,
             log: OnceLock::new(),
             opening: Mutex::new(()),
             leadership: Mutex::new(leadership),
@@ -127,6 +156,19 @@ impl Partition {
     /// The reign in which this broker leads it.
     pub fn epoch(&self) -> LeaderEpoch {
         self.spec.epoch
+    }
+
+    /// The topic's settings as they are now.
+    pub fn config(&self) -> Arc<LogConfig> {
+        self.config.load_full()
+    }
+
+    /// Lets the partition live by other settings from now on.
+    pub fn set_config(&self, config: Arc<LogConfig>) {
+        if let Some(log) = self.log.get() {
+            log.set_config(Arc::clone(&config));
+        }
+        self.config.store(config);
     }
 
     /// The first offset not yet visible to consumers.
@@ -159,7 +201,7 @@ impl Partition {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_running()?;
         if self.log.get().is_none()
-            && let Some(log) = self.data.log(&self.spec.partition)?
+            && let Some(log) = self.logs.data.log(&self.spec.partition)?
         {
             self.attach(log);
         }
@@ -178,9 +220,11 @@ impl Partition {
         let log = match self.log.get() {
             Some(log) => log,
             None => {
-                let spec = &self.spec;
-                let config = Arc::clone(&spec.config);
-                self.attach(self.data.create_log(&spec.partition, spec.topic_id, config)?)
+                let metadata = PartitionMetadata {
+                    topic_id: self.spec.topic_id,
+                    offset_unit: self.config().offset_unit,
+                };
+                self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
             }
         };
         log.start_epoch(self.spec.epoch)?;
@@ -192,11 +236,11 @@ impl Partition {
     /// recovery kept has been.
     fn attach(self: &Arc<Self>, log: Arc<Log>) -> &Arc<Log> {
         let weak = Arc::downgrade(self);
-        log.on_flush(Box::new(move |flushed| {
+        log.on_flush(move |flushed| {
             if let Some(partition) = Weak::upgrade(&weak) {
                 partition.advance(flushed);
             }
-        }));
+        });
         let flushed = log.flushed_offset();
         let log = self.log.get_or_init(|| log);
         self.advance(flushed);
@@ -210,7 +254,7 @@ impl Partition {
         batches: &mut [&mut [u8]],
         acks: Acks,
         now: Timestamp,
-    ) -> Result<Vec<AppendOutcome>, PartitionError> {
+    ) -> Result<Vec<Result<Appended, SequenceError>>, PartitionError> {
         self.check_running()?;
         let log = match (self.leading.get(), self.log.get()) {
             (Some(()), Some(log)) => log,
@@ -221,7 +265,7 @@ impl Partition {
             self.advance(log.log_end_offset());
         }
         let urgent = acks != Acks::None || !self.waiting.is_empty();
-        self.data.flusher().schedule(log, urgent);
+        self.logs.flusher.schedule(log, urgent);
         Ok(outcomes)
     }
 
@@ -258,7 +302,7 @@ impl Partition {
                     below: high_watermark,
                     at_least_one_batch: request.at_least_one_batch,
                 };
-                Some(log.read(from, limit)?).filter(|range| range.length > 0)
+                log.read(from, limit)?
             }
             _ => None,
         };
@@ -305,7 +349,7 @@ impl Partition {
         if let Some(log) = self.log.get()
             && log.flushed_offset() < log.log_end_offset()
         {
-            self.data.flusher().schedule(log, true);
+            self.logs.flusher.schedule(log, true);
         }
         registration
     }
