@@ -1,0 +1,96 @@
+//! The steps of a start, in their order: address, data, metadata.
+
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::broker::context::Failure;
+use crate::broker::{BrokerConfig, BrokerError, HostPort};
+use crate::io::{Clock, Disk, boot_id, raise_open_file_limit};
+use crate::metadata::{EmbeddedStore, Metadata, Registration};
+use crate::replication::LocalLogs;
+use crate::storage::{
+    DataDir, DataDirOptions, FlushListener, Flusher, LogConfigs, Opener, StorageError,
+};
+
+/// Where in the data directory the metadata is.
+const METADATA_DIR: &str = "metadata";
+
+/// Listens, before anything is touched: a port in use is the commonest mistake. Who connects now
+/// waits in the kernel until the broker is ready.
+pub(crate) fn bind(
+    address: &HostPort,
+    runtime: &Runtime,
+) -> Result<(TcpListener, SocketAddr), BrokerError> {
+    let _inside = runtime.enter();
+    let listen = || {
+        let listener = StdListener::bind((address.host.as_str(), address.port))?;
+        listener.set_nonblocking(true)?;
+        let bound = listener.local_addr()?;
+        Ok((TcpListener::from_std(listener)?, bound))
+    };
+    listen().map_err(|source| BrokerError::Listen { address: address.clone(), source })
+}
+
+/// Opens the data directory, recovering what has to be, and starts its flusher.
+pub(crate) fn open_data(
+    config: &BrokerConfig,
+    (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    configs: LogConfigs,
+    failure: &Arc<Failure>,
+) -> Result<LocalLogs, BrokerError> {
+    raise_open_file_limit().map_err(BrokerError::Thread)?;
+    let options = DataDirOptions {
+        opener: Opener { cluster_id: None, broker_id: config.broker_id },
+        boot_id: boot_id().map_err(BrokerError::Thread)?,
+        configs,
+        producers: config.producers,
+        recovery_threads: config.recovery_threads,
+        keep_deleted: config.log.file_delete_delay,
+    };
+    let path = &config.data_dir;
+    let data = DataDir::open((Arc::clone(disk), Arc::clone(clock)), path, options)?;
+    report(&data);
+    let fatal = Arc::clone(failure);
+    let listener = FlushListener {
+        on_flushed: Box::new(|_| {}),
+        on_fatal: Box::new(move |error: &StorageError| fatal.report(error.to_string())),
+    };
+    let world = (Arc::clone(disk), Arc::clone(clock));
+    let flusher = Flusher::start(world, path, config.flusher, listener)?;
+    Ok(LocalLogs { data: Arc::new(data), flusher: Arc::new(flusher) })
+}
+
+/// Tells what recovery found.
+fn report(data: &DataDir) {
+    let start = data.start_report();
+    let path = data.path().display();
+    if start.was_clean {
+        tracing::info!("'{path}' was stopped in order");
+    } else if start.recovered > 0 {
+        tracing::info!("'{path}' was not stopped in order: {} logs recovered", start.recovered);
+    }
+    for name in &start.rebuilt {
+        tracing::warn!("the checkpoint {name} was damaged and is made again");
+    }
+    for path in &start.quarantined {
+        tracing::warn!("moved to '{}': nobody knows what it is", path.display());
+    }
+    for partition in &start.unusable {
+        tracing::error!("{partition} is left alone: its partition.metadata is missing or damaged");
+    }
+    for partition in &start.missing {
+        tracing::error!("{partition} was here when the broker last stopped, and is gone");
+    }
+}
+
+/// Opens the metadata and takes office.
+pub(crate) async fn open_metadata(
+    config: &BrokerConfig,
+    (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    data: &DataDir,
+) -> Result<Metadata, BrokerError> {
+    todo!()
+}
