@@ -18,8 +18,12 @@ mod small_file;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+pub use directory::{
+    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, StartReport,
+};
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
+pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use log::{
     AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
     Unflushed,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
-use crate::storage::directory::marks::{Kind, Marks};
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
@@ -51,7 +51,7 @@ pub struct StartReport {
 
 /// An open data directory. All calls may come from several threads at once.
 ///
-/// Locks are taken in the order creation, marks, logs, a slot.
+/// Locks are taken in the order creation, closing, checkpoints, logs, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
     pub(super) path: PathBuf,
@@ -60,7 +60,7 @@ pub struct DataDir {
     pub(super) run: Run,
     pub(super) start: StartReport,
     pub(super) logs: Mutex<BTreeMap<TopicPartition, Arc<Slot>>>,
-    pub(super) marks: Mutex<Marks>,
+    pub(super) checkpoints: Mutex<Checkpoints>,
     /// Deleted logs, and when they may go, by the monotonic clock.
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
     /// Held while a log is made or removed.
@@ -118,7 +118,7 @@ impl DataDir {
     /// The highest watermark of a partition that a checkpoint has recorded: a lower bound of what
     /// consumers may have seen, and nothing to truncate to.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
-        self.lock_marks().get(Kind::HighWatermark, partition)
+        self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
 
     /// Records where all logs are, and the high watermarks given; durable on return. Does nothing
@@ -130,12 +130,13 @@ impl DataDir {
         for log in self.open_logs() {
             log.checkpoint()?;
         }
-        if *self.lock_closed() {
+        let is_closed = self.lock_closed();
+        if *is_closed {
             return Ok(());
         }
-        let mut marks = self.lock_marks();
-        self.gather(&mut marks, high_watermarks);
-        marks.write(&*self.env.disk)
+        let mut checkpoints = self.lock_checkpoints();
+        self.gather(&mut checkpoints, high_watermarks);
+        checkpoints.write(&*self.env.disk)
     }
 
     /// Flushes and closes all logs and leaves the manifest by which the next opening knows that
@@ -152,10 +153,10 @@ impl DataDir {
         for log in self.open_logs() {
             log.close()?;
         }
-        let mut marks = self.lock_marks();
-        self.gather(&mut marks, high_watermarks);
-        marks.write(&*self.env.disk)?;
-        let logs = self.stopped_logs(&marks);
+        let mut checkpoints = self.lock_checkpoints();
+        self.gather(&mut checkpoints, high_watermarks);
+        checkpoints.write(&*self.env.disk)?;
+        let logs = self.stopped_logs(&checkpoints);
         let manifest = Manifest { run: self.run.clone(), logs };
         manifest.write(&*self.env.disk, &self.path.join(names::MANIFEST))?;
         *is_closed = true;
@@ -163,25 +164,25 @@ impl DataDir {
     }
 
     /// Brings the marks up to date.
-    fn gather(&self, marks: &mut Marks, high_watermarks: &Offsets) {
+    fn gather(&self, checkpoints: &mut Checkpoints, high_watermarks: &Offsets) {
         for (partition, slot) in &*self.lock_logs() {
             if !slot.is_known() {
                 continue;
             }
-            marks.set(partition, slot.marks());
+            checkpoints.set(partition, slot.marks());
             if let Some(offset) = high_watermarks.get(partition) {
-                marks.raise_high_watermark(partition, *offset);
+                checkpoints.raise_high_watermark(partition, *offset);
             }
         }
     }
 
-    fn stopped_logs(&self, marks: &Marks) -> Vec<StoppedLog> {
+    fn stopped_logs(&self, checkpoints: &Checkpoints) -> Vec<StoppedLog> {
         let stopped = |slot: &Arc<Slot>| {
             let metadata = slot.metadata(&self.path).ok()?;
             let partition = slot.partition().clone();
             let bounds = slot.marks();
             Some(StoppedLog {
-                high_watermark: marks.get(Kind::HighWatermark, &partition),
+                high_watermark: checkpoints.get(Kind::HighWatermark, &partition),
                 partition,
                 topic_id: metadata.topic_id,
                 log_start: bounds.log_start,
@@ -195,8 +196,8 @@ impl DataDir {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock_marks(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock_checkpoints(&self) -> MutexGuard<'_, Checkpoints> {
+        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock_deleted(&self) -> MutexGuard<'_, Vec<(Duration, PathBuf)>> {

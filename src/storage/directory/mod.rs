@@ -4,10 +4,10 @@
 //! removes them, and writes their marks. Data is matched by topic id; what nobody knows goes to
 //! `quarantine/`, and nothing is deleted but on a caller's word.
 
+mod checkpoints;
 mod data_dir;
 mod identity;
 mod lifecycle;
-mod marks;
 mod names;
 mod open;
 mod partition_metadata;

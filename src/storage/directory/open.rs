@@ -4,6 +4,7 @@
 //! anything is written. After any other, every log is recovered before the new run begins: should
 //! that be interrupted, the next opening still knows in which boot the last records were written.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use crate::io::{Clock, Disk};
+use crate::storage::directory::checkpoints::Checkpoints;
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::Identity;
-use crate::storage::directory::marks::Marks;
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run};
@@ -27,7 +28,7 @@ struct Past {
     run: Option<Run>,
     /// Only if it is that run's.
     manifest: Option<Manifest>,
-    marks: Marks,
+    checkpoints: Checkpoints,
 }
 
 impl DataDir {
@@ -46,8 +47,6 @@ impl DataDir {
         let identity = admit(&*disk, path, &options)?;
         let (past, rebuilt) = Past::read(&*disk, path)?;
         let survey = Survey::take(&*disk, path)?;
-        let now = clock.monotonic();
-        let env = LogEnv { disk, clock, producers: options.producers };
         let run = match &past.run {
             Some(run) => run.next(&options.boot_id),
             None => Run::first(&options.boot_id),
@@ -56,73 +55,41 @@ impl DataDir {
             let start = past.start_point(&partition, &metadata, &options.boot_id);
             (partition.clone(), Arc::new(Slot::new(partition, metadata, start)))
         });
-        let directory = Self {
-            env,
+        let logs: BTreeMap<_, _> = slots.collect();
+        let due = clock.monotonic().saturating_add(options.keep_deleted);
+        let mut directory = Self {
+            run,
+            start: StartReport { rebuilt, quarantined: survey.quarantined, ..past.report(&logs) },
+            env: LogEnv { disk, clock, producers: options.producers },
             path: path.to_owned(),
             identity,
-            run,
-            start: StartReport::default(),
-            logs: Mutex::new(slots.collect()),
-            marks: Mutex::new(past.marks),
-            deleted: Mutex::new(
-                survey.deleted.into_iter().map(|path| (now + options.keep_deleted, path)).collect(),
-            ),
+            logs: Mutex::new(logs),
+            checkpoints: Mutex::new(past.checkpoints),
+            deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
             creation: Mutex::default(),
             is_closed: Mutex::default(),
             _lock: lock,
             options,
         };
-        directory.begin(past.manifest, (rebuilt, survey.quarantined))
+        directory.start.recovered = directory.recover()?;
+        directory.begin()?;
+        Ok(directory)
     }
 
-    /// Recovers what has to be, and begins the run.
-    fn begin(
-        mut self,
-        manifest: Option<Manifest>,
-        (rebuilt, quarantined): (Vec<&'static str>, Vec<std::path::PathBuf>),
-    ) -> Result<Self, StorageError> {
-        let recovered = self.recover()?;
-        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
-        let is_gone = |partition: &TopicPartition| !self.lock_logs().contains_key(partition);
-        self.start = StartReport {
-            was_clean: manifest.is_some(),
-            recovered,
-            rebuilt,
-            quarantined,
-            unusable: slots
-                .iter()
-                .filter(|slot| !slot.is_known())
-                .map(|slot| slot.partition().clone())
-                .collect(),
-            missing: manifest
-                .iter()
-                .flat_map(|manifest| &manifest.logs)
-                .map(|log| log.partition.clone())
-                .filter(is_gone)
-                .collect(),
-        };
+    /// Begins the run: from here on the last one's manifest means nothing.
+    fn begin(&self) -> Result<(), StorageError> {
         let disk = &*self.env.disk;
-        if let Some(manifest) = manifest {
-            let mut marks = self.lock_marks();
-            for log in manifest.logs {
-                if let Some(offset) = log.high_watermark {
-                    marks.raise_high_watermark(&log.partition, offset);
-                }
-            }
+        let mut checkpoints = self.lock_checkpoints();
+        let logs = self.lock_logs();
+        checkpoints.retain(|partition| logs.contains_key(partition));
+        for slot in logs.values().filter(|slot| slot.is_known()) {
+            checkpoints.set(slot.partition(), slot.marks());
         }
-        {
-            let mut marks = self.lock_marks();
-            marks.retain(|partition| !is_gone(partition));
-            for slot in slots.iter().filter(|slot| slot.is_known()) {
-                marks.set(slot.partition(), slot.marks());
-            }
-            marks.write(disk)?;
-        }
+        checkpoints.write(disk)?;
         self.run.write(disk, &self.path.join(names::RUN))?;
         let manifest = self.path.join(names::MANIFEST);
         small_file::remove(disk, &manifest)
-            .map_err(|source| StorageError::io("remove", &manifest, source))?;
-        Ok(self)
+            .map_err(|source| StorageError::io("remove", &manifest, source))
     }
 
     /// Opens all logs that have to be recovered, some at a time, and tells how many they were.
@@ -154,11 +121,8 @@ impl DataDir {
 }
 
 impl Past {
-    fn read(
-        disk: &dyn Disk,
-        path: &Path,
-    ) -> Result<(Self, Vec<&'static str>), StorageError> {
-        let (marks, mut rebuilt) = Marks::read(disk, path)?;
+    fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
+        let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
         let run = match Run::read(disk, &path.join(names::RUN))? {
             Stored::Sound(run) => Some(run),
             Stored::Absent => None,
@@ -176,7 +140,25 @@ impl Past {
             }
         };
         let manifest = manifest.filter(|manifest| Some(&manifest.run) == run.as_ref());
-        Ok((Self { run, manifest, marks }, rebuilt))
+        for log in manifest.iter().flat_map(|manifest| &manifest.logs) {
+            if let Some(offset) = log.high_watermark {
+                checkpoints.raise_high_watermark(&log.partition, offset);
+            }
+        }
+        Ok((Self { run, manifest, checkpoints }, rebuilt))
+    }
+
+    /// What there is to tell about the logs found.
+    fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) -> StartReport {
+        let unusable = logs.values().filter(|slot| !slot.is_known());
+        let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
+        let missing = stopped.filter(|log| !logs.contains_key(&log.partition));
+        StartReport {
+            was_clean: self.manifest.is_some(),
+            unusable: unusable.map(|slot| slot.partition().clone()).collect(),
+            missing: missing.map(|log| log.partition.clone()).collect(),
+            ..StartReport::default()
+        }
     }
 
     /// From where a log found in the directory goes on.
@@ -188,12 +170,12 @@ impl Past {
     ) -> StartPoint {
         let topic_id = metadata.as_ref().ok().map(|metadata| metadata.topic_id);
         let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
-        let mut stopped = stopped
-            .filter(|log| log.partition == *partition && Some(log.topic_id) == topic_id);
+        let mut stopped =
+            stopped.filter(|log| log.partition == *partition && Some(log.topic_id) == topic_id);
         if let Some(log) = stopped.next() {
             return StartPoint::Clean { log_start: log.log_start, log_end: log.log_end };
         }
-        let marks = self.marks.of(partition);
+        let marks = self.checkpoints.of(partition);
         StartPoint::Unclean {
             log_start: marks.log_start,
             durable: marks.durable,
@@ -225,11 +207,7 @@ fn take_lock(
 }
 
 /// The directory's identity, made for an empty one.
-fn admit(
-    disk: &dyn Disk,
-    path: &Path,
-    options: &DataDirOptions,
-) -> Result<Identity, StorageError> {
+fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Identity, StorageError> {
     let file = path.join(names::IDENTITY);
     if let Some(identity) = Identity::read(disk, &file)? {
         identity.admit(path, &options.opener)?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::{self, PartitionMetadata};
-use crate::storage::{Log, LogConfig, LogEnv, LogMarks, StartPoint, StorageError};
+use crate::storage::{Log, LogConfig, LogEnv, Marks, StartPoint, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// Gives the settings of a log that is being opened.
@@ -76,18 +76,18 @@ impl Slot {
     }
 
     /// Where the log is now, or was when it was closed.
-    pub(super) fn marks(&self) -> LogMarks {
+    pub(super) fn marks(&self) -> Marks {
         match (self.opened(), self.start) {
             (Some(log), _) => log.marks(),
             (None, StartPoint::New) => {
                 let zero = Offset::ZERO;
-                LogMarks { log_start: zero, durable: zero, rebuild: zero }
+                Marks { log_start: zero, durable: zero, rebuild: zero }
             }
             (None, StartPoint::Clean { log_start, log_end }) => {
-                LogMarks { log_start, durable: log_end, rebuild: log_end }
+                Marks { log_start, durable: log_end, rebuild: log_end }
             }
             (None, StartPoint::Unclean { log_start, durable, rebuild, .. }) => {
-                LogMarks { log_start, durable, rebuild }
+                Marks { log_start, durable, rebuild }
             }
         }
     }

@@ -65,11 +65,7 @@ pub(super) fn require_empty(disk: &dyn Disk, dir: &Path) -> Result<(), StorageEr
 }
 
 /// Puts something in `dir` into its quarantine, durably, and tells where.
-pub(super) fn quarantine(
-    disk: &dyn Disk,
-    dir: &Path,
-    name: &str,
-) -> Result<PathBuf, StorageError> {
+pub(super) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<PathBuf, StorageError> {
     let from = dir.join(name);
     let to = names::quarantine_path(dir, name);
     let cell = to.parent().unwrap_or(dir);
@@ -84,11 +80,7 @@ pub(super) fn quarantine(
 }
 
 /// Removes a file, or a directory with all that is in it.
-pub(super) fn remove_tree(
-    disk: &dyn Disk,
-    path: &Path,
-    is_dir: bool,
-) -> Result<(), StorageError> {
+pub(super) fn remove_tree(disk: &dyn Disk, path: &Path, is_dir: bool) -> Result<(), StorageError> {
     let refused = |source| StorageError::io("remove", path, source);
     if !is_dir {
         return disk.remove_file(path).map_err(refused);

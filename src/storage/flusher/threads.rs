@@ -50,7 +50,6 @@ pub struct Flushed<'a> {
 }
 
 /// Flushes the logs of one data directory.
-#[derive(Debug)]
 pub struct Flusher {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -181,9 +180,8 @@ impl Flusher {
         self.shared.lock().stopping = true;
         self.shared.work.notify_all();
         self.shared.room.notify_all();
-        let threads = std::mem::take(
-            &mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A thread that panicked has said so already.
             let _ = thread.join();
@@ -194,6 +192,12 @@ impl Flusher {
 impl Drop for Flusher {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+impl std::fmt::Debug for Flusher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Flusher({}, {:?})", self.shared.dir.display(), *self.shared.lock())
     }
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
 use crate::storage::directory::names;
-use crate::storage::{Checkpoint, LogMarks, Offsets, StorageError, Stored, small_file};
+use crate::storage::{Checkpoint, Marks, Offsets, StorageError, Stored, small_file};
 use crate::types::{Offset, TopicPartition};
 
 /// One kind of mark.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 
 /// The marks of all logs.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct Checkpoints {
     dir: PathBuf,
     current: [Offsets; 4],
     /// What the files hold.
@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-impl Marks {
+impl Checkpoints {
     /// The marks as the files of `dir` tell them, and the files that were damaged: their marks are
     /// gone, and what they said is found by reading more of the logs.
     pub(super) fn read(
@@ -85,9 +85,9 @@ impl Marks {
     }
 
     /// The marks of a log; what no file tells is at its beginning.
-    pub(super) fn of(&self, partition: &TopicPartition) -> LogMarks {
+    pub(super) fn of(&self, partition: &TopicPartition) -> Marks {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
-        LogMarks {
+        Marks {
             durable: mark(Kind::DurablePoint),
             rebuild: mark(Kind::RebuildPoint),
             log_start: mark(Kind::LogStart),
@@ -95,7 +95,7 @@ impl Marks {
     }
 
     /// Takes in where a log is now.
-    pub(super) fn set(&mut self, partition: &TopicPartition, marks: LogMarks) {
+    pub(super) fn set(&mut self, partition: &TopicPartition, marks: Marks) {
         self.put(Kind::DurablePoint, partition, marks.durable);
         self.put(Kind::RebuildPoint, partition, marks.rebuild);
         self.put(Kind::LogStart, partition, marks.log_start);
@@ -170,13 +170,13 @@ mod tests {
         TopicPartition { topic: "web".parse().unwrap(), partition: PartitionIndex(index) }
     }
 
-    fn marks_at(offset: i64) -> LogMarks {
+    fn marks_at(offset: i64) -> Marks {
         let (durable, rebuild) = (Offset::new(offset), Offset::new(offset / 2));
-        LogMarks { durable, rebuild, log_start: Offset::ZERO }
+        Marks { durable, rebuild, log_start: Offset::ZERO }
     }
 
-    fn read(disk: &MemoryDisk) -> Marks {
-        let (marks, damaged) = Marks::read(disk, Path::new("/")).unwrap();
+    fn read(disk: &MemoryDisk) -> Checkpoints {
+        let (marks, damaged) = Checkpoints::read(disk, Path::new("/")).unwrap();
         assert!(damaged.is_empty(), "{damaged:?}");
         marks
     }
