@@ -30,7 +30,30 @@ pub use error::WireError;
 pub use error_code::ErrorCode;
 pub use frame::{Message, RequestHeader, decode_response, encode_request, encode_response};
 pub use layout::Layout;
-pub use messages::*;
+// Each API's module, for the structures within its messages.
+pub use messages::{
+    AlterConfigsRequest, AlterConfigsResponse, ApiVersionsRequest, ApiVersionsResponse,
+    CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse,
+    DeleteGroupsRequest, DeleteGroupsResponse, DeleteRecordsRequest, DeleteRecordsResponse,
+    DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
+    DescribeConfigsRequest, DescribeConfigsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
+    DescribeLogDirsRequest, DescribeLogDirsResponse, FetchRequest, FetchResponse,
+    FindCoordinatorRequest, FindCoordinatorResponse, HeartbeatRequest, HeartbeatResponse,
+    IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, InitProducerIdRequest,
+    InitProducerIdResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest,
+    LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, ListOffsetsRequest,
+    ListOffsetsResponse, MetadataRequest, MetadataResponse, OffsetCommitRequest,
+    OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse, OffsetFetchRequest,
+    OffsetFetchResponse, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, ProduceRequest,
+    ProduceRequestView, ProduceResponse, SyncGroupRequest, SyncGroupResponse,
+};
+pub use messages::{
+    alter_configs, api_versions, create_partitions, create_topics, delete_groups, delete_records,
+    delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs, fetch,
+    find_coordinator, heartbeat, incremental_alter_configs, init_producer_id, join_group,
+    leave_group, list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch,
+    offset_for_leader_epoch, produce, sync_group,
+};
 pub use primitive::{Nullable, Wire};
 pub use reader::Reader;
 pub use records::{EncodedFrame, Piece, Records};

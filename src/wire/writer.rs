@@ -155,6 +155,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Reader;
 
     #[test]
     fn varints_are_written_as_they_are_read() {
@@ -163,7 +164,7 @@ mod tests {
             let mut writer = Writer::new(layout);
             writer.write_uvarint(value);
             let bytes = writer.finish().unwrap();
-            assert_eq!(super::super::Reader::new(&bytes, layout).read_uvarint(), Ok(value));
+            assert_eq!(Reader::new(&bytes, layout).read_uvarint(), Ok(value));
         }
     }
 
