@@ -16,7 +16,7 @@ use crate::broker::produced::Produced;
 use crate::net::{Outgoing, Piece, Reserved};
 
 /// Answers gathered before they are sent, in bytes; more would only delay the first.
-const GATHERED_MAX: usize = 256 * 1024;
+const GATHERED_MAX: u64 = 256 * 1024;
 
 /// What a connection owes its peer, in the order of the requests.
 #[derive(Debug)]

@@ -48,7 +48,7 @@ pub struct FileRange {
     /// Where the range begins.
     pub position: u64,
     /// How many bytes it has.
-    pub length: usize,
+    pub length: u64,
 }
 
 /// Fills `buffer` from `position`.

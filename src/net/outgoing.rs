@@ -31,14 +31,14 @@ pub enum Piece {
 #[derive(Debug, Default)]
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
-    queued_bytes: usize,
+    queued_bytes: u64,
 }
 
 impl Outgoing {
     /// Puts a piece at the end.
     pub fn push(&mut self, piece: Piece) {
         let length = match &piece {
-            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Bytes(bytes) => bytes.len() as u64,
             Piece::File(range) => range.length,
         };
         if length > 0 {
@@ -55,7 +55,7 @@ impl Outgoing {
     }
 
     /// Bytes pushed since everything was last out.
-    pub fn queued_bytes(&self) -> usize {
+    pub fn queued_bytes(&self) -> u64 {
         self.queued_bytes
     }
 
@@ -93,7 +93,7 @@ impl Outgoing {
             Some(Piece::File(range)) => {
                 let sent = send_range(socket, range)?;
                 range.position += sent as u64;
-                range.length -= sent;
+                range.length -= sent as u64;
                 if range.length == 0 {
                     self.pieces.pop_front();
                 }
@@ -137,14 +137,19 @@ impl Outgoing {
 /// Sends some of the range and tells how many bytes went.
 fn send_range(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
     let sent = match range.file.descriptor() {
-        Some(file) => send_file(socket, file, range.position, range.length)?,
+        Some(file) => send_file(socket, file, range.position, in_memory(range.length))?,
         None => copy_range(socket, range)?,
     };
     if sent == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
 }
 
 fn copy_range(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
-    let mut chunk = vec![0; range.length.min(COPY_CHUNK)];
+    let mut chunk = vec![0; in_memory(range.length).min(COPY_CHUNK)];
     read_exact_at(range.file.as_ref(), &mut chunk, range.position)?;
-    send_buffers(socket, &[IoSlice::new(&chunk)], range.length > chunk.len())
+    send_buffers(socket, &[IoSlice::new(&chunk)], range.length > chunk.len() as u64)
+}
+
+/// A length as far as memory can have it.
+fn in_memory(length: u64) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
 }

@@ -85,7 +85,7 @@ pub struct ReadRequest {
     /// Where to begin, as it came from the wire.
     pub offset: i64,
     /// The most bytes wanted.
-    pub max_bytes: usize,
+    pub max_bytes: u64,
     /// Whether one batch is wanted even if it is larger.
     pub at_least_one_batch: bool,
 }

@@ -9,7 +9,7 @@ use crate::config::ByteSize;
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at};
 use crate::record::{Batch, BatchBuilder, BatchSettings, Batches, ProducerStamp};
 use crate::storage::{
-    AppendAt, Appended, FileRange, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint,
+    AppendAt, Appended, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint,
     StorageError,
 };
 use crate::types::{

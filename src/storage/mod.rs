@@ -25,7 +25,7 @@ pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use log::{
-    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
+    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
     Unflushed,
 };
 pub use producers::{

@@ -24,7 +24,7 @@ use crate::wire::{
 };
 
 /// Up to this many bytes a copy costs less than another system call.
-const COPIED_MAX: usize = 32 * 1024;
+const COPIED_MAX: u64 = 32 * 1024;
 
 /// Isolation level of readers that see only what no open transaction may take back.
 const READ_COMMITTED: i8 = 1;
@@ -40,7 +40,7 @@ struct Wanted<'a> {
 struct Found {
     topics: Vec<Topic>,
     ranges: Vec<FileRange>,
-    bytes: usize,
+    bytes: u64,
     refused: bool,
 }
 
@@ -106,7 +106,7 @@ async fn wait_for(
     request: &FetchRequest,
     wanted: &[Vec<Wanted<'_>>],
 ) -> Found {
-    let enough = usize::try_from(request.min_bytes).unwrap_or(0);
+    let enough = u64::try_from(request.min_bytes).unwrap_or(0);
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
     let deadline = call.shared.clock.monotonic().saturating_add(wait);
     let mut found = read(call, request, wanted);
@@ -163,7 +163,7 @@ fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> 
 impl Found {
     /// Reads one partition, as far as the request still has room.
     fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>) -> PartitionAnswer {
-        let room = usize::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
+        let room = u64::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
         let result = match &wanted.partition {
             Ok(partition) => read_partition(partition, wanted.request, room, self.bytes == 0),
             Err(code) => Err(Refusal::of(*code)),
@@ -197,20 +197,20 @@ impl Found {
         let length = range.length;
         self.bytes += length;
         self.ranges.push(range);
-        Records::Elsewhere(length)
+        Records::Elsewhere(usize::try_from(length).unwrap_or(usize::MAX))
     }
 }
 
 fn read_partition(
     partition: &Partition,
     request: &RequestPartition,
-    room: usize,
+    room: u64,
     first: bool,
 ) -> Result<ReadAnswer, Refusal> {
     let epoch = LeaderEpoch(request.current_leader_epoch);
     let read = || {
         partition.check_epoch(Some(epoch).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
-        let max_bytes = usize::try_from(request.partition_max_bytes).unwrap_or(0).min(room);
+        let max_bytes = u64::try_from(request.partition_max_bytes).unwrap_or(0).min(room);
         partition.read(ReadRequest {
             offset: request.fetch_offset,
             max_bytes,
@@ -225,7 +225,7 @@ fn load(range: &FileRange) -> Result<Piece, Unanswerable> {
     if range.length > COPIED_MAX {
         return Ok(Piece::File(range.clone()));
     }
-    let mut bytes = vec![0; range.length];
+    let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
     read_exact_at(range.file.as_ref(), &mut bytes, range.position)?;
     Ok(Piece::Bytes(bytes.into()))
 }

@@ -30,4 +30,4 @@ pub use append::{AppendAt, Appended};
 pub use checkpoint::Marks;
 pub use flush::{FlushTicket, Unflushed};
 pub use partition_log::{Log, LogEnv, StartPoint};
-pub use read::{FileRange, ReadLimit};
+pub use read::ReadLimit;
