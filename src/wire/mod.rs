@@ -2,7 +2,8 @@
 //!
 //! Every message is declared once, in `messages/<api>.rs`, and works in both directions: a broker
 //! decodes requests and encodes responses, a client the reverse. What a message holds is decided
-//! here; what it means, and which versions a broker advertises, is not.
+//! here; what it means, and which versions a broker advertises, is not. The structures within a
+//! message are named by the module of their API: `wire::fetch::Partition`.
 //!
 //! Bytes are taken to be hostile. Reading them never panics, never indexes unchecked, and never
 //! allocates by a length that the remaining bytes do not cover.
@@ -30,7 +31,6 @@ pub use error::WireError;
 pub use error_code::ErrorCode;
 pub use frame::{Message, RequestHeader, decode_response, encode_request, encode_response};
 pub use layout::Layout;
-// Each API's module, for the structures within its messages.
 pub use messages::{
     AlterConfigsRequest, AlterConfigsResponse, ApiVersionsRequest, ApiVersionsResponse,
     CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse,
