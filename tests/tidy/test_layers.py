@@ -15,6 +15,7 @@ LAYERS: dict[str, list[str]] = tomllib.loads((ROOT / "tests/tidy/layers.toml").r
 OPEN_TO_ALL = "types"
 _PATH = re.compile(r"\bcrate::(\{|\w+)(?:::(\w+)::)?")
 _PUBLIC_MODULE = re.compile(r"^pub mod (\w+)", re.MULTILINE)
+_PUBLIC_USE = re.compile(r"^pub use \w+::\{([^}]*)\}", re.MULTILINE)
 
 
 def offences(tree: Tree) -> Iterator[str]:
@@ -44,7 +45,8 @@ def _fault(tree: Tree, layer: str, target: str, module: str | None) -> str | Non
     if module is None or target == layer or module[0].isupper():
         return None
     root = f"src/{target}/mod.rs"
-    public = _PUBLIC_MODULE.findall(tree.read(root)) if root in tree.paths else []
+    text = tree.read(root) if root in tree.paths else ""
+    public = _PUBLIC_MODULE.findall(text) + re.findall(r"\w+", " ".join(_PUBLIC_USE.findall(text)))
     return None if module in public else f"crate::{target}::{module} is not public: name the item"
 
 
