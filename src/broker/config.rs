@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::broker::HostPort;
+use crate::broker::topic_settings::{broker_names, set_default};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
     switch,
 };
 use crate::io::{SystemDisk, read_text};
+use crate::storage::{FlusherOptions, LogConfig, ProducerLimits};
 use crate::types::BrokerId;
 
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BrokerConfig {
     /// Where it listens; port 0 takes any free one.
     pub listen: HostPort,
@@ -37,6 +39,14 @@ pub struct BrokerConfig {
     pub connections_max: usize,
     /// Connections at once from one address.
     pub connections_max_per_ip: usize,
+    /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
+    pub flusher: FlusherOptions,
+    /// What is remembered of idempotent producers.
+    pub producers: ProducerLimits,
+    /// Logs that are recovered at a time after an unclean stop.
+    pub recovery_threads: usize,
+    /// What every topic has unless something else is said of it.
+    pub log: LogConfig,
     /// A connection that says nothing for so long is closed.
     pub connections_idle: Duration,
     /// A frame begun must be complete after this; an answer must have been taken.
@@ -57,6 +67,10 @@ impl Default for BrokerConfig {
             request_memory: ByteSize(256 << 20),
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
+            flusher: FlusherOptions::default(),
+            producers: ProducerLimits::default(),
+            recovery_threads: 2,
+            log: LogConfig::default(),
             connections_idle: Duration::from_mins(10),
             transfer_deadline: Duration::from_secs(30),
         }
@@ -159,6 +173,34 @@ impl BrokerConfig {
             get: |c| c.connections_max_per_ip.to_string(),
         },
         Key {
+            name: "unflushed.max.bytes",
+            about: "Bytes appended and not flushed, over all logs, beyond which producers wait.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.flusher.budget = v),
+            get: |c| c.flusher.budget.to_string(),
+        },
+        Key {
+            name: "flush.threads",
+            about: "Threads that flush logs.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 64).map(|v| c.flusher.threads = v),
+            get: |c| c.flusher.threads.to_string(),
+        },
+        Key {
+            name: "producer.id.expiration.ms",
+            about: "Milliseconds after which a silent idempotent producer is forgotten.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.producers.expiration = v),
+            get: |c| c.producers.expiration.as_millis().to_string(),
+        },
+        Key {
+            name: "num.recovery.threads.per.data.dir",
+            about: "Logs that are recovered at a time after an unclean stop.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 256).map(|v| c.recovery_threads = v),
+            get: |c| c.recovery_threads.to_string(),
+        },
+        Key {
             name: "connections.max.idle.ms",
             about: "Milliseconds after which a silent connection is closed.",
             kind: Kind::Long,
@@ -196,8 +238,22 @@ impl BrokerConfig {
         &mut self,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<(), ConfigError> {
-        crate::config::set_all(self, Self::KEYS, rows)?;
+        let mut faults = Vec::new();
+        for (name, value) in rows {
+            faults.extend(self.set_one(name, value).err());
+        }
+        ConfigError::from_faults(faults)?;
         self.validate()
+    }
+
+    fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        if let Some(key) = Self::KEYS.iter().find(|key| key.name == name) {
+            return (key.set)(self, value).map_err(|wanted| Fault::invalid(name, value, wanted));
+        }
+        set_default(&mut self.log, name, value).unwrap_or_else(|| {
+            let own = Self::KEYS.iter().map(|key| key.name);
+            Err(Fault::unknown(name, own.chain(broker_names())))
+        })
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
@@ -208,6 +264,9 @@ impl BrokerConfig {
                 &self.request_memory.to_string(),
                 format!("at least socket.request.max.bytes, {}", self.frame_max),
             ));
+        }
+        if let Err(error) = self.log.validate() {
+            faults.extend(error.faults);
         }
         ConfigError::from_faults(faults)
     }

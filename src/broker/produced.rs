@@ -12,7 +12,7 @@ use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::replication::{Acks, Partition, Target};
 use crate::storage::Appended;
-use crate::types::Offset;
+use crate::types::{Offset, Timestamp};
 use crate::wire::produce::{
     Partition as PartitionAnswer, ProduceRequest, ProduceResponse, RecordError, Topic,
 };
@@ -152,7 +152,7 @@ impl Outcome {
             Self::Appended { partition, appended, .. } => PartitionAnswer {
                 index,
                 base_offset: appended.base_offset.get(),
-                log_append_time_ms: appended.log_append_time.millis(),
+                log_append_time_ms: appended.log_append_time.map_or(-1, Timestamp::millis),
                 log_start_offset: partition.log_start_offset().get(),
                 ..PartitionAnswer::default()
             },

@@ -19,9 +19,9 @@ use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::broker::produced::{Outcome, Part, Produced};
+use crate::broker::topic_settings::{first_produce_version, produce_rules};
 use crate::record::{HeaderMut, validate_produced};
 use crate::replication::{Acks, Partition, Target};
-use crate::storage::TimestampType;
 use crate::types::{PartitionIndex, Timestamp};
 use crate::wire::produce::{PartitionView, ProduceRequest, ProduceRequestView};
 use crate::wire::{ApiKey, ErrorCode, Message, RequestHeader};
@@ -254,19 +254,18 @@ fn check_batch(
     version: i16,
 ) -> Result<(), Refusal> {
     let config = partition.config();
-    let checked = validate_produced(bytes, &config.produce_rules(now))?;
+    let checked = validate_produced(bytes, &produce_rules(&config, now))?;
     if checked.batch.is_transactional() {
         return Err(Refusal::of(ErrorCode::InvalidTxnState));
     }
-    if checked.batch.compression().first_produce_version() > version {
+    if version < first_produce_version(checked.batch.compression()) {
         return Err(Refusal::of(ErrorCode::UnsupportedCompressionType));
     }
     let stated = checked.batch.max_timestamp();
     let latest = checked.max_timestamp.unwrap_or(stated);
-    let Some(mut header) = HeaderMut::of_batch(bytes) else { return Ok(()) };
-    if config.timestamp_type == TimestampType::LogAppendTime {
-        header.set_log_append_time(now);
-    } else if latest != stated {
+    if latest != stated
+        && let Some(mut header) = HeaderMut::of_batch(bytes)
+    {
         header.set_max_timestamp(latest);
     }
     Ok(())
