@@ -208,7 +208,7 @@ impl<'a> Batch<'a> {
     /// Fails if the bytes are not those the checksum was made of. Reads them all.
     pub fn check_checksum(&self) -> Result<(), RecordError> {
         let stated = self.crc();
-        let computed = checksum::of_batch(self.header, self.payload);
+        let computed = checksum::of_batch(self.bytes);
         if stated == computed { Ok(()) } else { Err(RecordError::Checksum { stated, computed }) }
     }
 

@@ -131,6 +131,10 @@ impl BatchBuilder {
             None => (std::mem::take(&mut self.buffer), Compression::None),
         };
         self.write_header(&mut batch, compression, settings);
+        let checksum = checksum::of_batch(&batch);
+        if let Some(header) = batch.first_chunk_mut() {
+            set_field::<{ header::CRC }, 4>(header, checksum.to_be_bytes());
+        }
         self.clear();
         Ok(batch)
     }
@@ -157,7 +161,7 @@ impl BatchBuilder {
             epoch: ProducerEpoch(-1),
             base_sequence: -1,
         });
-        let Some((header, payload)) = batch.split_first_chunk_mut::<HEADER_SIZE>() else { return };
+        let Some(header) = batch.first_chunk_mut::<HEADER_SIZE>() else { return };
         let last = self.count.saturating_sub(1);
         let (base, max) = (self.base_timestamp.millis(), self.max_timestamp.millis());
         set_field::<{ header::BASE_OFFSET }, 8>(header, 0_i64.to_be_bytes());
@@ -172,8 +176,6 @@ impl BatchBuilder {
         set_field::<{ header::PRODUCER_EPOCH }, 2>(header, producer.epoch.0.to_be_bytes());
         set_field::<{ header::BASE_SEQUENCE }, 4>(header, producer.base_sequence.to_be_bytes());
         set_field::<{ header::RECORD_COUNT }, 4>(header, self.count.to_be_bytes());
-        let checksum = checksum::of_batch(header, payload);
-        set_field::<{ header::CRC }, 4>(header, checksum.to_be_bytes());
     }
 
     fn reserve_record(&mut self, body_size: usize) {

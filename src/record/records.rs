@@ -85,6 +85,7 @@ impl<'a> Records<'a> {
         self.size.saturating_sub(self.cursor.left())
     }
 
+    #[inline]
     fn record(&mut self) -> Result<Record<'a>, RecordFault> {
         let mut body = Cursor::new(self.cursor.bytes()?);
         let _attributes = body.byte()?;
@@ -120,6 +121,7 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, RecordError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.over {
             return None;

@@ -39,7 +39,8 @@ proptest! {
             prop_assert!(builder.size() <= most);
         }
         let foretold = builder.size();
-        prop_assert_eq!(builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap().len(), foretold);
+        let bytes = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        prop_assert_eq!(bytes.len(), foretold);
     }
 
     #[test]
