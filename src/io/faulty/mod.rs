@@ -22,6 +22,7 @@ mod namespace;
 #[cfg(test)]
 mod namespace_tests;
 mod page_cache;
+mod settling;
 mod tree;
 
 pub use disk::FaultyDisk;
