@@ -13,8 +13,7 @@ use std::sync::Arc;
 use super::change::{Change, Changes};
 use super::page_cache::CachedFile;
 use super::tree::{Child, FileId, FileNode, Place, Tree};
-use crate::io::memory::MemoryFile;
-use crate::io::{Disk, Entry, OpenMode, SeededRandom};
+use crate::io::{Disk, Entry, MemoryDisk, OpenMode, SeededRandom};
 
 /// The live view over the inner disk.
 #[derive(Debug)]
@@ -48,7 +47,9 @@ impl Namespace {
     }
 
     fn create_file(&mut self, place: Place) -> io::Result<FileId> {
-        let cached = CachedFile::over(Arc::new(MemoryFile::empty()))?;
+        // Until its name is durable the file's medium is one that nobody finds after a crash.
+        let medium = MemoryDisk::default().open(Path::new("/unnamed"), OpenMode::CreateNew)?;
+        let cached = CachedFile::over(medium)?;
         let id = self.tree.add_file(FileNode {
             cached: Some(cached),
             is_named: true,
@@ -313,7 +314,6 @@ impl Namespace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::MemoryDisk;
 
     #[test]
     fn nothing_is_kept_of_files_that_are_closed_or_gone() {
