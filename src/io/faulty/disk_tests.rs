@@ -232,7 +232,8 @@ fn a_rename_before_the_sync_of_its_bytes_may_leave_an_empty_file() {
 #[test]
 fn a_directory_prepared_aside_appears_whole() {
     let seen = |seed, is_synced| {
-        let disk = fresh();
+        let medium = MemoryDisk::default();
+        let disk = FaultyDisk::new(Arc::new(medium.clone()), seed);
         disk.create_dir(Path::new("/data/tmp.1")).unwrap();
         disk.sync_dir(Path::new("/")).unwrap();
         let file = create(&disk, "/data/tmp.1/0.log");
@@ -243,6 +244,7 @@ fn a_directory_prepared_aside_appears_whole() {
         assert_eq!(contents(&disk, "/data/t-0/0.log"), b"abc");
         if is_synced {
             disk.sync_dir(Path::new("/data")).unwrap();
+            assert_eq!(contents(&medium, "/data/t-0/0.log"), b"abc");
         }
         let disk = disk.crash(seed).unwrap();
         let names = names(&disk, "/data");
@@ -441,4 +443,13 @@ fn the_end_of_a_process_on_the_system_disk_is_a_power_failure() {
     let written = pages(&left).into_iter().filter(|byte| *byte == 2).count();
     assert!(0 < written && written < 8, "{written} of 8 pages");
     assert!(!system.exists(Path::new(&path("b"))).unwrap());
+}
+
+#[test]
+fn a_name_that_was_on_its_way_at_the_end_of_a_process_never_was() {
+    let medium = MemoryDisk::default();
+    create(&medium, "/a.streamlog-unfinished");
+    let disk = FaultyDisk::new(Arc::new(medium.clone()), 1);
+    assert!(names(&disk, "/").is_empty());
+    assert!(names(&medium, "/").is_empty());
 }

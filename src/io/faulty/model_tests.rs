@@ -1,8 +1,8 @@
 //! Random calls on a faulty disk, against a disk in memory and a history of every file.
 //!
-//! While the power is on, both disks must answer alike. After a power failure every byte must be one
-//! that its file had there since the last sync, every length one between those it had, and every
-//! directory one of the states it was in since its last sync.
+//! While the power is on, both disks must answer alike. After a power failure every byte must be
+//! one that its file had there since the last sync, every length one between those it had, and
+//! every directory one of the states it was in since its last sync.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};

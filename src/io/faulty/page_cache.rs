@@ -135,7 +135,9 @@ impl CachedFile {
             self.write_down(index)?;
         }
         self.cut_medium()?;
-        self.medium.set_len(self.length)?;
+        if self.medium.len()? != self.length {
+            self.medium.set_len(self.length)?;
+        }
         self.shown = self.length;
         self.medium.sync_data()
     }
