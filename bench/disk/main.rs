@@ -106,7 +106,12 @@ fn appends(options: &Options, every: Duration) -> io::Result<()> {
         done.store(true, Ordering::Relaxed);
         flushing.join().expect("it ran")
     })?;
-    println!("{{\"append\": {}, \"flush_ms\": {}, {}}}", options.bytes, every.as_millis(), show(&mut times));
+    println!(
+        "{{\"append\": {}, \"flush_ms\": {}, {}}}",
+        options.bytes,
+        every.as_millis(),
+        show(&mut times)
+    );
     Ok(())
 }
 
