@@ -1,9 +1,9 @@
-//! How this disk takes what a broker does to it: flushing many files, and appending while it flushes.
+//! How this disk takes what a broker does to it: many files flushed, and appends while it flushes.
 //!
-//! Prints lines of JSON. *Flush*: some files are given fresh bytes, and the time is taken until all
-//! are durable: by one fdatasync after another, by threads that share the files, by one syncfs.
-//! *Append*: one thread appends without pause for thought at a fixed pace while another flushes
-//! now and then, as shard and flusher do; the percentiles are of the appends.
+//! Prints lines of JSON. *Flush*: some files are given fresh bytes, and the time is taken until
+//! all are durable: by one fdatasync after another, by threads that share the files, by one
+//! syncfs. *Append*: one thread appends at a fixed pace while another flushes now and then, as
+//! shard and flusher do; the percentiles are those of the appends.
 
 use std::fs::{self, File};
 use std::io;
@@ -106,7 +106,12 @@ fn appends(options: &Options, every: Duration) -> io::Result<()> {
         done.store(true, Ordering::Relaxed);
         flushing.join().expect("it ran")
     })?;
-    println!("{{\"append\": {}, \"flush_ms\": {}, {}}}", options.bytes, every.as_millis(), show(&mut times));
+    println!(
+        "{{\"append\": {}, \"flush_ms\": {}, {}}}",
+        options.bytes,
+        every.as_millis(),
+        show(&mut times)
+    );
     Ok(())
 }
 

@@ -15,8 +15,8 @@ _NO_NAME = re.compile(r"(?:.*_)?(?:util|helper|common|misc|impl|stuff)s?(?:_.*)?
 _CONTENTS = re.compile(
     r"""
       \#!?\[[^\]]*\]
-    | (?:pub(?:\([a-z]+\))?\s+)?mod\s+\w+\s*;
-    | pub(?:\([a-z]+\))?\s+use\s+[^;]+;
+    | (?:pub(?:\([^)]+\))?\s+)?mod\s+\w+\s*;
+    | pub(?:\([^)]+\))?\s+use\s+[^;]+;
     | \s+
     """,
     re.VERBOSE,
@@ -94,7 +94,7 @@ pub mod golden;
 mod log_tests;
 
 pub use log::{Log, Tail};
-pub(crate) use log::Hidden;
+pub(in crate::log) use log::Hidden;
 """
     for code in ["fn f() {}", "use std::io;", "const A: u8 = 1;", "mod inline { }"]:
         files = {"src/io/mod.rs": contents, "src/log/mod.rs": contents + code}
