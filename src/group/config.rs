@@ -30,7 +30,7 @@ pub struct GroupConfig {
     pub commit_timeout: Duration,
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// What fits a string of a record, whose length is 16 bits with sign.
 const RECORD_TEXT_MAX: usize = 32_767;

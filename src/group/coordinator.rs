@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use super::classic::Group;
 use super::expiry::Expiry;
-use super::in_flight::{InFlight, Waiting};
+use super::in_flight::InFlight;
 use super::records::LogRecord;
-use super::step::Step;
+use super::step::{Rests, Step};
 use crate::group::{
     Answer, AppendId, DamagedRecord, Decision, GroupConfig, GroupError, GroupId, Now, Request,
     Ticket, Unavailable,
@@ -92,7 +92,9 @@ impl Coordinator {
         let mut step = Step::new(now, &self.config);
         let error = GroupError::from(Unavailable::NotCoordinator);
         for waiting in self.in_flight.take_all() {
-            refuse_held(waiting, &error, &mut step);
+            if let Rests::Answer(ticket, answer) = waiting.rests {
+                step.answer(ticket, answer.failed(&error));
+            }
         }
         for group in self.groups.values_mut() {
             group.on_unloaded(&mut step);
@@ -125,12 +127,7 @@ impl Coordinator {
             for record in waiting.records {
                 self.apply(record);
             }
-            if let Some((id, generation)) = waiting.assigns {
-                self.with_group(&id, |group| group.on_assigned(generation, &mut step));
-            }
-            if let Some((ticket, answer)) = waiting.held {
-                step.answer(ticket, answer);
-            }
+            self.fulfil(waiting.rests, &mut step);
         }
         self.conclude(step)
     }
@@ -139,7 +136,7 @@ impl Coordinator {
     pub fn refused(&mut self, id: AppendId, error: Unavailable, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         if let Some(waiting) = self.in_flight.take_refused(id) {
-            self.fail(waiting, error, &mut step);
+            self.fail(waiting.rests, error, &mut step);
         }
         self.conclude(step)
     }
@@ -166,8 +163,8 @@ impl Coordinator {
     /// Does what time has made due; nothing, if it is early.
     pub fn on_deadline(&mut self, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
-        for waiting in self.in_flight.take_overdue(&step) {
-            self.fail(waiting, Unavailable::NotAvailable, &mut step);
+        for rests in self.in_flight.take_overdue(&step) {
+            self.fail(rests, Unavailable::NotAvailable, &mut step);
         }
         let is_due = |(at, _): &&(Duration, GroupId)| *at <= now.monotonic;
         let due: Vec<GroupId> =
@@ -196,13 +193,34 @@ impl Coordinator {
         }
     }
 
-    /// What rested on an append that failed.
-    fn fail(&mut self, mut waiting: Waiting, error: Unavailable, step: &mut Step) {
-        let error = GroupError::from(error);
-        if let Some((id, generation)) = waiting.assigns.take() {
-            self.with_group(&id, |group| group.on_assignment_lost(generation, &error, step));
+    /// What waited for an append that is replicated.
+    fn fulfil(&mut self, rests: Rests, step: &mut Step) {
+        match rests {
+            Rests::Nothing => {}
+            Rests::Answer(ticket, answer) => step.answer(ticket, answer),
+            Rests::Assignment(id, generation) => {
+                self.with_group(&id, |group| group.on_assigned(generation, step));
+            }
+            Rests::Replacement(replacement) => {
+                self.with_group(&replacement.group, |group| group.on_replaced(&replacement, step));
+            }
         }
-        refuse_held(waiting, &error, step);
+    }
+
+    /// What waited for an append that failed, or has waited too long.
+    fn fail(&mut self, rests: Rests, error: Unavailable, step: &mut Step) {
+        let error = GroupError::from(error);
+        match rests {
+            Rests::Nothing => {}
+            Rests::Answer(ticket, answer) => step.answer(ticket, answer.failed(&error)),
+            Rests::Assignment(id, generation) => {
+                self.with_group(&id, |group| group.on_assignment_lost(generation, &error, step));
+            }
+            Rests::Replacement(lost) => {
+                let tell = |group: &mut Group| group.on_replacement_lost(&lost, &error, step);
+                self.with_group(&lost.group, tell);
+            }
+        }
     }
 
     /// Makes a replicated record take effect.
@@ -289,10 +307,4 @@ pub(super) fn refuse(ticket: Ticket, request: Request, error: Unavailable, step:
         }
     };
     step.answer(ticket, answer);
-}
-
-fn refuse_held(waiting: Waiting, error: &GroupError, step: &mut Step) {
-    if let Some((ticket, answer)) = waiting.held {
-        step.answer(ticket, answer.failed(error));
-    }
 }

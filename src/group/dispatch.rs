@@ -112,12 +112,11 @@ impl Coordinator {
     }
 
     fn fetch_offsets(&self, ticket: Ticket, request: FetchOffsetsRequest, step: &mut Step) {
-        let offsets = match self.groups.get(&request.group_id) {
-            Some(group) => group.fetch_offsets(request.partitions),
-            None => {
-                let asked = request.partitions.unwrap_or_default();
-                asked.into_iter().map(|partition| (partition, None)).collect()
-            }
+        let offsets = if let Some(group) = self.groups.get(&request.group_id) {
+            group.fetch_offsets(request.partitions)
+        } else {
+            let asked = request.partitions.unwrap_or_default();
+            asked.into_iter().map(|partition| (partition, None)).collect()
         };
         step.answer(ticket, Answer::FetchOffsets(Ok(offsets)));
     }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::group::{GroupConfig, Now};
 
 /// How far the clocks may drift apart between two looks.
-const DRIFT_MAX: Duration = Duration::from_secs(5 * 60);
+const DRIFT_MAX: Duration = Duration::from_mins(5);
 
 /// How long a jump of the wall clock stops expiry.
-const CONFIRMATION: Duration = Duration::from_secs(60 * 60);
+const CONFIRMATION: Duration = Duration::from_hours(1);
 
 /// The rhythm of expiry.
 pub(super) struct Expiry {

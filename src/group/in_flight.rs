@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::group::records::LogRecord;
-use crate::group::step::{Step, Write};
-use crate::group::{Answer, Append, AppendId, Generation, GroupId, Ticket};
+use crate::group::step::{Rests, Step, Write};
+use crate::group::{Append, AppendId};
 
 /// The most bytes of records in one append that has more than one: a batch has to stay below
 /// `max.message.bytes`.
@@ -31,8 +31,7 @@ pub(super) struct Waiting {
     deadline: Duration,
     /// What changes when it is replicated.
     pub(super) records: Vec<LogRecord>,
-    pub(super) held: Option<(Ticket, Answer)>,
-    pub(super) assigns: Option<(GroupId, Generation)>,
+    pub(super) rests: Rests,
 }
 
 impl InFlight {
@@ -48,22 +47,16 @@ impl InFlight {
             let mut parts = split(write.records);
             let last = parts.pop();
             for records in parts {
-                appends.push(self.push(records, None, None, deadline));
+                appends.push(self.push(records, Rests::Nothing, deadline));
             }
             if let Some(records) = last {
-                appends.push(self.push(records, write.held, write.assigns, deadline));
+                appends.push(self.push(records, write.rests, deadline));
             }
         }
         appends
     }
 
-    fn push(
-        &mut self,
-        records: Vec<LogRecord>,
-        held: Option<(Ticket, Answer)>,
-        assigns: Option<(GroupId, Generation)>,
-        deadline: Duration,
-    ) -> Append {
+    fn push(&mut self, records: Vec<LogRecord>, rests: Rests, deadline: Duration) -> Append {
         let id = AppendId(self.next_id);
         self.next_id += 1;
         let encoded = records.iter().map(LogRecord::encode).collect();
@@ -72,7 +65,7 @@ impl InFlight {
             .into_iter()
             .filter(|record| !matches!(record, LogRecord::Group { value: Some(_), .. }))
             .collect();
-        self.appends.push_back(Waiting { id, deadline, records, held, assigns });
+        self.appends.push_back(Waiting { id, deadline, records, rests });
         Append { id, records: encoded }
     }
 
@@ -88,17 +81,10 @@ impl InFlight {
     }
 
     /// What rests on appends that have taken too long; they are waited for without it.
-    pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Waiting> {
-        let is_overdue = |w: &&mut Waiting| w.deadline <= step.now.monotonic;
-        let overdue = self.appends.iter_mut().take_while(is_overdue).filter(|w| w.is_awaited());
-        let strip = |waiting: &mut Waiting| Waiting {
-            id: waiting.id,
-            deadline: waiting.deadline,
-            records: Vec::new(),
-            held: waiting.held.take(),
-            assigns: waiting.assigns.take(),
-        };
-        overdue.map(strip).collect()
+    pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Rests> {
+        let is_overdue = |waiting: &&mut Waiting| waiting.deadline <= step.now.monotonic;
+        let overdue = self.appends.iter_mut().take_while(is_overdue);
+        overdue.map(|waiting| std::mem::replace(&mut waiting.rests, Rests::Nothing)).collect()
     }
 
     /// All of it, when the coordinator gives up its partition.
@@ -113,7 +99,7 @@ impl InFlight {
 
 impl Waiting {
     fn is_awaited(&self) -> bool {
-        self.held.is_some() || self.assigns.is_some()
+        !matches!(self.rests, Rests::Nothing)
     }
 }
 

@@ -9,6 +9,8 @@
 //! Of the members, the log keeps a snapshot per assignment; sessions begin anew after a load.
 //! Everything a stranger can make grow has a limit in [`GroupConfig`].
 
+#[cfg(test)]
+mod checker_tests;
 mod classic;
 mod config;
 mod coordinator;
@@ -35,7 +37,7 @@ pub use protocol::{
     AdminRefusal, Answer, Append, AppendId, Claim, CommitRequest, Decision, DeleteOffsetsRequest,
     FetchOffsetsRequest, Generation, GroupDescription, GroupError, GroupFilter, GroupId,
     GroupState, HeartbeatRequest, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember,
-    LeaveRequest, Leaver, ListedGroup, MemberDescription, MemberId, NewOffset, Now, OffsetRefusal,
-    OffsetResult, Protocol, Request, SyncRequest, Synced, Ticket, Unavailable,
+    LeaveRequest, Leaver, LeaverResult, ListedGroup, MemberDescription, MemberId, NewOffset, Now,
+    OffsetRefusal, OffsetResult, Protocol, Request, SyncRequest, Synced, Ticket, Unavailable,
 };
 pub use records::{CommittedOffset, DamagedRecord, GroupRecord};

@@ -15,7 +15,7 @@ use crate::group::{
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 pub(super) const SESSION: Duration = Duration::from_secs(10);
-pub(super) const REBALANCE: Duration = Duration::from_secs(60);
+pub(super) const REBALANCE: Duration = Duration::from_mins(1);
 pub(super) const DELAY: Duration = Duration::from_millis(50);
 
 /// A coordinator whose appends are replicated at once, until `replicates` is cleared.
@@ -102,7 +102,7 @@ impl Scenario {
     }
 
     pub(super) fn set_time(&mut self, monotonic: Duration) {
-        let by = monotonic - self.now.monotonic;
+        let by = monotonic.abs_diff(self.now.monotonic);
         self.now = Now { wall: self.now.wall.plus(by), monotonic };
     }
 

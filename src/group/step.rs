@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::group::records::LogRecord;
-use crate::group::{Answer, Generation, GroupConfig, GroupId, Now, Ticket};
+use crate::group::{Answer, Generation, GroupConfig, GroupId, MemberId, Now, Ticket};
 
 /// The surroundings of one event, and its results.
 pub(super) struct Step {
@@ -19,10 +19,27 @@ pub(super) struct Step {
 /// Records, and what rests on them.
 pub(super) struct Write {
     pub(super) records: Vec<LogRecord>,
-    /// Sent when the records are replicated.
-    pub(super) held: Option<(Ticket, Answer)>,
-    /// The generation whose assignment the records hold.
-    pub(super) assigns: Option<(GroupId, Generation)>,
+    pub(super) rests: Rests,
+}
+
+/// What waits for records to be replicated.
+pub(super) enum Rests {
+    Nothing,
+    /// An answer, complete.
+    Answer(Ticket, Answer),
+    /// The members of a generation, for their assignment.
+    Assignment(GroupId, Generation),
+    /// A static member's new life, for its place.
+    Replacement(Replacement),
+}
+
+/// A static member's new life in a stable group.
+pub(super) struct Replacement {
+    pub(super) group: GroupId,
+    pub(super) member: MemberId,
+    pub(super) generation: Generation,
+    /// Who it is told leads.
+    pub(super) leader: Option<MemberId>,
 }
 
 impl Step {
@@ -44,14 +61,14 @@ impl Step {
         if records.is_empty() {
             self.answer(ticket, answer);
         } else {
-            self.writes.push(Write { records, held: Some((ticket, answer)), assigns: None });
+            self.writes.push(Write { records, rests: Rests::Answer(ticket, answer) });
         }
     }
 
     /// Appends records on which no answer rests.
     pub(super) fn note(&mut self, records: Vec<LogRecord>) {
         if !records.is_empty() {
-            self.writes.push(Write { records, held: None, assigns: None });
+            self.writes.push(Write { records, rests: Rests::Nothing });
         }
     }
 }

@@ -101,14 +101,11 @@ impl Group {
         let name = request.instance_id.as_ref().map_or(&*request.client_id, InstanceId::as_str);
         let id = format!("{}-{}", shortened(name), request.new_member);
         let id = MemberId::from(id.as_str());
-        if let Some(instance_id) = &request.instance_id {
-            match self.roster.of_instance(instance_id).cloned() {
-                Some(old) => self.replace(&old, id, request, ticket, step),
-                None => self.add(id, request, ticket, step),
-            }
+        if self.known_id(&request).is_some() {
+            self.replace(&id, request, ticket, step);
             return Ok(());
         }
-        if !request.member_id_required {
+        if request.instance_id.is_some() || !request.member_id_required {
             self.add(id, request, ticket, step);
             return Ok(());
         }

@@ -51,7 +51,7 @@ pub(super) enum Liveness {
 }
 
 /// How long a newcomer's first join may wait.
-const NEWCOMER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+const NEWCOMER_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Member {
     /// A newcomer whose join waits.

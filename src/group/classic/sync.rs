@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::join::within_limit;
 use super::member::protocol_bytes;
 use super::{Group, Parked, Phase};
-use crate::group::step::{Step, Write};
+use crate::group::step::{Rests, Step, Write};
 use crate::group::{Answer, Generation, GroupError, MemberId, SyncRequest, Synced, Ticket};
 
 impl Group {
@@ -80,8 +80,7 @@ impl Group {
         let record = self.snapshot(|m| assignments.get(&m.id).cloned().unwrap_or_default());
         step.writes.push(Write {
             records: vec![record],
-            held: None,
-            assigns: Some((self.id.clone(), self.generation)),
+            rests: Rests::Assignment(self.id.clone(), self.generation),
         });
         if let Phase::Completing { proposal, .. } = &mut self.phase {
             *proposal = Some(assignments);

@@ -20,7 +20,7 @@ pub enum Answer {
     /// The member is known and need not do anything.
     Heartbeat(Result<(), GroupError>),
     /// Each leaver's fate, in the order of the request.
-    Leave(Result<Vec<(Leaver, Result<(), GroupError>)>, GroupError>),
+    Leave(Result<Vec<LeaverResult>, GroupError>),
     /// Each offset's fate, in the order of the request.
     Commit(Result<Vec<OffsetResult>, GroupError>),
     /// Each partition asked for, with what is stored for it.
@@ -34,6 +34,9 @@ pub enum Answer {
     /// Each group asked for.
     DescribeGroups(Vec<(GroupId, Result<GroupDescription, GroupError>)>),
 }
+
+/// What became of one leaver.
+pub type LeaverResult = (Leaver, Result<(), GroupError>);
 
 /// What became of one partition's offset.
 pub type OffsetResult = (TopicPartition, Result<(), OffsetRefusal>);

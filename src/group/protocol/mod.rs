@@ -9,8 +9,8 @@ mod request;
 mod state;
 
 pub use answer::{
-    Answer, GroupDescription, Joined, JoinedMember, ListedGroup, MemberDescription, OffsetResult,
-    Synced,
+    Answer, GroupDescription, Joined, JoinedMember, LeaverResult, ListedGroup, MemberDescription,
+    OffsetResult, Synced,
 };
 pub use decision::{Append, AppendId, Decision, Now, Ticket};
 pub use error::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};

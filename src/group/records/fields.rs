@@ -105,13 +105,11 @@ impl Writer {
     }
 
     pub(super) fn optional_text(&mut self, text: Option<&str>) -> &mut Self {
-        match text {
-            Some(text) => self.text(text),
-            None => {
-                self.0.extend((-1_i16).to_be_bytes());
-                self
-            }
+        if let Some(text) = text {
+            return self.text(text);
         }
+        self.0.extend((-1_i16).to_be_bytes());
+        self
     }
 
     /// # Panics
