@@ -14,12 +14,7 @@ from tidy.tree import ROOT, Tree
 LAYERS: dict[str, list[str]] = tomllib.loads((ROOT / "tests/tidy/layers.toml").read_text())
 OPEN_TO_ALL = "types"
 _PATH = re.compile(r"\bcrate::(\{|\w+)(?:::(\w+)::)?")
-<<<<<<< HEAD
-_PUBLIC_MODULE = re.compile(r"^pub mod (\w+)", re.MULTILINE)
-_PUBLIC_USE = re.compile(r"^pub use \w+::\{([^}]*)\}", re.MULTILINE)
-=======
 _PUBLIC_NAMES = re.compile(r"\bpub\s+(?:mod|use)\s+([^;]+);")
->>>>>>> house
 
 
 def offences(tree: Tree) -> Iterator[str]:
@@ -49,13 +44,8 @@ def _fault(tree: Tree, layer: str, target: str, module: str | None) -> str | Non
     if module is None or target == layer or module[0].isupper():
         return None
     root = f"src/{target}/mod.rs"
-<<<<<<< HEAD
-    text = tree.read(root) if root in tree.paths else ""
-    public = _PUBLIC_MODULE.findall(text) + re.findall(r"\w+", " ".join(_PUBLIC_USE.findall(text)))
-=======
     contents = rust.mask(tree.read(root)) if root in tree.paths else ""
     public = re.findall(r"\w+(?!\w|::)", " ".join(_PUBLIC_NAMES.findall(contents)))
->>>>>>> house
     return None if module in public else f"crate::{target}::{module} is not public: name the item"
 
 
