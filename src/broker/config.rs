@@ -11,6 +11,7 @@ use crate::config::{
     switch,
 };
 use crate::io::{SystemDisk, read_text};
+use crate::metadata::MetadataConfig;
 use crate::storage::{FlusherOptions, LogConfig, ProducerLimits};
 use crate::types::BrokerId;
 
@@ -29,8 +30,8 @@ pub struct BrokerConfig {
     pub shards: usize,
     /// Whether asking for an unknown topic makes it.
     pub auto_create_topics: bool,
-    /// Partitions of a topic that is made without saying how many.
-    pub partitions: i32,
+    /// What a topic gets that is made without saying it.
+    pub metadata: MetadataConfig,
     /// Frames above this are refused and their connection closed.
     pub frame_max: ByteSize,
     /// Memory that large requests may hold together; further ones wait to be read.
@@ -62,7 +63,7 @@ impl Default for BrokerConfig {
             broker_id: BrokerId(1),
             shards: 0,
             auto_create_topics: true,
-            partitions: 1,
+            metadata: MetadataConfig::default(),
             frame_max: ByteSize(100 << 20),
             request_memory: ByteSize(256 << 20),
             connections_max: 10_000,
@@ -136,13 +137,6 @@ impl BrokerConfig {
             kind: Kind::Boolean,
             set: |c, text| switch(text).map(|v| c.auto_create_topics = v),
             get: |c| c.auto_create_topics.to_string(),
-        },
-        Key {
-            name: "num.partitions",
-            about: "Partitions of a topic that is made without saying how many.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 10_000).map(|v| c.partitions = v),
-            get: |c| c.partitions.to_string(),
         },
         Key {
             name: "socket.request.max.bytes",
@@ -250,9 +244,14 @@ impl BrokerConfig {
         if let Some(key) = Self::KEYS.iter().find(|key| key.name == name) {
             return (key.set)(self, value).map_err(|wanted| Fault::invalid(name, value, wanted));
         }
+        if let Some(key) = MetadataConfig::KEYS.iter().find(|key| key.name == name) {
+            let set = (key.set)(&mut self.metadata, value);
+            return set.map_err(|wanted| Fault::invalid(name, value, wanted));
+        }
         set_default(&mut self.log, name, value).unwrap_or_else(|| {
             let own = Self::KEYS.iter().map(|key| key.name);
-            Err(Fault::unknown(name, own.chain(broker_names())))
+            let metadata = MetadataConfig::KEYS.iter().map(|key| key.name);
+            Err(Fault::unknown(name, own.chain(metadata).chain(broker_names())))
         })
     }
 
@@ -290,7 +289,7 @@ mod tests {
     fn values_out_of_range_are_refused_with_what_was_expected() {
         let mut config = BrokerConfig::default();
         let error = config.set([("num.partitions", "0")]).unwrap_err().to_string();
-        assert!(error.contains("1 to 10000"), "{error}");
+        assert!(error.contains("from 1"), "{error}");
         assert!(config.set([("queued.max.request.bytes", "2 MiB")]).is_err());
     }
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
@@ -11,10 +12,9 @@ use crate::broker::HostPort;
 use crate::broker::authorize::{Operation, Principal, Resource, authorize};
 use crate::broker::control::Control;
 use crate::io::Clock;
-use crate::metadata::Metadata;
+use crate::metadata::{Image, Metadata};
 use crate::net::Budget;
-use crate::replication::Partitions;
-use crate::storage::DataDir;
+use crate::replication::{LocalLogs, Partitions};
 
 /// What all connections of one broker share.
 #[derive(Debug)]
@@ -28,7 +28,9 @@ pub(crate) struct Shared {
     /// The partitions this broker leads.
     pub(crate) partitions: Partitions,
     /// Where their logs are.
-    pub(crate) data: Arc<DataDir>,
+    pub(crate) logs: LocalLogs,
+    /// Moves whenever an image has been applied to `partitions`.
+    pub(crate) applied: watch::Sender<()>,
     /// Work off the way of records.
     pub(crate) control: Control,
     /// Memory for large requests.
@@ -95,6 +97,16 @@ impl Session {
 }
 
 impl Shared {
+    /// The cluster as it is now.
+    pub(crate) fn image(&self) -> Arc<Image> {
+        Arc::clone(&self.metadata.image().borrow())
+    }
+
+    /// Waits while so much is unflushed that the kernel might throttle writers.
+    pub(crate) async fn unflushed_room(&self) {
+        self.logs.flusher.room().await;
+    }
+
     /// Where clients are told to find this broker: what was configured, else the address that this
     /// one reached.
     pub(crate) fn advertised_to(&self, session: &Session) -> HostPort {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::acceptor::accept;
+use crate::broker::connection::Shard;
+use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
-use crate::broker::shard::Shard;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -46,7 +47,7 @@ impl Broker {
     /// # Errors
     /// When the address cannot be listened on, or the data directory not be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
-        Self::start_on(config, Arc::new(SystemDisk), Arc::new(SystemClock))
+        Self::start_on(config, Arc::new(SystemDisk::default()), Arc::new(SystemClock))
     }
 
     /// Starts a broker on the given disk and clock.
@@ -61,10 +62,13 @@ impl Broker {
         let runtime = control_runtime()?;
         let (listener, address) = bind(&config.listen, &runtime)?;
         let failure = Arc::new(Failure::default());
-        let data = open_data(&config, &disk, &clock, &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, &disk, &data))?;
+        let world = (&disk, &clock);
+        let logs = open_data(&config, world, &failure)?;
+        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
         let shared = Arc::new(Shared {
-            request_memory: Budget::new(config.request_memory.in_memory()),
+            request_memory: Budget::new(
+                usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
+            ),
             partitions: Partitions::default(),
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
@@ -72,9 +76,10 @@ impl Broker {
             metadata,
             config,
             clock,
-            data,
+            logs,
+            applied: watch::Sender::new(()),
         });
-        follow(&shared)?;
+        follow(&shared);
         let shards = start_shards(&shared)?;
         let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
         shared.control.start(accept(listener, queues, Arc::clone(&shared)));
@@ -105,7 +110,8 @@ impl Broker {
         if let Some(reason) = self.shared.failure.reason() {
             return Err(BrokerError::Failed { reason });
         }
-        Ok(self.shared.data.close()?)
+        self.shared.logs.flusher.stop();
+        Ok(self.shared.logs.data.close(&self.shared.partitions.high_watermarks())?)
     }
 }
 
