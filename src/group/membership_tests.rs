@@ -490,6 +490,22 @@ fn a_static_member_is_answered_when_its_new_life_is_replicated() {
 }
 
 #[test]
+fn a_static_member_whose_return_is_overtaken_by_a_rebalance_is_answered_by_it() {
+    let mut s = Scenario::new();
+    let members = s.found(vec![static_join("one"), join("b")]);
+    s.settle(&members);
+    s.replicates = false;
+    let back = s.join(static_join("one"));
+    let newcomer = s.join(join("c"));
+    s.replicate();
+    assert!(!s.is_answered(back));
+    let other = s.join(rejoin(&members[1]));
+    for ticket in [back, newcomer, other] {
+        assert_eq!(s.joined(ticket).unwrap().generation, Generation(2));
+    }
+}
+
+#[test]
 fn a_static_member_that_comes_back_while_its_old_life_waits_fences_it() {
     let mut s = Scenario::new();
     let members = s.found(vec![static_join("one"), join("b")]);

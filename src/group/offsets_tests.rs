@@ -368,6 +368,15 @@ fn topics_that_members_no_longer_consume_expire_in_a_stable_group() {
 }
 
 #[test]
+fn a_group_with_members_outlives_its_offsets() {
+    let mut s = Scenario::new();
+    let members = s.stable(&["a"]);
+    s.live(&members[0], DAY);
+    s.reload();
+    assert_eq!(s.heartbeat(&members[0]), Ok(()));
+}
+
+#[test]
 fn offsets_go_with_their_topic() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
