@@ -29,7 +29,4 @@ mod subscription;
 mod sync;
 
 pub(super) use group::Group;
-use group::{Initial, Phase};
-use member::{Member, Parked};
 pub(super) use offsets::new_offsets;
-use roster::Roster;
