@@ -11,6 +11,8 @@ mod error;
 mod image;
 mod layout;
 mod store;
+#[cfg(test)]
+mod store_tests;
 mod values;
 
 pub use embedded::EmbeddedStore;
