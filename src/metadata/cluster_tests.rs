@@ -40,10 +40,6 @@ fn image(metadata: &Metadata) -> Arc<Image> {
     Arc::clone(&metadata.image().borrow())
 }
 
-fn any_config(_: Option<&Configs>, _: &Configs) -> Result<(), ConfigError> {
-    Ok(())
-}
-
 fn no_retention(_: Option<&Configs>, after: &Configs) -> Result<(), ConfigError> {
     match after.get("retention.ms") {
         Some(_) => Err(ConfigError::single("retention.ms", "not here")),
@@ -65,7 +61,7 @@ async fn a_topic_is_led_when_its_creation_returns_and_in_a_new_epoch_after_a_res
     let (metadata, first_life) = start(&store_on(&disk), 1).await;
     let cluster_id = image(&metadata).cluster_id().to_owned();
     assert_eq!(cluster_id.len(), 22);
-    let id = metadata.create_topic(&topic("clicks", 3), &any_config).await.unwrap();
+    let id = metadata.create_topic(&topic("clicks", 3), &no_retention).await.unwrap();
     let seen = image(&metadata);
     let created = seen.topic(&name("clicks")).unwrap();
     assert_eq!((created.id, created.partitions.len()), (id, 3));
@@ -92,7 +88,7 @@ async fn a_topic_is_led_when_its_creation_returns_and_in_a_new_epoch_after_a_res
 #[tokio::test]
 async fn a_topic_that_cannot_be_is_refused_with_its_reason() {
     let (metadata, _) = start(&fresh(), 1).await;
-    metadata.create_topic(&topic("a", 1), &any_config).await.unwrap();
+    metadata.create_topic(&topic("a", 1), &no_retention).await.unwrap();
     let refused = |topic: NewTopic| {
         let metadata = &metadata;
         async move {
@@ -122,7 +118,7 @@ async fn a_topic_that_cannot_be_is_refused_with_its_reason() {
 #[tokio::test]
 async fn a_deleted_topic_leaves_a_tombstone_until_its_data_is_removed_and_frees_its_name() {
     let (metadata, _) = start(&fresh(), 1).await;
-    let old = metadata.create_topic(&topic("clicks", 3), &any_config).await.unwrap();
+    let old = metadata.create_topic(&topic("clicks", 3), &no_retention).await.unwrap();
     metadata.delete_topic(old).await.unwrap();
     assert!(image(&metadata).topic_by_id(old).is_none());
     assert_eq!(image(&metadata).tombstone(old).unwrap().pending, [BrokerId(1)]);
@@ -130,7 +126,7 @@ async fn a_deleted_topic_leaves_a_tombstone_until_its_data_is_removed_and_frees_
     let again = metadata.delete_topic(old).await.unwrap_err();
     assert!(matches!(again, MetadataError::UnknownTopic(_)), "{again}");
 
-    let new = metadata.create_topic(&topic("clicks", 1), &any_config).await.unwrap();
+    let new = metadata.create_topic(&topic("clicks", 1), &no_retention).await.unwrap();
     assert_ne!(new, old);
     metadata.topic_data_removed(old).await.unwrap();
     assert!(image(&metadata).tombstone(old).is_none());
@@ -142,7 +138,7 @@ async fn a_deleted_topic_leaves_a_tombstone_until_its_data_is_removed_and_frees_
 #[tokio::test]
 async fn partitions_are_added_and_never_taken_away() {
     let (metadata, _) = start(&fresh(), 1).await;
-    metadata.create_topic(&topic("clicks", 2), &any_config).await.unwrap();
+    metadata.create_topic(&topic("clicks", 2), &no_retention).await.unwrap();
     metadata.create_partitions(&name("clicks"), 12, &[]).await.unwrap();
     let seen = image(&metadata);
     let grown = seen.topic(&name("clicks")).unwrap();
@@ -159,7 +155,7 @@ async fn partitions_are_added_and_never_taken_away() {
 #[tokio::test]
 async fn settings_are_changed_whole_or_not_at_all() {
     let (metadata, _) = start(&fresh(), 1).await;
-    metadata.create_topic(&topic("clicks", 1), &any_config).await.unwrap();
+    metadata.create_topic(&topic("clicks", 1), &no_retention).await.unwrap();
     let inherited_list = |name: &str| (name == "cleanup.policy").then(|| "delete".to_owned());
     let rules = ConfigRules { check: &no_retention, inherited_list: &inherited_list };
     let set = |name: &str, value: &str| ConfigEdit::Set(name.to_owned(), value.to_owned());
@@ -240,7 +236,7 @@ async fn a_second_broker_follows_and_takes_the_office_over_with_everything_in_it
     let followed = async {
         first.look_at(&["/brokers/ids/2".to_owned()]).await.unwrap();
         let topic = NewTopic { replication_factor: 2, ..topic("clicks", 4) };
-        first.create_topic(&topic, &any_config).await.unwrap();
+        first.create_topic(&topic, &no_retention).await.unwrap();
         while changes.next().await.unwrap().0.topic(&name("clicks")).is_none_or(|t| !t.is_ready()) {
         }
         // The first broker is gone, and its session with it.
@@ -275,7 +271,7 @@ async fn a_second_broker_follows_and_takes_the_office_over_with_everything_in_it
 #[tokio::test]
 async fn a_topic_of_ten_thousand_partitions_comes_and_goes() {
     let (metadata, _) = start(&fresh(), 1).await;
-    let id = metadata.create_topic(&topic("wide", 10_000), &any_config).await.unwrap();
+    let id = metadata.create_topic(&topic("wide", 10_000), &no_retention).await.unwrap();
     assert!(image(&metadata).topic_by_id(id).unwrap().is_ready());
     assert_eq!(image(&metadata).partitions_of(BrokerId(1)).count(), 10_000);
     metadata.delete_topic(id).await.unwrap();
@@ -291,7 +287,7 @@ async fn a_failed_store_ends_the_session_and_shows_nothing_new() {
     let (metadata, _) = start(&store_on(&store), 1).await;
     let before = image(&metadata);
     disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput));
-    let error = metadata.create_topic(&topic("clicks", 1), &any_config).await.unwrap_err();
+    let error = metadata.create_topic(&topic("clicks", 1), &no_retention).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::Fatal, "{error}");
     assert!(matches!(metadata.run().await, MetadataError::SessionExpired));
     assert_eq!(image(&metadata), before);

@@ -110,9 +110,13 @@ proptest! {
         after in events(),
     ) {
         let mut builder = ImageBuilder::default();
-        before.iter().for_each(|(path, node)| builder.put(path, node.as_ref()));
+        for (path, node) in &before {
+            builder.put(path, node.as_ref());
+        }
         let old = builder.build();
-        after.iter().for_each(|(path, node)| builder.put(path, node.as_ref()));
+        for (path, node) in &after {
+            builder.put(path, node.as_ref());
+        }
         let new = builder.build();
         let delta = Delta::between(&old, &new);
         let named = |name: &TopicName| {

@@ -106,8 +106,11 @@ impl ImageBuilder {
                 set(&mut self.nodes_of(name).states, *index, state);
             }
             // Of these the image has nothing.
-            Place::Marker | Place::ControllerEpoch | Place::ProducerIds => {}
-            Place::Partitions(_) | Place::Partition(..) => {}
+            Place::Marker
+            | Place::ControllerEpoch
+            | Place::ProducerIds
+            | Place::Partitions(_)
+            | Place::Partition(..) => {}
         }
         Ok(())
     }
