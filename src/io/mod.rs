@@ -1,7 +1,8 @@
 //! The only door to the system: files, directories, time, `sendfile`.
 //!
 //! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
-//! [`FaultyDisk`](faulty::FaultyDisk) that forgets what was not synced. All `unsafe` of the crate lives in `sys`.
+//! [`FaultyDisk`](faulty::FaultyDisk) that forgets what was not synced. All `unsafe` of the crate
+//! lives in `sys`.
 //!
 //! What may be assumed of a disk is only this: after `sync_data` the bytes and the length of a file
 //! are on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is

@@ -35,8 +35,8 @@ impl FaultyDisk {
         self.shared.machine().write_back = one_in;
     }
 
-    /// The power fails and comes back. Of what was not synced, any pages, sectors, lengths and first
-    /// changes of a directory, as `seed` has it, are on the inner disk; the rest never happened.
+    /// The power fails and comes back. Of what was not synced, any pages, sectors, lengths and
+    /// first changes of a directory, as `seed` has it, are on the inner disk; the rest never was.
     ///
     /// Returns the disk after the failure. All handles from before, open files and this value
     /// included, fail from now on, so that threads that outlive their machine do no harm.

@@ -51,7 +51,7 @@ impl Disk for MemoryDisk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.tree().exists(path))
+        self.tree().exists(path)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
