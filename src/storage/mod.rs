@@ -11,6 +11,8 @@ mod flusher;
 mod log;
 #[cfg(test)]
 mod log_tests;
+#[cfg(test)]
+mod model_tests;
 mod producers;
 mod recovery;
 mod segments;
@@ -21,8 +23,8 @@ pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use log::{
-    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
-    Unflushed,
+    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
+    StartPoint, Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
