@@ -11,6 +11,8 @@ mod flusher;
 mod log;
 #[cfg(test)]
 mod log_tests;
+#[cfg(test)]
+mod model_tests;
 mod producers;
 mod recovery;
 mod segments;
@@ -18,14 +20,11 @@ mod small_file;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
-pub use directory::{
-    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, StartReport,
-};
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
-pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use log::{
-    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, StartPoint, Unflushed,
+    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
+    StartPoint, Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,

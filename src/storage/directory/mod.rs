@@ -4,19 +4,13 @@
 //! removes them, and writes their marks. Data is matched by topic id; what nobody knows goes to
 //! `quarantine/`, and nothing is deleted but on a caller's word.
 
-mod checkpoints;
-mod data_dir;
 mod identity;
-mod lifecycle;
+mod marks;
 mod names;
-mod open;
 mod partition_metadata;
 mod run;
-mod slot;
-mod survey;
 
-pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
+pub use marks::LogMarks;
 pub use partition_metadata::PartitionMetadata;
 pub use run::Run;
-pub use slot::LogConfigs;

@@ -23,13 +23,17 @@ mod lookup;
 mod offsets;
 mod partition_log;
 mod read;
+mod retention;
 mod roll;
 mod tail;
+mod truncate;
 
 pub(in crate::storage) use append::producer_batch;
 pub use append::{AppendAt, Appended};
 pub use checkpoint::Marks;
+pub(in crate::storage) use checkpoint::discard_snapshots;
 pub use flush::{FlushTicket, Unflushed};
 pub use lookup::RecordAt;
 pub use partition_log::{Log, LogEnv, StartPoint};
-pub use read::ReadLimit;
+pub use read::{FileRange, ReadLimit};
+pub use retention::Removed;
