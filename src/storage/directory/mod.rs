@@ -20,3 +20,6 @@ pub use identity::{Identity, Opener};
 pub use partition_metadata::PartitionMetadata;
 pub use run::Run;
 pub use slot::LogConfigs;
+
+#[cfg(test)]
+mod directory_tests;
