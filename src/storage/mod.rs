@@ -8,6 +8,7 @@ mod directory;
 mod epochs;
 mod error;
 mod flusher;
+mod inspect;
 mod log;
 #[cfg(test)]
 mod log_tests;
@@ -24,6 +25,7 @@ pub use directory::{
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
+pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
 pub use log::{
     AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
     Unflushed,
