@@ -12,6 +12,8 @@ mod inspect;
 mod log;
 #[cfg(test)]
 mod log_tests;
+#[cfg(test)]
+mod model_tests;
 mod producers;
 mod recovery;
 mod segments;
@@ -27,8 +29,8 @@ pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
 pub use log::{
-    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
-    Unflushed,
+    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
+    StartPoint, Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,

@@ -2,6 +2,7 @@
 
 use crate::storage::log::Log;
 use crate::storage::log::tail::State;
+use crate::storage::segments::Home;
 use crate::storage::{ProducerStates, StorageError, retain_snapshots, write_snapshot};
 use crate::types::Offset;
 
@@ -91,4 +92,14 @@ impl Log {
             .and_then(|()| retain_snapshots(disk, dir, |offset| offset == point || offset == kept))
             .map_err(|error| self.home.refused("write the producers of", error))
     }
+}
+
+/// Removes the producer snapshots beyond the log's end, so that none is taken for true when the
+/// log has grown past it again.
+pub(in crate::storage) fn discard_snapshots(
+    home: &Home,
+    log_end: Offset,
+) -> Result<(), StorageError> {
+    retain_snapshots(&*home.disk, &home.dir, |offset| offset <= log_end)
+        .map_err(|error| home.refused("remove the producers of", error))
 }
