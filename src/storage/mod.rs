@@ -18,6 +18,7 @@ mod producers;
 mod recovery;
 mod segments;
 mod small_file;
+mod upkeep;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
@@ -38,6 +39,7 @@ pub use producers::{
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
+pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
 mod epochs_tests;

@@ -34,7 +34,10 @@ impl ClockWatch {
         let step = Duration::from_millis(wall.millis().abs_diff(expected.millis()));
         (self.last_wall, self.last_monotonic) = (wall, monotonic);
         if step > STEP_MAX {
-            tracing::warn!(?step, "the wall clock has jumped; nothing is deleted by age for a while");
+            tracing::warn!(
+                ?step,
+                "the wall clock has jumped; nothing is deleted by age for a while"
+            );
             self.doubted_until = Some(monotonic.saturating_add(DOUBT));
         }
         let is_doubted = self.doubted_until.is_some_and(|until| monotonic < until);

@@ -84,10 +84,7 @@ fn logs(
 }
 
 /// One log that refuses does not keep retention from the others.
-fn tolerate(
-    log: &Log,
-    result: Result<Removed, StorageError>,
-) -> Result<Removed, StorageError> {
+fn tolerate(log: &Log, result: Result<Removed, StorageError>) -> Result<Removed, StorageError> {
     match result {
         Err(error) if is_local(&error) => {
             tracing::warn!(partition = %log.partition(), %error, "retention has to wait");

@@ -54,8 +54,14 @@ impl Upkeep {
         let schedule = Schedule::new(options, clock.monotonic());
         let path = directory.path().to_owned();
         let state = Mutex::new(State { schedule, stopping: false });
-        let shared =
-            Arc::new(Shared { directory, clock, options, listener, state, changed: Condvar::new() });
+        let shared = Arc::new(Shared {
+            directory,
+            clock,
+            options,
+            listener,
+            state,
+            changed: Condvar::new(),
+        });
         let runner = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("upkeep".to_owned())
@@ -149,6 +155,9 @@ impl Shared {
     fn retention(&self, watch: &mut ClockWatch) -> Result<(), StorageError> {
         let high_watermarks = (self.listener.high_watermarks)();
         let now = watch.look(&*self.clock);
+        for log in self.directory.open_logs() {
+            log.expire_producers();
+        }
         let mut removed = retain(&self.directory, &high_watermarks, now)?;
         if let Some(size_max) = self.options.size_max {
             let Removed { segments, bytes } =
@@ -168,8 +177,8 @@ impl Shared {
         let mut next = self.directory.remove_deleted()?;
         let now = self.clock.monotonic();
         for log in self.directory.open_logs() {
-            let later = log.remove_deleted(now)?;
-            next = next.into_iter().chain(later).min();
+            log.remove_deleted(now)?;
+            next = next.into_iter().chain(log.removal_due()).min();
         }
         if let Some(due) = next {
             self.lock().schedule.remove_at(due);
