@@ -1,7 +1,5 @@
 //! What a restart may start from: the marks, and the files they speak of.
 
-use std::sync::Arc;
-
 use crate::storage::log::Log;
 use crate::storage::log::tail::State;
 use crate::storage::segments::Home;
@@ -62,26 +60,23 @@ impl Log {
     fn move_rebuild_point(&self) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let Some(active) = &tail.active else { return Ok(()) };
-        let active = Arc::clone(&active.segment);
+        let active = std::sync::Arc::clone(&active.segment);
         let point = tail.next_offset;
         let producers = tail.producers.clone();
         let generation = tail.generation;
         let left = std::mem::take(&mut tail.unsealed);
-        let bytes = std::mem::take(&mut tail.bytes_to_rebuild);
+        tail.bytes_to_rebuild = 0;
         drop(tail);
-        let written = left
-            .iter()
-            .try_for_each(|segment| segment.write_seal())
-            .and_then(|()| active.write_indexes(true))
-            .and_then(|()| self.write_producers(point, &producers));
-        let mut tail = self.lock_tail();
-        if written.is_err() {
-            tail.unsealed.splice(..0, left);
-            tail.bytes_to_rebuild += bytes;
-        } else if tail.generation == generation {
+        for segment in left {
+            segment.write_seal()?;
+        }
+        active.write_indexes(true)?;
+        self.write_producers(point, &producers)?;
+        let tail = self.lock_tail();
+        if tail.generation == generation {
             self.rebuild.set(point);
         }
-        written
+        Ok(())
     }
 
     /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use
