@@ -134,7 +134,16 @@ impl World {
     fn live(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(5)));
-            let goes_on = match self.random.below(34) {
+            let op = self.random.below(34);
+            eprintln!(
+                "DBG op {op} log {:?} model {}..{}..{} rec {:?}",
+                self.log,
+                self.model.log_start,
+                self.model.flushed,
+                self.model.end(),
+                self.recorded
+            );
+            let goes_on = match op {
                 0..=12 => self.append(),
                 13..=16 => self.flush(),
                 17..=19 => self.record_marks(),
@@ -285,6 +294,7 @@ impl World {
             "a cut to {to} ended at {end}"
         );
         self.model.cut(end);
+        self.forget_lost_producer();
         assert_eq!(self.model.end().max(self.model.log_start), end);
         self.reign()
     }
@@ -435,7 +445,11 @@ impl World {
         let before = self.model.batches.clone();
         let kept = before.iter().filter(|batch| batch.next <= to);
         let end = kept.map(|batch| batch.next).max().unwrap_or(self.model.log_start);
+        let uncut = self.log.log_end_offset();
         let _ = self.log.truncate(Offset::new(to));
+        if self.log.log_end_offset() == uncut {
+            return;
+        }
         let epochs = self.model.epochs.clone();
         self.model.cut(end);
         self.model.epochs = epochs;
@@ -538,11 +552,9 @@ impl World {
 
     /// Whether a producer whose batches are all deleted is remembered depends on snapshots.
     fn forget_lost_producer(&mut self) {
-        let start = self.model.log_start;
-        self.model.batches.retain(|batch| batch.next > start);
         let producer = self.producer;
-        let is_theirs = |batch: &&Stored| batch.sequence.is_some_and(|(id, _)| id == producer);
-        if self.model.batches.iter().rev().find(is_theirs).is_none() {
+        let is_theirs = |batch: &Stored| batch.sequence.is_some_and(|(id, _)| id == producer);
+        if !self.model.readable().any(is_theirs) {
             self.producer = ProducerId(self.producer.0 + 1);
         }
     }

@@ -1,5 +1,7 @@
 //! What a restart may start from: the marks, and the files they speak of.
 
+use std::sync::Arc;
+
 use crate::storage::log::Log;
 use crate::storage::log::tail::State;
 use crate::storage::segments::Home;
@@ -60,23 +62,26 @@ impl Log {
     fn move_rebuild_point(&self) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let Some(active) = &tail.active else { return Ok(()) };
-        let active = std::sync::Arc::clone(&active.segment);
+        let active = Arc::clone(&active.segment);
         let point = tail.next_offset;
         let producers = tail.producers.clone();
         let generation = tail.generation;
         let left = std::mem::take(&mut tail.unsealed);
-        tail.bytes_to_rebuild = 0;
+        let bytes = std::mem::take(&mut tail.bytes_to_rebuild);
         drop(tail);
-        for segment in left {
-            segment.write_seal()?;
-        }
-        active.write_indexes(true)?;
-        self.write_producers(point, &producers)?;
-        let tail = self.lock_tail();
-        if tail.generation == generation {
+        let written = left
+            .iter()
+            .try_for_each(|segment| segment.write_seal())
+            .and_then(|()| active.write_indexes(true))
+            .and_then(|()| self.write_producers(point, &producers));
+        let mut tail = self.lock_tail();
+        if written.is_err() {
+            tail.unsealed.splice(..0, left);
+            tail.bytes_to_rebuild += bytes;
+        } else if tail.generation == generation {
             self.rebuild.set(point);
         }
-        Ok(())
+        written
     }
 
     /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use

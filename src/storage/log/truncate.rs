@@ -68,6 +68,8 @@ impl Log {
         let active = &kept[number];
         active.cut(position, end)?;
         active.sync()?;
+        // Entries of what was cut would be taken for those of what is appended next.
+        active.write_indexes(true)?;
         self.home.sync_names()?;
         self.lock_epochs()
             .truncate_to(end)
@@ -84,8 +86,9 @@ impl Log {
         });
         tail.next_offset = end;
         tail.unsealed.retain(|segment| segment.base() < active.base());
-        // What a discarded flush had taken up is dirty again.
-        let is_dirty = |pair: &[Arc<Segment>]| pair[1].base() > flushed;
+        // What a discarded flush had taken up is dirty again; a segment that ends where the log is
+        // flushed may still have a failed write behind its end.
+        let is_dirty = |pair: &[Arc<Segment>]| pair[1].base() >= flushed;
         let dirty = kept.windows(2).filter(|pair| is_dirty(pair));
         tail.dirty = dirty.map(|pair| Arc::clone(&pair[0])).collect();
         tail.pending = Pending::default();
