@@ -52,7 +52,7 @@ check-bench: ## The bench: its format and lints, and one round of every row
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	$(PYTHON) bench/rounds.py --rounds 1 inline queued
+	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
 
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources
