@@ -13,8 +13,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka.admin import AdminClient
-from kafka import KafkaAdminClient, KafkaConsumer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
+from kafka.errors import NoError, UnknownTopicOrPartitionError, UnsupportedVersionError
+from kafka.structs import OffsetAndMetadata
 
 from py.support import group_member
 from py.support.broker import BrokerProcess, until
@@ -66,6 +68,8 @@ def consumer_of(address: str, group: str, **options: object) -> Consumer:
         "heartbeat.interval.ms": 200,
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
+        # It says on standard error what the tests provoke.
+        "log_level": 0,
     }
     return Consumer({**settings, **options})
 
@@ -211,29 +215,30 @@ def test_offsets_are_read_back_by_administrators(
     consumer.close()
 
     request = [GroupPartitions(group, [TopicPartition(topic, 0), TopicPartition(topic, 1)])]
-    answer = admin_of(address).list_consumer_group_offsets(request)[group].result(10)
+    admin = admin_of(address)
+    answer = admin.list_consumer_group_offsets(request)[group].result(10)
     shown = [(p.partition, p.offset, p.metadata or "") for p in answer.topic_partitions]
     assert shown == [(0, 1, "as far as this"), (1, -1001, "")]
-    with kafka_admin_of(address) as admin:
-        found = admin.list_group_offsets({group: None})[group]
+    with kafka_admin_of(address) as other:
+        found = other.list_group_offsets({group: None})[group]
         shown = sorted((p.partition, o.offset, o.metadata) for p, o in found.items())
         assert shown == [(0, 1, "as far as this"), (3, 0, "")]
         one, two = KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 3)
-        admin.delete_group_offsets(group, [one])
-        assert list(admin.list_group_offsets({group: None})[group]) == [two]
+        other.delete_group_offsets(group, [one])
+        assert list(other.list_group_offsets({group: None})[group]) == [two]
 
 
 def test_a_commit_for_a_partition_that_is_not_there_is_refused_alone(
     groups_broker: BrokerProcess, topic: str, group: str
 ) -> None:
     produce(groups_broker.address, topic, range(1))
-    consumer = consumer_of(groups_broker.address, group)
-    offsets = [TopicPartition(topic, 0, 1), TopicPartition(topic, 99, 1)]
-    offsets += [TopicPartition("not-there", 0, 1)]
-    stored = consumer.commit(offsets=offsets, asynchronous=False)
-    consumer.close()
-    unknown = KafkaError.UNKNOWN_TOPIC_OR_PART
-    assert [p.error and p.error.code() for p in stored] == [None, unknown, unknown]
+    one, two = KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 99)
+    three = KafkaTopicPartition("not-there", 0)
+    offset = OffsetAndMetadata(1, "", -1)
+    with kafka_admin_of(groups_broker.address) as admin:
+        fates = admin.alter_group_offsets(group, {one: offset, two: offset, three: offset})
+    unknown = UnknownTopicOrPartitionError
+    assert fates == {one: NoError, two: unknown, three: unknown}
     assert committed(groups_broker.address, group, topic)[0] == 1
 
 
@@ -262,7 +267,7 @@ def test_groups_are_listed_described_and_deleted(
         assert other.describe_groups([group])[group]["group_state"] == "Empty"
         listed = other.list_groups()
         assert group in [g["group_id"] for g in listed]
-    assert committed(address, group, topic)[0] == 1
+    assert max(committed(address, group, topic).values()) == 1
     admin.delete_consumer_groups([group])[group].result(10)
     assert set(committed(address, group, topic).values()) == {-1001}
     with pytest.raises(KafkaException) as refused:
@@ -349,16 +354,18 @@ def test_two_clients_share_one_group(groups_broker: BrokerProcess, topic: str, g
     one.close()
 
 
-def test_a_transactional_producer_is_told_at_once_that_there_are_none(
+def test_a_transactional_producer_is_told_that_there_are_no_transactions(
     groups_broker: BrokerProcess,
 ) -> None:
-    producer = Producer(
-        {"bootstrap.servers": groups_broker.address, "transactional.id": "t", "log_level": 0}
-    )
-    start = time.monotonic()
+    other = KafkaProducer(bootstrap_servers=groups_broker.address, transactional_id="t")
+    with pytest.raises(UnsupportedVersionError):
+        other.init_transactions()
+    other.close()
+    # librdkafka takes every error but a few for a passing one.
+    settings = {"bootstrap.servers": groups_broker.address, "transactional.id": "t"}
+    producer = Producer({**settings, "log_level": 0})
     with pytest.raises(KafkaException):
-        producer.init_transactions(20)
-    assert time.monotonic() - start < 10
+        producer.init_transactions(2)
 
 
 def test_an_idempotent_producer_gets_an_id(groups_broker: BrokerProcess, topic: str) -> None:
