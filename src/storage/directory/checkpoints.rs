@@ -15,19 +15,8 @@ use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
 use crate::storage::directory::names;
-use crate::storage::{Checkpoint, Offsets, StorageError, Stored, small_file};
+use crate::storage::{Checkpoint, Marks, Offsets, StorageError, Stored, small_file};
 use crate::types::{Offset, TopicPartition};
-
-/// The marks of one log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogMarks {
-    /// Everything below was fdatasynced.
-    pub durable_point: Offset,
-    /// Everything below is in the indexes and in a producer snapshot.
-    pub rebuild_point: Offset,
-    /// The first offset that may be read.
-    pub log_start: Offset,
-}
 
 /// One kind of mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +29,7 @@ pub(super) enum Kind {
 
 /// The marks of all logs.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct Checkpoints {
     dir: PathBuf,
     current: [Offsets; 4],
     /// What the files hold.
@@ -61,7 +50,7 @@ impl Kind {
     }
 }
 
-impl Marks {
+impl Checkpoints {
     /// The marks as the files of `dir` tell them, and the files that were damaged: their marks are
     /// gone, and what they said is found by reading more of the logs.
     pub(super) fn read(
@@ -96,19 +85,19 @@ impl Marks {
     }
 
     /// The marks of a log; what no file tells is at its beginning.
-    pub(super) fn of(&self, partition: &TopicPartition) -> LogMarks {
+    pub(super) fn of(&self, partition: &TopicPartition) -> Marks {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
-        LogMarks {
-            durable_point: mark(Kind::DurablePoint),
-            rebuild_point: mark(Kind::RebuildPoint),
+        Marks {
+            durable: mark(Kind::DurablePoint),
+            rebuild: mark(Kind::RebuildPoint),
             log_start: mark(Kind::LogStart),
         }
     }
 
     /// Takes in where a log is now.
-    pub(super) fn set(&mut self, partition: &TopicPartition, marks: LogMarks) {
-        self.put(Kind::DurablePoint, partition, marks.durable_point);
-        self.put(Kind::RebuildPoint, partition, marks.rebuild_point);
+    pub(super) fn set(&mut self, partition: &TopicPartition, marks: Marks) {
+        self.put(Kind::DurablePoint, partition, marks.durable);
+        self.put(Kind::RebuildPoint, partition, marks.rebuild);
         self.put(Kind::LogStart, partition, marks.log_start);
     }
 
@@ -171,6 +160,15 @@ impl Marks {
     }
 }
 
+/// The durable points that the data directory's checkpoint tells; `None` when it tells none.
+pub(crate) fn durable_points(disk: &dyn Disk, dir: &Path) -> Result<Option<Offsets>, StorageError> {
+    let file = Checkpoint::new(dir, names::DURABLE_POINTS);
+    match file.read(disk).map_err(|source| StorageError::read(file.path(), source))? {
+        Stored::Sound(offsets) => Ok(Some(offsets)),
+        Stored::Absent | Stored::Damaged(_) => Ok(None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,13 +179,13 @@ mod tests {
         TopicPartition { topic: "web".parse().unwrap(), partition: PartitionIndex(index) }
     }
 
-    fn marks_at(offset: i64) -> LogMarks {
-        let durable_point = Offset::new(offset);
-        LogMarks { durable_point, rebuild_point: Offset::new(offset / 2), log_start: Offset::ZERO }
+    fn marks_at(offset: i64) -> Marks {
+        let (durable, rebuild) = (Offset::new(offset), Offset::new(offset / 2));
+        Marks { durable, rebuild, log_start: Offset::ZERO }
     }
 
-    fn read(disk: &MemoryDisk) -> Marks {
-        let (marks, damaged) = Marks::read(disk, Path::new("/")).unwrap();
+    fn read(disk: &MemoryDisk) -> Checkpoints {
+        let (marks, damaged) = Checkpoints::read(disk, Path::new("/")).unwrap();
         assert!(damaged.is_empty(), "{damaged:?}");
         marks
     }
@@ -214,8 +212,8 @@ mod tests {
         assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(38)));
         marks.set(&partition(0), marks_at(40));
         marks.lower(&partition(0), Offset::new(30));
-        assert_eq!(marks.of(&partition(0)).durable_point, Offset::new(30));
-        assert_eq!(marks.of(&partition(0)).rebuild_point, Offset::new(20), "it was lower");
+        assert_eq!(marks.of(&partition(0)).durable, Offset::new(30));
+        assert_eq!(marks.of(&partition(0)).rebuild, Offset::new(20), "it was lower");
         assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(30)));
     }
 

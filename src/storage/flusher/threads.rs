@@ -50,7 +50,6 @@ pub struct Flushed<'a> {
 }
 
 /// Flushes the logs of one data directory.
-#[derive(Debug)]
 pub struct Flusher {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -181,9 +180,8 @@ impl Flusher {
         self.shared.lock().stopping = true;
         self.shared.work.notify_all();
         self.shared.room.notify_all();
-        let threads = std::mem::take(
-            &mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A thread that panicked has said so already.
             let _ = thread.join();
@@ -194,6 +192,12 @@ impl Flusher {
 impl Drop for Flusher {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+impl std::fmt::Debug for Flusher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Flusher({}, {:?})", self.shared.dir.display(), *self.shared.lock())
     }
 }
 
@@ -233,7 +237,7 @@ impl Shared {
                         self.work.notify_one();
                     }
                     drop(state);
-                    self.flush(jobs)
+                    self.flush(&jobs)
                 }
                 Next::WaitUntil(due) if state.timer.is_none_or(|timer| due < timer) => {
                     state.timer = Some(due);
@@ -252,11 +256,18 @@ impl Shared {
         }
     }
 
-    fn flush(&self, jobs: Vec<Job<Arc<Log>>>) -> MutexGuard<'_, State> {
-        let results = match &jobs[..] {
+    fn flush(&self, jobs: &[Job<Arc<Log>>]) -> MutexGuard<'_, State> {
+        let results = match jobs {
             [job] => vec![job.log.flush()],
             jobs => together(self, jobs),
         };
+        let mut state = self.lock();
+        for (job, result) in jobs.iter().zip(&results) {
+            let ending = if result.is_ok() { Ending::Flushed } else { Ending::Failed };
+            state.agenda.finish(job, ending);
+        }
+        self.note_budget(&state);
+        drop(state);
         for (job, result) in jobs.iter().zip(&results) {
             match result {
                 Ok(offset) => {
@@ -266,13 +277,7 @@ impl Shared {
                 Err(error) => (self.listener.on_fatal)(error),
             }
         }
-        let mut state = self.lock();
-        for (job, result) in jobs.iter().zip(&results) {
-            let ending = if result.is_ok() { Ending::Flushed } else { Ending::Failed };
-            state.agenda.finish(job, ending);
-        }
-        self.note_budget(&state);
-        state
+        self.lock()
     }
 }
 
