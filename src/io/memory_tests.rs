@@ -44,6 +44,10 @@ fn names_answer_as_in_the_kernel() {
         answers.push(kind(disk.open(&at("none/a"), OpenMode::Create)));
         answers.push(kind(disk.open(&at("a/b"), OpenMode::Create)));
         answers.push(kind(disk.create_dir(&at("a"))));
+        answers.push(kind(disk.create_dir(&at("a/b/c"))));
+        answers.push(kind(disk.exists(&at("a/b"))));
+        answers.push(kind(disk.rename(&at("none"), &at("a/b"))));
+        answers.push(kind(disk.rename(&at("a"), &at("none/b"))));
         answers.push(kind(disk.create_dir(&at("d/e/f"))));
         answers.push(kind(disk.remove_dir(&at("d"))));
         answers.push(kind(disk.remove_file(&at("d"))));

@@ -1,7 +1,8 @@
 //! The only door to the system: files, directories, time, `sendfile`.
 //!
 //! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
-//! [`FaultyDisk`](faulty::FaultyDisk) that forgets what was not synced. All `unsafe` of the crate lives in `sys`.
+//! [`FaultyDisk`](faulty::FaultyDisk) that forgets what was not synced. All `unsafe` of the crate
+//! lives in `sys`.
 //!
 //! What may be assumed of a disk is only this: after `sync_data` the bytes and the length of a file
 //! are on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
@@ -17,6 +18,7 @@ mod memory;
 mod memory_tests;
 mod random;
 mod send_file;
+mod socket;
 mod sys;
 mod system;
 #[cfg(test)]
@@ -25,9 +27,10 @@ mod system_tests;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode};
 pub use error::is_out_of_space;
-pub use file::{File, read_exact_at, write_all_at};
+pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use memory::MemoryDisk;
 pub use random::SeededRandom;
 pub use send_file::send_file;
+pub use socket::send_buffers;
 pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file_limit};
 pub use system::SystemDisk;

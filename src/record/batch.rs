@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::checksum;
-use super::compression::{Compression, Limits, decompress};
+use super::compression::{Compression, Decompressor, Limits};
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, field};
 use super::records::{Record, Records};
@@ -208,13 +208,16 @@ impl<'a> Batch<'a> {
     /// Fails if the bytes are not those the checksum was made of. Reads them all.
     pub fn check_checksum(&self) -> Result<(), RecordError> {
         let stated = self.crc();
-        let computed = checksum::of_batch(self.header, self.payload);
+        let computed = checksum::of_batch(self.bytes);
         if stated == computed { Ok(()) } else { Err(RecordError::Checksum { stated, computed }) }
     }
 
     /// The encoded records, unpacked if they are compressed; borrowed if not.
-    pub fn decompressed(&self, limits: &Limits) -> Result<Cow<'a, [u8]>, RecordError> {
-        decompress(self.compression(), self.payload, limits)
+    pub fn decompressed(
+        &self,
+        decompressor: &mut Decompressor,
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
+        decompressor.decompress(self.compression(), self.payload)
     }
 
     /// The records within `decompressed`, which [`decompressed`](Self::decompressed) gave.

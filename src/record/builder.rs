@@ -5,7 +5,7 @@
 
 use super::batch::ProducerStamp;
 use super::checksum;
-use super::compression::{Compression, compress};
+use super::compression::{Compression, Compressor};
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, TRANSACTIONAL_BIT, UNCOUNTED_SIZE, set_field};
 use super::records::Header;
@@ -25,10 +25,6 @@ pub struct BatchBuilder {
 /// What a batch says about all its records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchSettings {
-    /// The codec.
-    pub compression: Compression,
-    /// Its level, in its own scale; `None` is its default.
-    pub level: Option<i32>,
     /// What makes the batch be stored once.
     pub producer: Option<ProducerStamp>,
     /// Whether the batch belongs to a transaction.
@@ -120,29 +116,37 @@ impl BatchBuilder {
     ///
     /// Records that their codec cannot make smaller are stored as they are.
     ///
-    /// Fails if the codec does not know the level; the records are then still there.
+    /// Fails only if the codec does; the records are then still there.
     ///
     /// # Panics
     /// If there is no record.
-    pub fn build(&mut self, settings: &BatchSettings) -> Result<Vec<u8>, RecordError> {
+    pub fn build(
+        &mut self,
+        settings: &BatchSettings,
+        compressor: &mut Compressor,
+    ) -> Result<Vec<u8>, RecordError> {
         assert!(!self.is_empty(), "a batch has at least one record, not {}", self.count);
-        let (mut batch, compression) = match self.packed(settings)? {
-            Some(packed) => (packed, settings.compression),
+        let (mut batch, compression) = match self.packed(compressor)? {
+            Some(packed) => (packed, compressor.compression()),
             None => (std::mem::take(&mut self.buffer), Compression::None),
         };
         self.write_header(&mut batch, compression, settings);
+        let checksum = checksum::of_batch(&batch);
+        if let Some(header) = batch.first_chunk_mut() {
+            set_field::<{ header::CRC }, 4>(header, checksum.to_be_bytes());
+        }
         self.clear();
         Ok(batch)
     }
 
     /// The place of the header and the compressed records, where that saves anything.
-    fn packed(&self, settings: &BatchSettings) -> Result<Option<Vec<u8>>, RecordError> {
-        if settings.compression == Compression::None {
+    fn packed(&self, compressor: &mut Compressor) -> Result<Option<Vec<u8>>, RecordError> {
+        if compressor.compression() == Compression::None {
             return Ok(None);
         }
         let (place, records) = self.buffer.split_at(HEADER_SIZE);
         let mut packed = place.to_vec();
-        compress(settings.compression, settings.level, records, &mut packed)?;
+        compressor.compress(records, &mut packed)?;
         Ok(Some(packed).filter(|packed| packed.len() < self.buffer.len()))
     }
 
@@ -157,7 +161,7 @@ impl BatchBuilder {
             epoch: ProducerEpoch(-1),
             base_sequence: -1,
         });
-        let Some((header, payload)) = batch.split_first_chunk_mut::<HEADER_SIZE>() else { return };
+        let Some(header) = batch.first_chunk_mut::<HEADER_SIZE>() else { return };
         let last = self.count.saturating_sub(1);
         let (base, max) = (self.base_timestamp.millis(), self.max_timestamp.millis());
         set_field::<{ header::BASE_OFFSET }, 8>(header, 0_i64.to_be_bytes());
@@ -172,8 +176,6 @@ impl BatchBuilder {
         set_field::<{ header::PRODUCER_EPOCH }, 2>(header, producer.epoch.0.to_be_bytes());
         set_field::<{ header::BASE_SEQUENCE }, 4>(header, producer.base_sequence.to_be_bytes());
         set_field::<{ header::RECORD_COUNT }, 4>(header, self.count.to_be_bytes());
-        let checksum = checksum::of_batch(header, payload);
-        set_field::<{ header::CRC }, 4>(header, checksum.to_be_bytes());
     }
 
     fn reserve_record(&mut self, body_size: usize) {

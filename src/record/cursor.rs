@@ -24,6 +24,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte.
+    #[inline]
     pub(super) fn byte(&mut self) -> Result<u8, RecordFault> {
         let (&byte, rest) = self.rest.split_first().ok_or(RecordFault::Truncated)?;
         self.rest = rest;
@@ -31,6 +32,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `count` bytes.
+    #[inline]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], RecordFault> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(RecordFault::Truncated)?;
         self.rest = rest;
@@ -38,23 +40,27 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number of at most five bytes.
+    #[inline]
     pub(super) fn varint(&mut self) -> Result<i32, RecordFault> {
         let folded = self.unsigned(5)?;
         u32::try_from(folded).map(unzigzag_32).map_err(|_| RecordFault::Varint)
     }
 
     /// A number of at most ten bytes.
+    #[inline]
     pub(super) fn varlong(&mut self) -> Result<i64, RecordFault> {
         self.unsigned(10).map(unzigzag_64)
     }
 
     /// Bytes with their length before them.
+    #[inline]
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], RecordFault> {
         let length = self.varint()?;
         self.take(usize::try_from(length).map_err(|_| RecordFault::Length(length))?)
     }
 
     /// Bytes with their length before them, or `None` for the length −1.
+    #[inline]
     pub(super) fn nullable_bytes(&mut self) -> Result<Option<&'a [u8]>, RecordFault> {
         match self.varint()? {
             -1 => Ok(None),
@@ -65,12 +71,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn unsigned(&mut self, size_max: usize) -> Result<u64, RecordFault> {
-        // Almost every number in a record is small.
-        match self.rest.split_first() {
-            Some((&byte, rest)) if byte < 0x80 => {
+        // Almost every number in a record is small, and lengths mostly take two bytes.
+        match self.rest {
+            [low, rest @ ..] if *low < 0x80 => {
                 self.rest = rest;
-                Ok(u64::from(byte))
+                Ok(u64::from(*low))
+            }
+            [low, high, rest @ ..] if *high < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*low & 0x7f) | (u64::from(*high) << 7))
             }
             _ => self.unsigned_long(size_max),
         }

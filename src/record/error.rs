@@ -85,7 +85,7 @@ pub enum RecordError {
         /// The codec's number.
         id: u8,
     },
-    /// The compressed records cannot be unpacked, or could not be packed.
+    /// The codec gave up: the stream it was to unpack is damaged.
     #[error("the records' {compression} stream is damaged")]
     Compression {
         /// The codec.

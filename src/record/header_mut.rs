@@ -54,6 +54,9 @@ impl<'a> HeaderMut<'a> {
     }
 
     /// Widens the batch to end `delta` after its base offset, as in topics that count bytes.
+    ///
+    /// # Panics
+    /// If `delta` is negative.
     pub fn set_last_offset_delta(&mut self, delta: i32) {
         assert!(delta >= 0, "a batch cannot end {delta} from its start");
         self.rewrite(|header| {

@@ -20,10 +20,15 @@ mod summary;
 mod validate;
 mod varint;
 
+#[cfg(test)]
+mod tests;
+
 pub use batch::{Batch, ProducerStamp, TimestampType};
 pub use batches::Batches;
 pub use builder::{BatchBuilder, BatchSettings};
-pub use compression::{Compression, Limits, UnknownCompression, compress, decompress};
+pub use compression::{
+    Compression, Compressor, Decompressor, InvalidLevel, Limits, UnknownCompression,
+};
 pub use error::{RecordError, RecordFault};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;

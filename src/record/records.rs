@@ -14,7 +14,7 @@ use super::cursor::Cursor;
 use super::error::{RecordError, RecordFault};
 
 /// One record, borrowed from the bytes of its batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Record<'a> {
     /// How far the record's offset lies beyond the batch's base offset; never negative.
     pub offset_delta: i32,
@@ -38,7 +38,7 @@ pub struct Header<'a> {
 }
 
 /// The headers of a record, in order, names that occur twice included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Headers<'a> {
     cursor: Cursor<'a>,
     left: u32,
@@ -85,6 +85,7 @@ impl<'a> Records<'a> {
         self.size.saturating_sub(self.cursor.left())
     }
 
+    #[inline]
     fn record(&mut self) -> Result<Record<'a>, RecordFault> {
         let mut body = Cursor::new(self.cursor.bytes()?);
         let _attributes = body.byte()?;
@@ -120,6 +121,7 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, RecordError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.over {
             return None;

@@ -6,7 +6,7 @@
 //! Sequence numbers and transactions are judged by whoever keeps the producers' state.
 
 use super::batch::{Batch, TimestampType};
-use super::compression::{Compression, Limits};
+use super::compression::{Compression, Decompressor, Limits};
 use super::error::{RecordError, RecordFault};
 use super::header;
 use crate::types::Timestamp;
@@ -100,7 +100,7 @@ fn check_header(batch: &Batch<'_>) -> Result<(), RecordError> {
 
 /// Walks the records and returns the latest time among them.
 fn check_records(batch: &Batch<'_>, rules: &ProduceRules) -> Result<Timestamp, RecordError> {
-    let payload = batch.decompressed(&rules.limits)?;
+    let payload = batch.decompressed(&mut Decompressor::new(rules.limits))?;
     let mut max_timestamp = Timestamp::from_millis(i64::MIN);
     for (index, record) in (0_u32..).zip(batch.records(&payload, &rules.limits)) {
         let record = record?;

@@ -1,9 +1,9 @@
 //! A disk that forgets what was not synced, and fails when it is told to.
 //!
-//! [`FaultyDisk`] stands over any other disk, which plays the medium: bytes reach it by `sync_data`,
-//! names by `sync_dir`, and nothing else is promised. [`FaultyDisk::crash`] is a power failure: any
-//! of the unsynced pages, lengths and names may have come through and the rest never happened. Over
-//! the system's disk, the end of the process is such a failure.
+//! [`FaultyDisk`] stands over any other disk, which plays the medium: bytes reach it by
+//! `sync_data`, names by `sync_dir`, and nothing else is promised. [`FaultyDisk::crash`] is a power
+//! failure: any of the unsynced pages, lengths and names may have come through and the rest never
+//! happened. Over the system's disk, the end of the process is such a failure.
 //!
 //! A tool for tests, this engine's and an embedder's: it takes one lock for all calls, keeps
 //! unsynced bytes in memory and hands out no descriptor. All it decides follows from a seed.
@@ -19,7 +19,10 @@ mod machine;
 #[cfg(test)]
 mod model_tests;
 mod namespace;
+#[cfg(test)]
+mod namespace_tests;
 mod page_cache;
+mod settling;
 mod tree;
 
 pub use disk::FaultyDisk;

@@ -5,23 +5,22 @@
 //! durable keeps what was synced of it in memory.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::change::{Change, Changes};
 use super::page_cache::CachedFile;
-use super::tree::{Child, FileId, FileNode, Home, Place, Tree};
-use crate::io::memory::MemoryFile;
-use crate::io::{Disk, Entry, OpenMode, SeededRandom};
+use super::tree::{Child, FileId, FileNode, Place, Tree};
+use crate::io::{Disk, Entry, MemoryDisk, OpenMode, SeededRandom};
 
 /// The live view over the inner disk.
 #[derive(Debug)]
 pub(super) struct Namespace {
-    inner: Arc<dyn Disk>,
-    tree: Tree,
-    changes: Changes,
+    pub(super) inner: Arc<dyn Disk>,
+    pub(super) tree: Tree,
+    pub(super) changes: Changes,
 }
 
 impl Namespace {
@@ -48,7 +47,9 @@ impl Namespace {
     }
 
     fn create_file(&mut self, place: Place) -> io::Result<FileId> {
-        let cached = CachedFile::over(Arc::new(MemoryFile::empty()))?;
+        // Until its name is durable the file's medium is one that nobody finds after a crash.
+        let medium = MemoryDisk::default().open(Path::new("/unnamed"), OpenMode::CreateNew)?;
+        let cached = CachedFile::over(medium)?;
         let id = self.tree.add_file(FileNode {
             cached: Some(cached),
             is_named: true,
@@ -111,7 +112,7 @@ impl Namespace {
     }
 
     /// Lets go of what nobody can see any more, descriptors of the inner disk above all.
-    fn forget_unused(&mut self, id: FileId) {
+    pub(super) fn forget_unused(&mut self, id: FileId) {
         let Some(node) = self.tree.files.get_mut(&id) else { return };
         if node.handles > 0 {
             return;
@@ -308,99 +309,11 @@ impl Namespace {
         }
         Ok(())
     }
-
-    /// Makes changes of names on the inner disk, in their order, and syncs its directories.
-    fn settle(&mut self, changes: &[Change]) -> io::Result<()> {
-        let mut touched = BTreeSet::new();
-        for change in changes {
-            match change {
-                Change::Link { place, child } => self.settle_link(place, *child)?,
-                Change::Unlink { place, child } => self.settle_unlink(place, *child)?,
-                Change::Move { from, to, child, replaced } => {
-                    let paths = (self.tree.path_of_place(from), self.tree.path_of_place(to));
-                    let (Some(old), Some(new)) = paths else { continue };
-                    self.inner.rename(&old, &new)?;
-                    if let Some(replaced) = replaced {
-                        self.set_home(*replaced, None);
-                    }
-                    self.set_home(*child, Some(to.clone()));
-                    touched.insert(from.directory);
-                }
-            }
-            let (Change::Link { place, .. }
-            | Change::Unlink { place, .. }
-            | Change::Move { to: place, .. }) = change;
-            touched.insert(place.directory);
-        }
-        for directory in touched {
-            if let Some(path) = self.tree.path_of(directory) {
-                self.inner.sync_dir(&path)?;
-            }
-        }
-        self.forget_settled(changes);
-        Ok(())
-    }
-
-    fn settle_link(&mut self, place: &Place, child: Child) -> io::Result<()> {
-        let Some(path) = self.tree.path_of_place(place) else { return Ok(()) };
-        match child {
-            Child::Directory(_) => self.inner.create_dir(&path)?,
-            Child::File(id) => {
-                let medium = self.inner.open(&path, OpenMode::Create)?;
-                self.cached(id)?.move_to(medium)?;
-            }
-        }
-        self.set_home(child, Some(place.clone()));
-        Ok(())
-    }
-
-    fn settle_unlink(&mut self, place: &Place, child: Child) -> io::Result<()> {
-        let Some(path) = self.tree.path_of_place(place) else { return Ok(()) };
-        match child {
-            Child::Directory(_) => self.inner.remove_dir(&path)?,
-            Child::File(_) => self.inner.remove_file(&path)?,
-        }
-        self.set_home(child, None);
-        Ok(())
-    }
-
-    fn set_home(&mut self, child: Child, home: Option<Place>) {
-        match child {
-            Child::File(id) => {
-                if let Some(node) = self.tree.files.get_mut(&id) {
-                    node.home = home;
-                }
-            }
-            Child::Directory(id) => match (self.tree.directories.get_mut(&id), home) {
-                (Some(directory), Some(home)) => directory.home = Some(Home::In(home)),
-                (Some(_), None) => drop(self.tree.directories.remove(&id)),
-                (None, _) => {}
-            },
-        }
-    }
-
-    fn forget_settled(&mut self, changes: &[Change]) {
-        for change in changes {
-            let (Change::Link { child, .. }
-            | Change::Unlink { child, .. }
-            | Change::Move { child, .. }) = change;
-            let replaced = match change {
-                Change::Move { replaced, .. } => *replaced,
-                _ => None,
-            };
-            for child in [Some(*child), replaced].into_iter().flatten() {
-                if let Child::File(id) = child {
-                    self.forget_unused(id);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::MemoryDisk;
 
     #[test]
     fn nothing_is_kept_of_files_that_are_closed_or_gone() {
@@ -417,6 +330,13 @@ mod tests {
         names.close(again);
         assert_eq!(again, id);
         assert!(names.tree.files[&id].cached.is_none());
+
+        let other = names.open(Path::new("/b"), OpenMode::Create).unwrap();
+        names.close(other);
+        names.sync_all(&mut random).unwrap();
+        names.rename(Path::new("/b"), path).unwrap();
+        names.sync_dir(Path::new("/")).unwrap();
+        assert_eq!(names.tree.files.keys().collect::<Vec<_>>(), [&other]);
 
         names.remove_file(path).unwrap();
         names.sync_dir(Path::new("/")).unwrap();

@@ -135,7 +135,9 @@ impl CachedFile {
             self.write_down(index)?;
         }
         self.cut_medium()?;
-        self.medium.set_len(self.length)?;
+        if self.medium.len()? != self.length {
+            self.medium.set_len(self.length)?;
+        }
         self.shown = self.length;
         self.medium.sync_data()
     }
@@ -162,8 +164,17 @@ impl CachedFile {
         }
     }
 
-    /// The power fails: any dirty sectors and any length on the way reach the medium.
+    /// The power fails: nothing, everything, or any dirty sectors and any length on the way reach
+    /// the medium.
     pub(super) fn lose_power(mut self, random: &mut SeededRandom) -> io::Result<()> {
+        match random.below(8) {
+            0 => Ok(()),
+            1 => self.sync(random),
+            _ => self.lose_some(random),
+        }
+    }
+
+    fn lose_some(&mut self, random: &mut SeededRandom) -> io::Result<()> {
         let is_cut = self.shown >= self.medium.len()? || random.chance(2);
         if is_cut {
             self.cut_medium()?;
@@ -173,8 +184,8 @@ impl CachedFile {
             // What was written after a cut lies in new blocks, which only the cut brings in.
             if is_cut || (index + 1) * PAGE <= self.shown {
                 let sectors = match random.below(4) {
-                    0 => 0,
-                    1 | 2 => ALL_SECTORS,
+                    0 | 1 => 0,
+                    2 => ALL_SECTORS,
                     _ => random.number(),
                 };
                 self.write_sectors(index, sectors)?;

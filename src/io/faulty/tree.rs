@@ -63,6 +63,10 @@ pub(super) struct Tree {
     next: u64,
 }
 
+/// What the inner disk's name of a file ends in until its bytes are there. Left over by the end of
+/// a process in that moment, it stands for a name that never became durable.
+pub(super) const UNFINISHED: &str = ".streamlog-unfinished";
+
 /// The directory that absolute paths begin in.
 const ROOT: DirectoryId = DirectoryId(0);
 /// The directory that relative paths begin in.
@@ -137,6 +141,10 @@ impl Tree {
         let path = self.path_of(directory).ok_or(ErrorKind::NotFound)?;
         let mut children = BTreeMap::new();
         for entry in inner.list(&path)? {
+            if entry.name.ends_with(UNFINISHED) {
+                inner.remove_file(&path.join(&entry.name))?;
+                continue;
+            }
             let home = Place { directory, name: entry.name.clone() };
             let child = if entry.is_dir {
                 Child::Directory(self.insert_directory(Some(Home::In(home)), None))

@@ -51,7 +51,7 @@ impl Disk for MemoryDisk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.tree().exists(path))
+        self.tree().exists(path)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
@@ -60,6 +60,10 @@ impl Disk for MemoryDisk {
 
     fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
         if self.exists(path)? { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
+    }
+
+    fn boot_id(&self) -> io::Result<String> {
+        Ok("memory".to_owned())
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {

@@ -10,14 +10,14 @@ use crate::io::File;
 
 /// An open file; all that are open on one name share its bytes.
 #[derive(Clone, Debug)]
-pub(in crate::io) struct MemoryFile {
+pub(super) struct MemoryFile {
     bytes: Arc<RwLock<Vec<u8>>>,
     writable: bool,
 }
 
 impl MemoryFile {
     /// A new file without a name.
-    pub(in crate::io) fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self { bytes: Arc::default(), writable: true }
     }
 

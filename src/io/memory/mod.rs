@@ -9,4 +9,3 @@ mod file;
 mod tree;
 
 pub use disk::MemoryDisk;
-pub(super) use file::MemoryFile;

@@ -49,8 +49,9 @@ impl Tree {
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let (from, to) = (absolute(from), absolute(to));
-        let is_dir = matches!(self.require(&from)?, Node::Directory);
+        self.require_parent(&from)?;
         self.require_parent(&to)?;
+        let is_dir = matches!(self.require(&from)?, Node::Directory);
         if from == to {
             return Ok(());
         }
@@ -132,8 +133,12 @@ impl Tree {
         Ok(entries)
     }
 
-    pub(super) fn exists(&self, path: &Path) -> bool {
-        self.nodes.contains_key(&absolute(path))
+    pub(super) fn exists(&self, path: &Path) -> io::Result<bool> {
+        match self.require(&absolute(path)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Fails unless `dir` is a directory.
@@ -145,7 +150,14 @@ impl Tree {
     }
 
     fn require(&self, path: &Path) -> io::Result<&Node> {
-        self.nodes.get(path).ok_or_else(|| ErrorKind::NotFound.into())
+        if let Some(node) = self.nodes.get(path) {
+            return Ok(node);
+        }
+        let above = path.ancestors().find_map(|parent| self.nodes.get(parent));
+        match above {
+            Some(Node::File(_)) => Err(ErrorKind::NotADirectory.into()),
+            _ => Err(ErrorKind::NotFound.into()),
+        }
     }
 
     fn require_parent(&self, path: &Path) -> io::Result<()> {

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
-use super::unpack::{Fault, read_up_to};
+use super::decompressor::read_up_to;
+use super::fault::Fault;
 
 /// How a frame starts. The legacy frame, whose blocks are of 8 MB, starts otherwise.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
@@ -23,7 +24,7 @@ pub(super) fn decompress(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
         return Err(Fault::damaged("it does not start as an LZ4 frame"));
     }
     let mut decoder = FrameDecoder::new(input);
-    let out = read_up_to(&mut decoder, max)?;
+    let out = read_up_to(&mut decoder, input.len(), max)?;
     if decoder.get_ref().is_empty() {
         Ok(out)
     } else {

@@ -7,7 +7,7 @@ use std::io;
 
 use snap::raw::{Decoder, Encoder, decompress_len};
 
-use super::unpack::Fault;
+use super::fault::Fault;
 
 const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
 const VERSIONS: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
@@ -18,10 +18,9 @@ const BLOCK_SIZE: usize = 32 << 10;
 /// The densest element, a copy of 64 bytes, takes 3: nothing unpacks to more than this multiple.
 const RATIO_MAX: usize = 22;
 
-pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn compress(encoder: &mut Encoder, input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSIONS);
-    let mut encoder = Encoder::new();
     for block in input.chunks(BLOCK_SIZE) {
         let packed = encoder.compress_vec(block)?;
         let length = i32::try_from(packed.len()).map_err(io::Error::other)?;

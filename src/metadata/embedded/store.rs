@@ -1,0 +1,108 @@
+//! The embedded store as all others see it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use crate::io::Disk;
+use crate::metadata::embedded::journal::Journal;
+use crate::metadata::embedded::tree::{Change, Tree};
+use crate::metadata::store::{
+    Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
+};
+
+/// Bytes of operations in one transaction, as an ensemble takes by default.
+const TRANSACTION_BYTES_MAX: usize = 1024 * 1024;
+/// How much is appended to a journal before a snapshot takes its place.
+const JOURNAL_GROWTH: u64 = 16 * 1024 * 1024;
+
+/// A store in one directory of one process.
+///
+/// Its futures never wait for others: a write takes as long as one flush of the disk and blocks
+/// the calling thread meanwhile, so it belongs on the thread for control work. Reads are from
+/// memory and never wait for the disk.
+#[derive(Debug)]
+pub struct EmbeddedStore {
+    /// Held for a whole write; taken before `tree`.
+    journal: Mutex<Journal>,
+    /// Only what is durable.
+    tree: RwLock<Tree>,
+    watchers: Watchers,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in `dir`, which is made when absent. The caller holds the lock of the data
+    /// directory that `dir` is in.
+    ///
+    /// # Errors
+    /// `Damaged` when something that was durable cannot be read; nothing is changed then.
+    pub fn open(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with_growth(disk, dir, JOURNAL_GROWTH)
+    }
+
+    /// As `open`; the journal is replaced after `growth` bytes.
+    pub(super) fn open_with_growth(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        growth: u64,
+    ) -> Result<Self, StoreError> {
+        let (journal, tree) = Journal::open(disk, dir, growth)?;
+        let watchers = Watchers::default();
+        Ok(Self { journal: Mutex::new(journal), tree: RwLock::new(tree), watchers })
+    }
+
+    fn execute(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, StoreError> {
+        let (bytes, limit) = (ops.iter().map(Op::size).sum(), TRANSACTION_BYTES_MAX);
+        if bytes > limit {
+            return Err(StoreError::TooLarge { bytes, limit });
+        }
+        // A panic in a write leaves the journal behind the tree at worst, never ahead unseen.
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.check()?;
+        let txn = self.tree().last_txn + 1;
+        let (changes, results) = self.tree().plan(ops, txn)?;
+        if changes.is_empty() {
+            return Ok(results);
+        }
+        journal.append(txn, &changes).inspect_err(|error| self.tell_failure(error))?;
+        let paths = changes.iter().map(Change::path).map(str::to_owned).collect();
+        self.tree.write().unwrap_or_else(PoisonError::into_inner).apply(txn, changes);
+        self.watchers.tell(&Event::Changed(paths));
+        if let Err(error) = journal.replace_if_long(&self.tree()) {
+            tracing::warn!(%error, "the metadata journal was not replaced by a snapshot");
+            self.tell_failure(&error);
+        }
+        Ok(results)
+    }
+
+    fn tree(&self) -> RwLockReadGuard<'_, Tree> {
+        self.tree.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_failure(&self, error: &StoreError) {
+        if matches!(error, StoreError::Failed(_)) {
+            self.watchers.tell(&Event::SessionExpired);
+        }
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn get<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Option<Node>> {
+        Box::pin(async move { Ok(self.tree().get(path)) })
+    }
+
+    fn children<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<String>> {
+        Box::pin(async move { Ok(self.tree().children(path)) })
+    }
+
+    fn snapshot<'a>(&'a self, path: &'a str) -> StoreFuture<'a, Vec<(String, Node)>> {
+        Box::pin(async move { Ok(self.tree().snapshot(path)) })
+    }
+
+    fn multi(&self, ops: Vec<Op>) -> StoreFuture<'_, Vec<OpResult>> {
+        Box::pin(async move { self.execute(ops) })
+    }
+
+    fn watch(&self, path: &str) -> Watch {
+        self.watchers.watch(path)
+    }
+}

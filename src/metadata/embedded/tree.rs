@@ -1,0 +1,218 @@
+//! The nodes in memory, and what a transaction does to them.
+//!
+//! Planning and applying are apart: [`Tree::plan`] checks every operation against the tree and the
+//! operations before it and says what would change; the tree changes only by [`Tree::apply`].
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use bytes::Bytes;
+
+use crate::metadata::store::{
+    CreateMode, Node, Op, OpResult, StoreError, children_prefix, parent, validate_path,
+};
+
+/// All that is kept of one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) value: Bytes,
+    pub(super) version: i32,
+    pub(super) created: i64,
+    pub(super) ephemeral: bool,
+    /// The number for its next sequential child.
+    pub(super) next_sequence: u32,
+}
+
+/// What a transaction does to one node; several of them make it durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Put(String, Entry),
+    Remove(String),
+}
+
+impl Change {
+    pub(super) fn path(&self) -> &str {
+        match self {
+            Self::Put(path, _) | Self::Remove(path) => path,
+        }
+    }
+}
+
+/// Nodes by path. The root is always there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    nodes: BTreeMap<String, Entry>,
+    /// The last transaction applied.
+    pub(super) last_txn: i64,
+}
+
+impl Tree {
+    pub(super) fn new() -> Self {
+        let root = Entry {
+            value: Bytes::new(),
+            version: 0,
+            created: 0,
+            ephemeral: false,
+            next_sequence: 0,
+        };
+        Self { nodes: BTreeMap::from([("/".to_owned(), root)]), last_txn: 0 }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<Node> {
+        self.nodes.get(path).map(node)
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&String, &Entry)> {
+        self.nodes.iter()
+    }
+
+    pub(super) fn children(&self, path: &str) -> Vec<String> {
+        let prefix = children_prefix(path);
+        let names = self.below(&prefix).map(|(child, _)| &child[prefix.len()..]);
+        names.filter(|name| !name.is_empty() && !name.contains('/')).map(str::to_owned).collect()
+    }
+
+    pub(super) fn snapshot(&self, path: &str) -> Vec<(String, Node)> {
+        let prefix = children_prefix(path);
+        let itself = self.nodes.get_key_value(path).filter(|_| prefix != path);
+        let all = itself.into_iter().chain(self.below(&prefix));
+        all.map(|(path, entry)| (path.clone(), node(entry))).collect()
+    }
+
+    /// What `ops` as transaction `txn` would change, and what they answer.
+    pub(super) fn plan(
+        &self,
+        ops: Vec<Op>,
+        txn: i64,
+    ) -> Result<(Vec<Change>, Vec<OpResult>), StoreError> {
+        let mut plan = Plan { tree: self, touched: BTreeMap::new(), txn };
+        let results = ops.into_iter().map(|op| plan.execute(op)).collect::<Result<_, _>>()?;
+        let changes = plan.touched.into_iter().map(|(path, entry)| match entry {
+            Some(entry) => Change::Put(path, entry),
+            None => Change::Remove(path),
+        });
+        Ok((changes.collect(), results))
+    }
+
+    pub(super) fn apply(&mut self, txn: i64, changes: Vec<Change>) {
+        assert!(txn >= self.last_txn, "transaction {txn} comes after {}", self.last_txn);
+        self.last_txn = txn;
+        for change in changes {
+            match change {
+                Change::Put(path, entry) => drop(self.nodes.insert(path, entry)),
+                Change::Remove(path) => drop(self.nodes.remove(&path)),
+            }
+        }
+    }
+
+    pub(super) fn drop_ephemerals(&mut self) {
+        self.nodes.retain(|_, entry| !entry.ephemeral);
+    }
+
+    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a String, &'a Entry)> {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        self.nodes.range::<str, _>(from).take_while(move |(path, _)| path.starts_with(prefix))
+    }
+}
+
+fn node(entry: &Entry) -> Node {
+    Node { value: entry.value.clone(), version: entry.version, created: entry.created }
+}
+
+/// The tree as the operations so far have left it.
+struct Plan<'a> {
+    tree: &'a Tree,
+    /// Nodes written (`Some`) or removed (`None`) by this transaction.
+    touched: BTreeMap<String, Option<Entry>>,
+    txn: i64,
+}
+
+impl Plan<'_> {
+    fn execute(&mut self, op: Op) -> Result<OpResult, StoreError> {
+        validate_path(op.path())?;
+        match op {
+            Op::Check { path, version } => {
+                self.at_version(&path, version)?;
+                Ok(OpResult::Checked)
+            }
+            Op::Create { path, value, mode } => self.create(path, value, mode),
+            Op::Set { path, value, version } => {
+                let found = self.at_version(&path, version)?;
+                let version = version.checked_add(1).unwrap_or(0);
+                let entry = Entry { value, version, ..found.clone() };
+                self.touched.insert(path, Some(entry));
+                Ok(OpResult::Set { version })
+            }
+            Op::Delete { path, version } => {
+                self.at_version(&path, version)?;
+                if path == "/" || self.has_children(&path) {
+                    return Err(StoreError::NotEmpty { path });
+                }
+                self.touched.insert(path, None);
+                Ok(OpResult::Deleted)
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        path: String,
+        value: Bytes,
+        mode: CreateMode,
+    ) -> Result<OpResult, StoreError> {
+        let Some(parent_path) = parent(&path) else {
+            return Err(StoreError::NodeExists { path });
+        };
+        let Some(parent) = self.get(parent_path) else {
+            return Err(StoreError::NoNode { path: parent_path.to_owned() });
+        };
+        if parent.ephemeral {
+            return Err(StoreError::InvalidPath { path, reason: "its parent is ephemeral" });
+        }
+        let path = if mode == CreateMode::Sequential {
+            let mut parent = parent.clone();
+            let numbered = format!("{path}{:010}", parent.next_sequence);
+            parent.next_sequence = parent.next_sequence.wrapping_add(1);
+            self.touched.insert(parent_path.to_owned(), Some(parent));
+            numbered
+        } else {
+            path
+        };
+        if self.get(&path).is_some() {
+            return Err(StoreError::NodeExists { path });
+        }
+        let ephemeral = mode == CreateMode::Ephemeral;
+        let entry = Entry { value, version: 0, created: self.txn, ephemeral, next_sequence: 0 };
+        self.touched.insert(path.clone(), Some(entry));
+        Ok(OpResult::Created { path, created: self.txn })
+    }
+
+    fn get(&self, path: &str) -> Option<&Entry> {
+        match self.touched.get(path) {
+            Some(entry) => entry.as_ref(),
+            None => self.tree.nodes.get(path),
+        }
+    }
+
+    fn at_version(&self, path: &str, expected: i32) -> Result<&Entry, StoreError> {
+        match self.get(path) {
+            None => Err(StoreError::NoNode { path: path.to_owned() }),
+            Some(entry) if entry.version == expected => Ok(entry),
+            Some(Entry { version: found, .. }) => {
+                Err(StoreError::BadVersion { path: path.to_owned(), expected, found: *found })
+            }
+        }
+    }
+
+    fn has_children(&self, path: &str) -> bool {
+        let prefix = children_prefix(path);
+        let kept = |(path, _): (&String, _)| !self.touched.contains_key(path);
+        let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
+        let mut touched = self.touched.range::<str, _>(from);
+        self.tree.below(&prefix).any(kept)
+            || touched
+                .by_ref()
+                .take_while(|(p, _)| p.starts_with(&prefix))
+                .any(|(_, e)| e.is_some())
+    }
+}

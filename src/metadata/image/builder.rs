@@ -1,0 +1,226 @@
+//! From nodes to images: nodes are told one by one, in any order, and what changed is rebuilt.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::metadata::image::{
+    BrokenNode, Configs, Controller, Image, Partition, PartitionState, Tombstone, Topic,
+};
+use crate::metadata::layout::Place;
+use crate::metadata::store::Node;
+use crate::metadata::values::{
+    ClusterIdValue, ConfigValue, ControllerValue, Malformed, TombstoneValue, TopicValue, decode,
+    decode_broker, decode_state,
+};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+
+/// The nodes so far, and the image made of them.
+#[derive(Debug, Default)]
+pub(in crate::metadata) struct ImageBuilder {
+    topics: BTreeMap<TopicName, TopicNodes>,
+    /// Who claims an id, the oldest first. Only that one has it.
+    claims: BTreeMap<TopicId, BTreeSet<(i64, TopicName)>>,
+    /// Topics with a node that changed since the last image.
+    touched: BTreeSet<TopicName>,
+    image: Image,
+}
+
+/// What is known of one topic. Its nodes come in any order, and some may be broken.
+#[derive(Debug, Default)]
+struct TopicNodes {
+    topic: Option<TopicNode>,
+    configs: Option<(Arc<Configs>, i32)>,
+    states: BTreeMap<PartitionIndex, Arc<PartitionState>>,
+}
+
+#[derive(Debug)]
+struct TopicNode {
+    id: TopicId,
+    assignment: Vec<Vec<BrokerId>>,
+    version: i32,
+    created: i64,
+}
+
+impl ImageBuilder {
+    /// Takes note of a node, or of its absence. A node that cannot be read counts as absent.
+    pub(in crate::metadata) fn put(&mut self, path: &str, node: Option<&Node>) {
+        let Some(place) = Place::of(path) else { return };
+        self.image.broken.remove(path);
+        let Err(Malformed(reason)) = self.put_place(&place, node) else { return };
+        let version = node.map_or(0, |node| node.version);
+        self.image.broken.insert(path.to_owned(), BrokenNode { reason, version });
+        if let Err(Malformed(reason)) = self.put_place(&place, None) {
+            panic!("an absent node {path} cannot be malformed: {reason}");
+        }
+    }
+
+    /// The image of all nodes so far.
+    pub(in crate::metadata) fn build(&mut self) -> Image {
+        for name in std::mem::take(&mut self.touched) {
+            self.rebuild(&name);
+        }
+        self.image.clone()
+    }
+
+    fn put_place(&mut self, place: &Place, node: Option<&Node>) -> Result<(), Malformed> {
+        let image = &mut self.image;
+        match place {
+            Place::ClusterId => {
+                let value = node.map(|node| decode::<ClusterIdValue>(&node.value)).transpose()?;
+                image.cluster_id = value.map(|value| value.id).unwrap_or_default();
+            }
+            Place::Controller => {
+                let decoded = |node: &Node| {
+                    let value: ControllerValue = decode(&node.value)?;
+                    Ok(Controller { broker: BrokerId(value.brokerid), elected: node.created })
+                };
+                image.controller = node.map(decoded).transpose()?;
+            }
+            Place::Broker(id) => {
+                let decoded = |node: &Node| decode_broker(*id, &node.value, node.created);
+                let broker = node.map(decoded).transpose()?.map(Arc::new);
+                set(&mut image.brokers, *id, broker);
+            }
+            Place::BrokerConfig(id) => {
+                let value = node.map(|node| decode::<ConfigValue>(&node.value)).transpose()?;
+                let configs = value.map(|value| Arc::new(value.config));
+                set(&mut image.broker_configs, *id, configs);
+            }
+            Place::DeletedTopic(id) => {
+                let tombstone = node.map(decode_tombstone).transpose()?.map(Arc::new);
+                set(&mut image.tombstones, *id, tombstone);
+                self.touch_claimants(*id);
+            }
+            Place::Topic(name) => self.put_topic(name, node)?,
+            Place::TopicConfig(name) => {
+                let decoded = |node: &Node| {
+                    let value: ConfigValue = decode(&node.value)?;
+                    Ok((Arc::new(value.config), node.version))
+                };
+                self.nodes_of(name).configs = node.map(decoded).transpose()?;
+            }
+            Place::PartitionState(name, index) => {
+                let decoded = |node: &Node| decode_state(&node.value, node.version).map(Arc::new);
+                let state = node.map(decoded).transpose()?;
+                set(&mut self.nodes_of(name).states, *index, state);
+            }
+            // Of these the image has nothing.
+            Place::Marker
+            | Place::ControllerEpoch
+            | Place::ProducerIds
+            | Place::Partitions(_)
+            | Place::Partition(..) => {}
+        }
+        Ok(())
+    }
+
+    fn put_topic(&mut self, name: &TopicName, node: Option<&Node>) -> Result<(), Malformed> {
+        let decoded = |node: &Node| {
+            let value: TopicValue = decode(&node.value)?;
+            let (id, assignment) = (value.id()?, value.assignment()?);
+            Ok(TopicNode { id, assignment, version: node.version, created: node.created })
+        };
+        let after = node.map(decoded).transpose()?;
+        let claim = after.as_ref().map(|topic| (topic.id, topic.created));
+        if let Some(before) = std::mem::replace(&mut self.nodes_of(name).topic, after) {
+            self.touch_claimants(before.id);
+            if let Entry::Occupied(mut claimants) = self.claims.entry(before.id) {
+                claimants.get_mut().remove(&(before.created, name.clone()));
+                if claimants.get().is_empty() {
+                    claimants.remove();
+                }
+            }
+        }
+        if let Some((id, created)) = claim {
+            self.claims.entry(id).or_default().insert((created, name.clone()));
+            self.touch_claimants(id);
+        }
+        Ok(())
+    }
+
+    fn touch_claimants(&mut self, id: TopicId) {
+        let claimants = self.claims.get(&id).into_iter().flatten();
+        self.touched.extend(claimants.map(|(_, name)| name.clone()));
+    }
+
+    fn nodes_of(&mut self, name: &TopicName) -> &mut TopicNodes {
+        self.touched.insert(name.clone());
+        self.topics.entry(name.clone()).or_default()
+    }
+
+    fn rebuild(&mut self, name: &TopicName) {
+        let image = &mut self.image;
+        let hidden = image.deleting.remove(name);
+        let visible = image.topics.remove(name);
+        // The id may have found its owner a moment ago.
+        if let Some(topic) = &visible
+            && image.names.get(&topic.id) == Some(name)
+        {
+            image.names.remove(&topic.id);
+        }
+        let Some(nodes) = self.topics.get(name) else { return };
+        let Some(topic) = nodes.topic(name) else {
+            if nodes.configs.is_none() && nodes.states.is_empty() {
+                self.topics.remove(name);
+            }
+            return;
+        };
+        let path = Place::Topic(name.clone()).to_string();
+        let claimants = self.claims.get(&topic.id);
+        if let Some((_, owner)) = claimants.and_then(BTreeSet::first).filter(|(_, o)| o != name) {
+            let reason = format!("topic_id {} is that of topic '{owner}'", topic.id);
+            image.broken.insert(path, BrokenNode { reason, version: topic.version });
+            return;
+        }
+        image.broken.remove(&path);
+        // An unchanged topic stays the same allocation, so that comparing images is cheap.
+        let before = visible.or(hidden).filter(|before| **before == topic);
+        let topic = before.unwrap_or_else(|| Arc::new(topic));
+        if image.tombstones.contains_key(&topic.id) {
+            image.deleting.insert(name.clone(), topic);
+        } else {
+            image.names.insert(topic.id, name.clone());
+            image.topics.insert(name.clone(), topic);
+        }
+    }
+}
+
+impl TopicNodes {
+    fn topic(&self, name: &TopicName) -> Option<Topic> {
+        let TopicNode { id, assignment, version, .. } = self.topic.as_ref()?;
+        let partition = |(index, replicas): (i32, &Vec<BrokerId>)| Partition {
+            replicas: replicas.clone(),
+            state: self.states.get(&PartitionIndex(index)).cloned(),
+        };
+        let (configs, config_version) = match &self.configs {
+            Some((configs, version)) => (Arc::clone(configs), Some(*version)),
+            None => (Arc::default(), None),
+        };
+        Some(Topic {
+            name: name.clone(),
+            id: *id,
+            partitions: (0..).zip(assignment).map(partition).collect(),
+            configs,
+            version: *version,
+            config_version,
+        })
+    }
+}
+
+fn decode_tombstone(node: &Node) -> Result<Tombstone, Malformed> {
+    let value: TombstoneValue = decode(&node.value)?;
+    Ok(Tombstone {
+        name: value.topic,
+        partitions: value.partitions,
+        pending: value.pending.into_iter().map(BrokerId).collect(),
+        version: node.version,
+    })
+}
+
+fn set<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
+    match value {
+        Some(value) => drop(map.insert(key, value)),
+        None => drop(map.remove(&key)),
+    }
+}

@@ -1,0 +1,16 @@
+//! What the cluster looks like at one moment: brokers, topics, settings, as plain values.
+//!
+//! An [`Image`] never changes; the next one shares with it all that stayed. A node that cannot be
+//! read is listed as broken and concerns nothing but itself.
+
+mod broker;
+mod builder;
+mod cluster_image;
+mod delta;
+mod topic;
+
+pub use broker::{Broker, Incarnation, Listener, Registration};
+pub(super) use builder::ImageBuilder;
+pub use cluster_image::{BrokenNode, Configs, Controller, Image};
+pub use delta::Delta;
+pub use topic::{IsrMember, Partition, PartitionState, Tombstone, Topic};

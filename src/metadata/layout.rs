@@ -1,0 +1,152 @@
+//! Where everything stands in the tree: Kafka's paths, and few of our own.
+//!
+//! | path | value | own |
+//! |---|---|---|
+//! | `/streamlog` | the format of this tree; its absence beside other nodes means another system | yes |
+//! | `/cluster/id` | id of the cluster | |
+//! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
+//! | `/brokers/topics/<topic>` | id and replica assignment of a topic | |
+//! | `/brokers/topics/<topic>/partitions/<p>/state` | leader, epoch, in-sync replicas | |
+//! | `/config/topics/<topic>` | settings of a topic that differ from the broker's | |
+//! | `/config/brokers/<id>` | settings of a broker changed while it ran; `<default>` is all | |
+//! | `/controller` | who is the controller; ephemeral | |
+//! | `/controller_epoch` | how many controllers there were | |
+//! | `/latest_producer_id_block` | the last block of producer ids handed out | |
+//! | `/admin/deleted_topics/<topic id>` | tombstone: which brokers have data to remove | yes |
+
+use std::fmt;
+
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
+
+/// The nodes that are there from the start and hold nothing, parents first.
+pub(super) const DIRECTORIES: &[&str] = &[
+    "/cluster",
+    "/brokers",
+    "/brokers/ids",
+    "/brokers/topics",
+    "/config",
+    "/config/topics",
+    "/config/brokers",
+    "/admin",
+    "/admin/deleted_topics",
+];
+
+/// One place in the tree; its text is the path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Marker,
+    ClusterId,
+    Broker(BrokerId),
+    Topic(TopicName),
+    Partitions(TopicName),
+    Partition(TopicName, PartitionIndex),
+    PartitionState(TopicName, PartitionIndex),
+    TopicConfig(TopicName),
+    /// `None` is the default of all brokers.
+    BrokerConfig(Option<BrokerId>),
+    Controller,
+    ControllerEpoch,
+    ProducerIds,
+    DeletedTopic(TopicId),
+}
+
+const DEFAULT_BROKER: &str = "<default>";
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Marker => f.write_str("/streamlog"),
+            Self::ClusterId => f.write_str("/cluster/id"),
+            Self::Broker(id) => write!(f, "/brokers/ids/{id}"),
+            Self::Topic(topic) => write!(f, "/brokers/topics/{topic}"),
+            Self::Partitions(topic) => write!(f, "/brokers/topics/{topic}/partitions"),
+            Self::Partition(topic, p) => write!(f, "/brokers/topics/{topic}/partitions/{p}"),
+            Self::PartitionState(topic, p) => {
+                write!(f, "/brokers/topics/{topic}/partitions/{p}/state")
+            }
+            Self::TopicConfig(topic) => write!(f, "/config/topics/{topic}"),
+            Self::BrokerConfig(Some(id)) => write!(f, "/config/brokers/{id}"),
+            Self::BrokerConfig(None) => write!(f, "/config/brokers/{DEFAULT_BROKER}"),
+            Self::Controller => f.write_str("/controller"),
+            Self::ControllerEpoch => f.write_str("/controller_epoch"),
+            Self::ProducerIds => f.write_str("/latest_producer_id_block"),
+            Self::DeletedTopic(id) => write!(f, "/admin/deleted_topics/{id}"),
+        }
+    }
+}
+
+impl Place {
+    /// The place of a path; `None` when nothing of ours is there.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        let place = match names.as_slice() {
+            ["streamlog"] => Self::Marker,
+            ["cluster", "id"] => Self::ClusterId,
+            ["brokers", "ids", id] => Self::Broker(broker(id)?),
+            ["brokers", "topics", topic] => Self::Topic(topic.parse().ok()?),
+            ["brokers", "topics", topic, "partitions"] => Self::Partitions(topic.parse().ok()?),
+            ["brokers", "topics", topic, "partitions", p] => {
+                Self::Partition(topic.parse().ok()?, partition(p)?)
+            }
+            ["brokers", "topics", topic, "partitions", p, "state"] => {
+                Self::PartitionState(topic.parse().ok()?, partition(p)?)
+            }
+            ["config", "topics", topic] => Self::TopicConfig(topic.parse().ok()?),
+            ["config", "brokers", id] if *id == DEFAULT_BROKER => Self::BrokerConfig(None),
+            ["config", "brokers", id] => Self::BrokerConfig(Some(broker(id)?)),
+            ["controller"] => Self::Controller,
+            ["controller_epoch"] => Self::ControllerEpoch,
+            ["latest_producer_id_block"] => Self::ProducerIds,
+            ["admin", "deleted_topics", id] => Self::DeletedTopic(id.parse().ok()?),
+            _ => return None,
+        };
+        // `007` and `+7` are other nodes than `7`.
+        Some(place).filter(|place| place.to_string() == path)
+    }
+}
+
+fn broker(text: &str) -> Option<BrokerId> {
+    text.parse().ok().map(BrokerId)
+}
+
+fn partition(text: &str) -> Option<PartitionIndex> {
+    text.parse().ok().filter(|index| *index >= 0).map(PartitionIndex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_its_place_and_a_place_its_path() {
+        let topic: TopicName = "web.clicks".parse().unwrap();
+        for place in [
+            Place::Marker,
+            Place::ClusterId,
+            Place::Broker(BrokerId(7)),
+            Place::Topic(topic.clone()),
+            Place::Partitions(topic.clone()),
+            Place::Partition(topic.clone(), PartitionIndex(3)),
+            Place::PartitionState(topic.clone(), PartitionIndex(3)),
+            Place::TopicConfig(topic),
+            Place::BrokerConfig(Some(BrokerId(7))),
+            Place::BrokerConfig(None),
+            Place::Controller,
+            Place::ControllerEpoch,
+            Place::ProducerIds,
+            Place::DeletedTopic(TopicId::random()),
+        ] {
+            assert_eq!(Place::of(&place.to_string()), Some(place));
+        }
+        for path in [
+            "",
+            "/",
+            "/brokers/ids/x",
+            "/brokers/topics/t/partitions/-1",
+            "/consumers/g",
+            "/brokers/ids/07",
+        ] {
+            assert_eq!(Place::of(path), None, "{path}");
+        }
+    }
+}

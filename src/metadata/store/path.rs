@@ -1,0 +1,45 @@
+//! What a path looks like: `/`, or names led by slashes.
+
+use crate::metadata::StoreError;
+
+const LENGTH_MAX: usize = 1024;
+
+/// Passes a path that begins with a slash, ends in none, and whose names are neither empty nor
+/// dots nor hold control characters.
+///
+/// # Errors
+/// `InvalidPath` with what is wrong.
+pub fn validate_path(path: &str) -> Result<(), StoreError> {
+    let refuse = |reason| Err(StoreError::InvalidPath { path: path.to_owned(), reason });
+    if path == "/" {
+        return Ok(());
+    }
+    let Some(names) = path.strip_prefix('/') else {
+        return refuse("it must begin with '/'");
+    };
+    if path.len() > LENGTH_MAX {
+        return refuse("it has more than 1024 bytes");
+    }
+    if names.split('/').any(|name| matches!(name, "" | "." | "..")) {
+        return refuse("a name in it is empty or dots");
+    }
+    if names.chars().any(char::is_control) {
+        return refuse("it holds a control character");
+    }
+    Ok(())
+}
+
+/// The path one name shorter; of `/` there is none.
+pub(in crate::metadata) fn parent(path: &str) -> Option<&str> {
+    match path.rfind('/') {
+        _ if path == "/" => None,
+        Some(0) => Some("/"),
+        Some(end) => Some(&path[..end]),
+        None => None,
+    }
+}
+
+/// What the paths of all nodes below `path` begin with.
+pub(in crate::metadata) fn children_prefix(path: &str) -> String {
+    if path == "/" { "/".to_owned() } else { format!("{path}/") }
+}

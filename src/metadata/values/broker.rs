@@ -1,0 +1,124 @@
+//! `/brokers/ids/<id>`.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::metadata::image::{Broker, Incarnation, Listener, Registration};
+use crate::metadata::values::{Malformed, decode, encode};
+use crate::types::BrokerId;
+
+#[derive(Serialize, Deserialize)]
+struct BrokerValue {
+    version: i32,
+    host: Option<String>,
+    port: i32,
+    #[serde(default)]
+    jmx_port: i32,
+    #[serde(default)]
+    timestamp: String,
+    #[serde(default)]
+    endpoints: Vec<String>,
+    #[serde(default)]
+    rack: Option<String>,
+    #[serde(default)]
+    listener_security_protocol_map: BTreeMap<String, String>,
+    #[serde(default)]
+    features: Map<String, Value>,
+    /// Which data directory it serves; another one holds nothing of what it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory_id: Option<String>,
+    /// Whether everything it ever wrote is in its log.
+    #[serde(default)]
+    clean_shutdown: bool,
+}
+
+/// The broker in a node created by this transaction.
+pub(in crate::metadata) fn decode_broker(
+    id: BrokerId,
+    bytes: &[u8],
+    created: i64,
+) -> Result<Broker, Malformed> {
+    let value: BrokerValue = decode(bytes)?;
+    let listeners = value.endpoints.iter().map(|endpoint| {
+        listener(endpoint, &value.listener_security_protocol_map)
+            .ok_or_else(|| Malformed(format!("endpoint {endpoint:?} is not NAME://HOST:PORT")))
+    });
+    let registration = Registration {
+        listeners: listeners.collect::<Result<_, _>>()?,
+        rack: value.rack,
+        directory_id: value.directory_id,
+        clean_shutdown: value.clean_shutdown,
+    };
+    Ok(Broker { id, incarnation: Incarnation(created), registration })
+}
+
+/// The node of a broker that registers at `timestamp_ms`.
+pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_ms: i64) -> Bytes {
+    let listeners = &registration.listeners;
+    let first = listeners.first();
+    encode(&BrokerValue {
+        version: 5,
+        host: first.map(|listener| listener.host.clone()),
+        port: first.map_or(-1, |listener| i32::from(listener.port)),
+        jmx_port: -1,
+        timestamp: timestamp_ms.to_string(),
+        endpoints: listeners.iter().map(endpoint).collect(),
+        rack: registration.rack.clone(),
+        listener_security_protocol_map: listeners
+            .iter()
+            .map(|listener| (listener.name.clone(), listener.security_protocol.clone()))
+            .collect(),
+        features: Map::new(),
+        directory_id: registration.directory_id.clone(),
+        clean_shutdown: registration.clean_shutdown,
+    })
+}
+
+fn endpoint(listener: &Listener) -> String {
+    let Listener { name, host, port, .. } = listener;
+    if host.contains(':') {
+        format!("{name}://[{host}]:{port}")
+    } else {
+        format!("{name}://{host}:{port}")
+    }
+}
+
+fn listener(endpoint: &str, protocols: &BTreeMap<String, String>) -> Option<Listener> {
+    let (name, address) = endpoint.split_once("://")?;
+    let (host, port) = address.rsplit_once(':')?;
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    Some(Listener {
+        name: name.to_owned(),
+        host: bare.unwrap_or(host).to_owned(),
+        port: port.parse().ok()?,
+        security_protocol: protocols.get(name).cloned().unwrap_or_else(|| name.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registration_is_read_as_it_was_written() {
+        let listener = |name: &str, host: &str| Listener {
+            name: name.to_owned(),
+            host: host.to_owned(),
+            port: 9092,
+            security_protocol: "PLAINTEXT".to_owned(),
+        };
+        let registration = Registration {
+            listeners: vec![listener("PLAINTEXT", "127.0.0.1"), listener("INSIDE", "::1")],
+            rack: Some("r1".to_owned()),
+            directory_id: None,
+            clean_shutdown: true,
+        };
+        let bytes = encode_broker(&registration, 1_700_000_000_000);
+        let broker = decode_broker(BrokerId(3), &bytes, 42).unwrap();
+        assert_eq!(broker.registration, registration);
+        assert_eq!((broker.id, broker.incarnation), (BrokerId(3), Incarnation(42)));
+    }
+}

@@ -1,0 +1,92 @@
+//! `/brokers/topics/<topic>` and `/admin/deleted_topics/<id>`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::metadata::values::Malformed;
+use crate::types::{BrokerId, TopicId};
+
+/// Id and replica assignment of a topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::metadata) struct TopicValue {
+    version: i32,
+    topic_id: String,
+    partitions: BTreeMap<String, Vec<i32>>,
+    #[serde(default)]
+    adding_replicas: Map<String, Value>,
+    #[serde(default)]
+    removing_replicas: Map<String, Value>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+impl TopicValue {
+    pub(in crate::metadata) fn new(id: TopicId, assignment: &[Vec<BrokerId>]) -> Self {
+        let mut value = Self {
+            version: 3,
+            topic_id: id.to_string(),
+            partitions: BTreeMap::new(),
+            adding_replicas: Map::new(),
+            removing_replicas: Map::new(),
+            extra: Map::new(),
+        };
+        value.add_partitions(assignment);
+        value
+    }
+
+    /// Adds partitions after those that are there.
+    pub(in crate::metadata) fn add_partitions(&mut self, assignment: &[Vec<BrokerId>]) {
+        for replicas in assignment {
+            let replicas = replicas.iter().map(|broker| broker.0).collect();
+            self.partitions.insert(self.partitions.len().to_string(), replicas);
+        }
+    }
+
+    pub(in crate::metadata) fn id(&self) -> Result<TopicId, Malformed> {
+        let id = self.topic_id.parse().ok().filter(|id| *id != TopicId::NONE);
+        id.ok_or_else(|| Malformed(format!("topic_id {:?} is no topic id", self.topic_id)))
+    }
+
+    /// The replicas of each partition, in order.
+    pub(in crate::metadata) fn assignment(&self) -> Result<Vec<Vec<BrokerId>>, Malformed> {
+        let replicas = |index: usize| {
+            let replicas = self.partitions.get(&index.to_string());
+            let replicas = replicas.filter(|replicas| !replicas.is_empty());
+            replicas.ok_or_else(|| Malformed(format!("partition {index} has no replicas")))
+        };
+        if self.partitions.is_empty() {
+            return Err(Malformed("there are no partitions".to_owned()));
+        }
+        (0..self.partitions.len())
+            .map(|index| Ok(replicas(index)?.iter().copied().map(BrokerId).collect()))
+            .collect()
+    }
+}
+
+/// What is left of a topic until all its data is removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::metadata) struct TombstoneValue {
+    version: i32,
+    pub(in crate::metadata) topic: String,
+    pub(in crate::metadata) partitions: usize,
+    /// The brokers that have not removed their data yet.
+    pub(in crate::metadata) pending: Vec<i32>,
+    timestamp: String,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+impl TombstoneValue {
+    /// The tombstone of a topic deleted at `timestamp_ms`.
+    pub(in crate::metadata) fn new(
+        topic: &str,
+        partitions: usize,
+        pending: Vec<i32>,
+        timestamp_ms: i64,
+    ) -> Self {
+        let (topic, timestamp) = (topic.to_owned(), timestamp_ms.to_string());
+        Self { version: 1, topic, partitions, pending, timestamp, extra: Map::new() }
+    }
+}
