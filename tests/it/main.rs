@@ -1,5 +1,6 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
 
 mod durability;
+mod groups;
 mod power_cuts;
 mod support;

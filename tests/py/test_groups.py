@@ -15,7 +15,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import NoError, UnknownTopicOrPartitionError, UnsupportedVersionError
+from kafka.errors import KafkaError as KafkaPythonError
+from kafka.errors import NoError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
 from py.support import group_member
@@ -221,7 +222,8 @@ def test_offsets_are_read_back_by_administrators(
     assert shown == [(0, 1, "as far as this"), (1, -1001, "")]
     with kafka_admin_of(address) as other:
         found = other.list_group_offsets({group: None})[group]
-        shown = sorted((p.partition, o.offset, o.metadata) for p, o in found.items())
+        # confluent-kafka commits the end mark of a text in C with it.
+        shown = sorted((p.partition, o.offset, o.metadata.rstrip("\0")) for p, o in found.items())
         assert shown == [(0, 1, "as far as this"), (3, 0, "")]
         one, two = KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 3)
         other.delete_group_offsets(group, [one])
@@ -358,7 +360,7 @@ def test_a_transactional_producer_is_told_that_there_are_no_transactions(
     groups_broker: BrokerProcess,
 ) -> None:
     other = KafkaProducer(bootstrap_servers=groups_broker.address, transactional_id="t")
-    with pytest.raises(UnsupportedVersionError):
+    with pytest.raises(KafkaPythonError, match="UnsupportedVersion"):
         other.init_transactions()
     other.close()
     # librdkafka takes every error but a few for a passing one.
