@@ -86,14 +86,14 @@ impl BrokerConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "listeners",
-            about: "Address to listen on, as HOST:PORT or PLAINTEXT://HOST:PORT; port 0 takes any free one.",
+            about: "Address to listen on: [PLAINTEXT://]HOST:PORT; port 0 takes any free one.",
             kind: Kind::String,
             set: |c, text| text.parse().map(|v| c.listen = v),
             get: |c| c.listen.to_string(),
         },
         Key {
             name: "advertised.listeners",
-            about: "Address that clients are told to connect to; empty for the one each of them reached.",
+            about: "Address that clients are told to connect to; empty: the one each reached.",
             kind: Kind::String,
             set: |c, text| match text.trim() {
                 "" => {
@@ -150,7 +150,7 @@ impl BrokerConfig {
         },
         Key {
             name: "queued.max.request.bytes",
-            about: "Bytes that large requests may hold in memory together; further ones wait unread.",
+            about: "Bytes that large requests may hold in memory together; others wait unread.",
             kind: Kind::Long,
             set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.request_memory = v),
             get: |c| c.request_memory.to_string(),
@@ -226,7 +226,7 @@ impl BrokerConfig {
         },
         Key {
             name: "transfer.deadline.ms",
-            about: "Milliseconds in which a request begun must have arrived, and an answer been taken.",
+            about: "Milliseconds for a request begun to arrive, and for an answer to be taken.",
             kind: Kind::Long,
             set: |c, text| millis(text, 100).map(|v| c.transfer_deadline = v),
             get: |c| c.transfer_deadline.as_millis().to_string(),
