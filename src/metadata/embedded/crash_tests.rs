@@ -3,14 +3,17 @@
 //! After each accident the store is opened again and must hold every acknowledged transaction and
 //! none that was refused; the one whose outcome was unknown may be there whole or not at all.
 
-use std::path::Path;
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Disk, MemoryDisk, SeededRandom};
+use crate::io::{Disk, File, MemoryDisk, OpenMode, SeededRandom, read_exact_at, write_all_at};
 use crate::metadata::embedded::EmbeddedStore;
+use crate::metadata::embedded::codec::encode_record;
+use crate::metadata::embedded::tree::{Change, Entry};
 use crate::metadata::{Node, Op, OpResult, Store, StoreError};
 
 const DIR: &str = "/data/metadata";
@@ -19,6 +22,13 @@ const GROWTH: u64 = 600;
 const TRANSACTIONS: u32 = 24;
 
 type Nodes = Vec<(String, Node)>;
+
+/// A disk with a data directory, which is not the store's to make durable.
+fn disk_with(seed: u64) -> FaultyDisk {
+    let memory = MemoryDisk::default();
+    memory.create_dir(Path::new("/data")).unwrap();
+    FaultyDisk::new(Arc::new(memory), seed)
+}
 
 fn open(disk: &FaultyDisk) -> Result<EmbeddedStore, StoreError> {
     EmbeddedStore::open_with_growth(Arc::new(disk.clone()), Path::new(DIR), GROWTH)
@@ -140,7 +150,7 @@ fn check(disk: &FaultyDisk, outcome: &Outcome, what: &str) {
 }
 
 fn accident(fault: Option<Fault>, seed: u64, what: &str) {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), seed);
+    let disk = disk_with(seed);
     disk.set_write_back(3);
     if let Some(fault) = fault {
         disk.inject(fault);
@@ -168,7 +178,7 @@ const OPERATIONS: &[Operation] = &[
 
 /// How often the whole run makes each call.
 fn calls(operation: Operation) -> u64 {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 0);
+    let disk = disk_with(0);
     run(&open(&disk).unwrap(), &mut Outcome::default());
     disk.calls(operation)
 }
@@ -204,13 +214,69 @@ fn a_power_cut_at_any_moment_loses_no_acknowledged_transaction_and_halves_none()
     }
 }
 
+/// The one journal there is, and its bytes.
+fn journal(disk: &dyn Disk) -> (PathBuf, Vec<u8>) {
+    let names = disk.list(Path::new(DIR)).unwrap();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let path = Path::new(DIR).join(&names[0].name);
+    let file = disk.open(&path, OpenMode::Read).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
+    read_exact_at(&*file, &mut bytes, 0).unwrap();
+    (path, bytes)
+}
+
+fn write(disk: &dyn Disk, path: &Path, bytes: &[u8], position: usize) -> Arc<dyn File> {
+    let file = disk.open(path, OpenMode::Create).unwrap();
+    write_all_at(&*file, &mut [IoSlice::new(bytes)], position as u64).unwrap();
+    file
+}
+
+#[test]
+fn a_transaction_that_a_killed_process_left_unflushed_stays_once_it_was_shown() {
+    for seed in 0..30 {
+        let disk = disk_with(seed);
+        multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
+        let (path, bytes) = journal(&disk);
+        let entry = Entry::new("2".into(), 2, false);
+        let change = Change::Put("/b".to_owned(), entry);
+        write(&disk, &path, &encode_record(2, [&change]), bytes.len());
+
+        let shown = nodes(&open(&disk).unwrap());
+        assert!(shown.iter().any(|(path, _)| path == "/b"));
+        let disk = disk.crash(seed).unwrap();
+        assert_eq!(nodes(&open(&disk).unwrap()), shown, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_journal_whose_name_a_killed_process_left_unflushed_serves_only_once_it_is_durable() {
+    for seed in 0..30 {
+        let disk = disk_with(seed);
+        multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
+        let (path, bytes) = journal(&disk);
+        let next = path.with_file_name("00000000000000000002.journal");
+        let unfinished = path.with_file_name("00000000000000000002.journal.tmp");
+        write(&disk, &unfinished, &bytes, 0).sync_data().unwrap();
+        disk.rename(&unfinished, &next).unwrap();
+
+        let store = open(&disk).unwrap();
+        multi(&store, vec![Op::create("/b", "2")]).unwrap();
+        let shown = nodes(&store);
+        let disk = disk.crash(seed).unwrap();
+        assert_eq!(nodes(&open(&disk).unwrap()), shown, "seed {seed}");
+    }
+}
+
 #[test]
 fn space_that_returns_finds_the_store_at_work() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let disk = disk_with(1);
     let store = open(&disk).unwrap();
-    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).for_ever());
+    let before = journal(&disk);
+    disk.inject(Fault::new(Operation::Write, Failure::ShortWrite(9)));
+    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).at_call(2).for_ever());
     let refused = multi(&store, vec![Op::create("/a", "1")]);
     assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
+    assert_eq!(journal(&disk), before, "bytes of a refused transaction are left");
     disk.clear_faults();
     multi(&store, vec![Op::create("/a", "2")]).unwrap();
     drop(store);
@@ -220,14 +286,14 @@ fn space_that_returns_finds_the_store_at_work() {
 #[test]
 fn a_bit_flipped_under_an_acknowledged_transaction_is_named_and_nothing_is_cut() {
     let memory = MemoryDisk::default();
+    memory.create_dir(Path::new("/data")).unwrap();
     let disk = FaultyDisk::new(Arc::new(memory.clone()), 1);
     let store = EmbeddedStore::open(Arc::new(disk.clone()), Path::new(DIR)).unwrap();
     run(&store, &mut Outcome::default());
     drop(store);
     let disk = disk.crash(1).unwrap();
-    let journal = disk.list(Path::new(DIR)).unwrap().remove(0).name;
-    let path = Path::new(DIR).join(journal);
-    let length = memory.open(&path, crate::io::OpenMode::Read).unwrap().len().unwrap();
+    let (path, _) = journal(&memory);
+    let length = memory.open(&path, OpenMode::Read).unwrap().len().unwrap();
     disk.flip_bit(&path, length / 2, 3).unwrap();
     for _ in 0..2 {
         let error = EmbeddedStore::open(Arc::new(disk.clone()), Path::new(DIR)).unwrap_err();
@@ -235,12 +301,12 @@ fn a_bit_flipped_under_an_acknowledged_transaction_is_named_and_nothing_is_cut()
         assert_eq!(file, &path);
         assert!(*position <= length / 2 && *position > length / 4, "{position} of {length}");
     }
-    assert_eq!(memory.open(&path, crate::io::OpenMode::Read).unwrap().len().unwrap(), length);
+    assert_eq!(memory.open(&path, OpenMode::Read).unwrap().len().unwrap(), length);
 }
 
 #[test]
 fn ephemeral_nodes_go_with_the_process_and_their_transactions_do_not_come_again() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let disk = disk_with(1);
     let create = |path: &str| vec![Op::create_ephemeral(path, "")];
     let first = multi(&open(&disk).unwrap(), create("/broker")).unwrap();
     let store = open(&disk).unwrap();
