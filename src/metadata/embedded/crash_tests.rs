@@ -129,39 +129,49 @@ fn contents(nodes: &Nodes) -> Vec<(&String, &Bytes, i32)> {
     nodes.iter().map(|(path, node)| (path, &node.value, node.version)).collect()
 }
 
+impl Outcome {
+    /// Compares what is found with what must and may be there; from now on it must.
+    fn confirm(&mut self, found: Nodes, what: &str) {
+        let root = vec![found[0].clone()];
+        let acknowledged = if self.acknowledged.is_empty() { &root } else { &self.acknowledged };
+        let expected = [Some(acknowledged), self.unknown.as_ref()];
+        assert!(
+            expected.into_iter().flatten().any(|nodes| contents(nodes) == contents(&found)),
+            "{what}: found {found:#?}\nacknowledged {acknowledged:#?}"
+        );
+        (self.acknowledged, self.unknown) = (found, None);
+    }
+}
+
 /// Opens the store after an accident and compares.
-fn check(disk: &FaultyDisk, outcome: &Outcome, what: &str) {
+fn check(disk: &FaultyDisk, outcome: &mut Outcome, what: &str) {
     let store = open(disk).unwrap_or_else(|error| panic!("{what}: {error}: {error:?}"));
-    let found = nodes(&store);
-    let nothing = vec![("/".to_owned(), found[0].1.clone())];
-    let acknowledged =
-        if outcome.acknowledged.is_empty() { &nothing } else { &outcome.acknowledged };
-    let expected = [Some(acknowledged), outcome.unknown.as_ref()];
-    assert!(
-        expected.into_iter().flatten().any(|nodes| contents(nodes) == contents(&found)),
-        "{what}: found {found:#?}\nacknowledged {acknowledged:#?}"
-    );
+    outcome.confirm(nodes(&store), what);
     let results = multi(&store, vec![Op::create("/afterwards", "")]).unwrap();
     let [OpResult::Created { created, .. }] = results.as_slice() else { panic!("{results:?}") };
     assert!(*created > outcome.last_txn, "{what}: transaction {created} served twice");
+    let before = nodes(&store);
     drop(store);
-    let again = nodes(&open(disk).unwrap());
-    assert_eq!(again.len(), found.len() + 1, "{what}: opened twice, it differs");
+    assert_eq!(nodes(&open(disk).unwrap()), before, "{what}: opened twice, it differs");
 }
 
-fn accident(fault: Option<Fault>, seed: u64, what: &str) {
-    let disk = disk_with(seed);
+/// A life for each fault, each ended by a power cut.
+fn accidents(faults: impl IntoIterator<Item = Option<Fault>>, seed: u64, what: &str) {
+    let mut disk = disk_with(seed);
     disk.set_write_back(3);
-    if let Some(fault) = fault {
-        disk.inject(fault);
-    }
     let mut outcome = Outcome::default();
-    if let Ok(store) = open(&disk) {
-        run(&store, &mut outcome);
+    for fault in faults {
+        if let Some(fault) = fault {
+            disk.inject(fault);
+        }
+        if let Ok(store) = open(&disk) {
+            outcome.confirm(nodes(&store), what);
+            run(&store, &mut outcome);
+        }
+        disk.clear_faults();
+        disk = disk.crash(seed).unwrap();
     }
-    disk.clear_faults();
-    let disk = disk.crash(seed).unwrap();
-    check(&disk, &outcome, what);
+    check(&disk, &mut outcome, what);
 }
 
 const OPERATIONS: &[Operation] = &[
@@ -190,27 +200,31 @@ fn a_failure_of_any_call_loses_no_acknowledged_transaction_and_halves_none() {
         for nth in 1..=calls(*operation) {
             for failure in [Failure::InputOutput, Failure::NoSpace, Failure::ShortWrite(5)] {
                 let fault = Fault::new(*operation, failure).at_call(nth);
-                accident(Some(fault.clone()), nth, &format!("{fault:?}"));
+                accidents([Some(fault.clone())], nth, &format!("{fault:?}"));
                 let for_ever = fault.for_ever();
-                accident(Some(for_ever.clone()), nth, &format!("{for_ever:?}"));
+                accidents([Some(for_ever.clone())], nth, &format!("{for_ever:?}"));
             }
         }
     }
 }
 
 #[test]
-fn a_power_cut_at_any_moment_loses_no_acknowledged_transaction_and_halves_none() {
-    let writes = calls(Operation::Write);
-    let syncs = calls(Operation::SyncData);
+fn one_power_cut_after_another_loses_no_acknowledged_transaction_and_halves_none() {
     for seed in 0..400 {
         let mut random = SeededRandom::new(seed);
-        let cut = if seed % 2 == 0 {
-            Fault::new(Operation::Write, Failure::ShortWrite(7)).at_call(1 + random.below(writes))
-        } else {
-            Fault::new(Operation::SyncData, Failure::InputOutput).at_call(1 + random.below(syncs))
+        let mut fault = || {
+            let operation =
+                OPERATIONS[usize::try_from(random.below(OPERATIONS.len() as u64)).unwrap()];
+            let failure = match random.below(3) {
+                0 => Failure::InputOutput,
+                1 => Failure::NoSpace,
+                _ => Failure::ShortWrite(7),
+            };
+            let fault = Fault::new(operation, failure).at_call(1 + random.below(30));
+            Some(fault).filter(|_| random.below(4) > 0)
         };
-        accident(Some(cut), seed, &format!("seed {seed}"));
-        accident(None, seed, &format!("no fault, seed {seed}"));
+        let faults = [fault(), fault(), fault(), fault()];
+        accidents(faults.clone(), seed, &format!("seed {seed}: {faults:?}"));
     }
 }
 
