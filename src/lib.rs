@@ -33,3 +33,6 @@ pub mod client;
 
 #[doc(hidden)]
 pub mod cli;
+
+#[cfg(feature = "python")]
+mod python;

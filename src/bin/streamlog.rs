@@ -1,3 +1,8 @@
-//! The `streamlog` command.
+//! The `streamlog` command without Python.
 
-fn main() {}
+use std::env::args_os;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    streamlog::cli::main(args_os().skip(1)).into()
+}

@@ -7,7 +7,11 @@
 mod error;
 mod key;
 mod size;
+mod source;
+mod value;
 
 pub use error::{ConfigError, Fault};
 pub use key::{Key, Kind, set_all};
 pub use size::ByteSize;
+pub use source::{read_properties, read_toml};
+pub use value::{millis, number, size, switch};

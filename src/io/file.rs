@@ -3,6 +3,10 @@
 use std::fmt::Debug;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::io::{Disk, OpenMode};
 
 /// An open file. Cheap to share; all calls may come from several threads at once.
 pub trait File: Send + Sync + Debug {
@@ -36,6 +40,17 @@ pub trait File: Send + Sync + Debug {
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 }
 
+/// A range of an open file.
+#[derive(Clone, Debug)]
+pub struct FileRange {
+    /// The file, kept open while the range is in use.
+    pub file: Arc<dyn File>,
+    /// Where the range begins.
+    pub position: u64,
+    /// How many bytes it has.
+    pub length: u64,
+}
+
 /// Fills `buffer` from `position`.
 ///
 /// # Errors
@@ -51,6 +66,18 @@ pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::R
         }
     }
     Ok(())
+}
+
+/// The whole of a small text file.
+///
+/// # Errors
+/// `InvalidData` when it is not UTF-8; otherwise as the disk.
+pub fn read_text(disk: &dyn Disk, path: &Path) -> io::Result<String> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let length = usize::try_from(file.len()?).map_err(|_| ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; length];
+    read_exact_at(file.as_ref(), &mut bytes, 0)?;
+    String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData.into())
 }
 
 /// Writes all buffers one after another at `position`, going on after short writes.

@@ -1,1 +1,45 @@
-//! Placeholder.
+//! Logs on disk: appending, reading, flushing, recovering and removing what partitions hold.
+
+mod checked_text;
+mod checkpoint;
+mod config;
+mod config_keys;
+mod directory;
+mod epochs;
+mod error;
+mod flusher;
+mod inspect;
+mod log;
+#[cfg(test)]
+mod log_tests;
+#[cfg(test)]
+mod model_tests;
+mod producers;
+mod recovery;
+mod segments;
+mod small_file;
+mod upkeep;
+
+pub use checkpoint::{Checkpoint, Offsets};
+pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+pub use directory::{
+    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, StartReport,
+};
+pub use epochs::{EpochCache, EpochStart};
+pub use error::{Remedy, StorageError};
+pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
+pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
+pub use log::{
+    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,
+    Unflushed,
+};
+pub use producers::{
+    AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
+    latest_snapshot, retain_snapshots, write_snapshot,
+};
+pub use segments::{BadBatch, Damage, Expected};
+pub use small_file::Stored;
+pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
+
+#[cfg(test)]
+mod epochs_tests;

@@ -3,6 +3,7 @@
 //! A [`TopicName`] can be made only from legal text, and it is the only way from a stranger's
 //! bytes to a path.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -51,6 +52,11 @@ impl TopicName {
         &self.0
     }
 
+    /// The name as shared text.
+    pub fn to_arc(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether streamlog keeps this topic for itself, as `__consumer_offsets`.
     pub fn is_internal(&self) -> bool {
         matches!(self.as_str(), "__consumer_offsets" | "__transaction_state")
@@ -75,6 +81,13 @@ impl FromStr for TopicName {
             return Err(InvalidTopicName::TooLong(text.len()));
         }
         Ok(Self(text.into()))
+    }
+}
+
+/// So that maps by name can be asked with the text of a request.
+impl Borrow<str> for TopicName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

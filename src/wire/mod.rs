@@ -1,1 +1,60 @@
-//! Placeholder.
+//! Kafka's wire protocol: frames, primitives and messages. Pure bytes; knows no log and no socket.
+//!
+//! Every message is declared once, in `messages/<api>.rs`, and works in both directions: a broker
+//! decodes requests and encodes responses, a client the reverse. What a message holds is decided
+//! here; what it means, and which versions a broker advertises, is not. The structures within a
+//! message are named by the module of their API: `wire::fetch::Partition`.
+//!
+//! Bytes are taken to be hostile. Reading them never panics, never indexes unchecked, and never
+//! allocates by a length that the remaining bytes do not cover.
+
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod api_key;
+mod consumer_protocol;
+mod error;
+mod error_code;
+mod frame;
+mod layout;
+mod messages;
+mod primitive;
+mod reader;
+mod records;
+#[cfg(test)]
+mod sample;
+mod structure;
+mod writer;
+
+pub use api_key::ApiKey;
+pub use consumer_protocol::{Assignment, Subscription, TopicPartitions};
+pub use error::WireError;
+pub use error_code::ErrorCode;
+pub use frame::{Message, RequestHeader, decode_response, encode_request, encode_response};
+pub use layout::Layout;
+pub use messages::{
+    AlterConfigsRequest, AlterConfigsResponse, ApiVersionsRequest, ApiVersionsResponse,
+    CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse,
+    DeleteGroupsRequest, DeleteGroupsResponse, DeleteRecordsRequest, DeleteRecordsResponse,
+    DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
+    DescribeConfigsRequest, DescribeConfigsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
+    DescribeLogDirsRequest, DescribeLogDirsResponse, FetchRequest, FetchResponse,
+    FindCoordinatorRequest, FindCoordinatorResponse, HeartbeatRequest, HeartbeatResponse,
+    IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, InitProducerIdRequest,
+    InitProducerIdResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest,
+    LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, ListOffsetsRequest,
+    ListOffsetsResponse, MetadataRequest, MetadataResponse, OffsetCommitRequest,
+    OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse, OffsetFetchRequest,
+    OffsetFetchResponse, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, ProduceRequest,
+    ProduceRequestView, ProduceResponse, SyncGroupRequest, SyncGroupResponse,
+};
+pub use messages::{
+    alter_configs, api_versions, create_partitions, create_topics, delete_groups, delete_records,
+    delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs, fetch,
+    find_coordinator, heartbeat, incremental_alter_configs, init_producer_id, join_group,
+    leave_group, list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch,
+    offset_for_leader_epoch, produce, sync_group,
+};
+pub use primitive::{Nullable, Wire};
+pub use reader::Reader;
+pub use records::{EncodedFrame, Piece, Records};
+pub use writer::Writer;

@@ -1,0 +1,84 @@
+# Every verb of the project. Each line calls real tools; .ci/run calls these verbs.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.PHONY: help setup build check check-bench check-deps fix lock test test-all clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME
+
+WHEELS := target/wheels
+WHEEL_SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
+  $(shell find src python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name py.typed)
+CARGO_DENY := target/tools/bin/cargo-deny
+CARGO_DENY_VERSION := 0.20.2
+
+help: ## Shows this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
+
+$(VENV)/tools.stamp: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
+	rm -rf $(WHEELS)
+	maturin build --release --locked --quiet --out $(WHEELS)
+	$(BIN)/pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
+	@touch $@
+
+build: ## Builds the release binary, target/release/streamlog
+	cargo build --release --locked --bin streamlog
+
+check: setup ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
+	cargo fmt --check
+	cargo clippy --locked --all-targets --all-features -- -D warnings
+	ruff format --check --quiet .
+	ruff check --quiet .
+	mypy
+	stubtest streamlog
+	pytest --quiet tests/tidy
+
+check-bench: ## The bench: its format and lints, and one round of every row
+	cargo fmt --manifest-path bench/Cargo.toml --check
+	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
+	cargo build --manifest-path bench/Cargo.toml --locked --release
+	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+
+check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
+	$(CARGO_DENY) --locked --all-features check licenses bans sources
+
+$(CARGO_DENY):
+	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --quiet \
+	  --target-dir target/tools/build --root target/tools
+	rm -rf target/tools/build
+
+fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
+	cargo fmt
+	cargo fmt --manifest-path bench/Cargo.toml
+	ruff format --quiet .
+	ruff check --fix --quiet .
+	ruff format --quiet .
+
+lock: $(VENV)/tools.stamp ## Pins requirements/dev.in anew as requirements/dev.txt
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
+
+test: check ## All checks, then the Rust and the Python tests (sets everything up)
+	cargo test --locked
+	pytest tests/py
+
+test-all: test ## `make test`, then every lane of .ci/lanes
+	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
+
+clean: ## Removes everything that was built
+	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

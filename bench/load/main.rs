@@ -1,0 +1,146 @@
+//! The load: drives the ruler, or any broker of the protocol, and says what it measured.
+//!
+//! One line of JSON on standard output: the rate, and the server's processor time per record when
+//! its process id is given, or the percentiles of the latency. Whatever an answer gets wrong ends
+//! the load with an error, so that no figure stands for work that was not done.
+
+mod fetch;
+mod frames;
+mod latency;
+mod produce;
+mod server;
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+use produce::Plan;
+
+#[derive(Parser)]
+struct Options {
+    /// Where the server listens.
+    address: String,
+    #[command(subcommand)]
+    work: Work,
+    /// Process whose time is counted.
+    #[arg(long, global = true)]
+    pid: Option<u32>,
+    #[arg(long, global = true, default_value = "bench")]
+    topic: String,
+    /// Make the topic first; the ruler has it already.
+    #[arg(long, global = true)]
+    create: bool,
+    #[arg(long, global = true, default_value_t = 1_000_000)]
+    records: u64,
+    #[arg(long, global = true, default_value_t = 200)]
+    record_bytes: usize,
+    /// 1, or -1 for all.
+    #[arg(long, global = true, default_value_t = 1, allow_negative_numbers = true)]
+    acks: i16,
+}
+
+#[derive(Subcommand)]
+enum Work {
+    /// Produce as fast as the server takes it.
+    Produce {
+        /// Records in each batch.
+        #[arg(long, default_value_t = 1)]
+        batch: usize,
+        /// Requests sent before the first of them is answered.
+        #[arg(long, default_value_t = 1000)]
+        in_flight: u64,
+    },
+    /// Read from the start with one fetch after another.
+    Fetch {
+        #[arg(long, default_value_t = 1 << 20)]
+        max_bytes: i32,
+    },
+    /// Produce one by one at a fixed rate and time each record until it is consumed.
+    Latency {
+        /// Records a second.
+        #[arg(long)]
+        rate: f64,
+    },
+}
+
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    if options.create {
+        create(&options)?;
+    }
+    let before = options.pid.map(server::cpu_time).transpose()?;
+    let (records, figures) = work(&options)?;
+    let mut line = figures;
+    if let (Some(pid), Some(before)) = (options.pid, before) {
+        let used = server::cpu_time(pid)?.saturating_sub(before);
+        line += &format!(", \"cpu_ns\": {:.1}", used.as_nanos() as f64 / records as f64);
+    }
+    println!("{{\"records\": {records}, {line}}}");
+    Ok(())
+}
+
+fn work(options: &Options) -> io::Result<(u64, String)> {
+    let plan = |batch, in_flight| Plan {
+        topic: &options.topic,
+        acks: options.acks,
+        records: options.records,
+        record_bytes: options.record_bytes,
+        batch,
+        in_flight,
+    };
+    let rate = |records, took: Duration| {
+        (records, format!("\"per_second\": {:.0}", records as f64 / took.as_secs_f64()))
+    };
+    Ok(match options.work {
+        Work::Produce { batch, in_flight } => {
+            let took = produce::run(connect(options)?, &plan(batch, in_flight))?;
+            rate(options.records.next_multiple_of(batch as u64), took)
+        }
+        Work::Fetch { max_bytes } => {
+            let stream = connect(options)?;
+            let (count, took) = fetch::run(stream, &options.topic, options.records, max_bytes)?;
+            rate(count, took)
+        }
+        Work::Latency { rate } => {
+            let latencies = latency::run(|| connect(options), &plan(1, 1), rate)?;
+            (latencies.len() as u64, percentiles(latencies))
+        }
+    })
+}
+
+fn connect(options: &Options) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(&options.address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    Ok(stream)
+}
+
+/// Lets the broker make the topic, and comes back when its partition takes records.
+fn create(options: &Options) -> io::Result<()> {
+    let mut stream = connect(options)?;
+    let mut buffer = Vec::new();
+    for _ in 0..100 {
+        stream.write_all(&frames::metadata(&options.topic))?;
+        if frames::has_leader(&options.topic, frames::read_answer(&stream, &mut buffer)?) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Err(io::Error::other(format!("topic {} did not come to be", options.topic)))
+}
+
+fn percentiles(mut latencies: Vec<Duration>) -> String {
+    latencies.sort_unstable();
+    let micros = |part: f64| {
+        let rank = (latencies.len() as f64 * part) as usize;
+        latencies[rank.min(latencies.len() - 1)].as_nanos() as f64 / 1e3
+    };
+    format!(
+        "\"p50_us\": {:.1}, \"p99_us\": {:.1}, \"p999_us\": {:.1}",
+        micros(0.5),
+        micros(0.99),
+        micros(0.999)
+    )
+}

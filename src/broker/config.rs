@@ -1,0 +1,318 @@
+//! The settings of a broker, one row each. A topic's own settings are `storage::LogConfig`'s; their
+//! defaults for all topics are set here under the names Kafka gives them on a broker.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::broker::HostPort;
+use crate::broker::topic_settings::{broker_names, set_default};
+use crate::config::{
+    ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
+    switch,
+};
+use crate::io::{SystemDisk, read_text};
+use crate::metadata::MetadataConfig;
+use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, UpkeepOptions};
+use crate::types::BrokerId;
+
+/// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BrokerConfig {
+    /// Where it listens; port 0 takes any free one.
+    pub listen: HostPort,
+    /// What clients are told to connect to; without it, the address that each of them reached.
+    pub advertised: Option<HostPort>,
+    /// Where everything is kept.
+    pub data_dir: PathBuf,
+    /// Its number in the cluster.
+    pub broker_id: BrokerId,
+    /// Threads that serve connections; 0 for one per core.
+    pub shards: usize,
+    /// Whether asking for an unknown topic makes it.
+    pub auto_create_topics: bool,
+    /// What a topic gets that is made without saying it.
+    pub metadata: MetadataConfig,
+    /// Frames above this are refused and their connection closed.
+    pub frame_max: ByteSize,
+    /// Memory that large requests may hold together; further ones wait to be read.
+    pub request_memory: ByteSize,
+    /// Connections at once.
+    pub connections_max: usize,
+    /// Connections at once from one address.
+    pub connections_max_per_ip: usize,
+    /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
+    pub flusher: FlusherOptions,
+    /// How often the data directory is looked after, and how large it may grow.
+    pub upkeep: UpkeepOptions,
+    /// What is remembered of idempotent producers.
+    pub producers: ProducerLimits,
+    /// Logs that are recovered at a time after an unclean stop.
+    pub recovery_threads: usize,
+    /// What every topic has unless something else is said of it.
+    pub log: LogConfig,
+    /// A connection that says nothing for so long is closed.
+    pub connections_idle: Duration,
+    /// A frame begun must be complete after this; an answer must have been taken.
+    pub transfer_deadline: Duration,
+}
+
+impl Default for BrokerConfig {
+    fn default() -> Self {
+        Self {
+            listen: HostPort::new("127.0.0.1", 9092),
+            advertised: None,
+            data_dir: PathBuf::from("streamlog-data"),
+            broker_id: BrokerId(1),
+            shards: 0,
+            auto_create_topics: true,
+            metadata: MetadataConfig::default(),
+            frame_max: ByteSize(100 << 20),
+            request_memory: ByteSize(256 << 20),
+            connections_max: 10_000,
+            connections_max_per_ip: 10_000,
+            flusher: FlusherOptions::default(),
+            upkeep: UpkeepOptions::default(),
+            producers: ProducerLimits::default(),
+            recovery_threads: 2,
+            log: LogConfig::default(),
+            connections_idle: Duration::from_mins(10),
+            transfer_deadline: Duration::from_secs(30),
+        }
+    }
+}
+
+impl BrokerConfig {
+    /// Every setting of the broker itself, in the order in which the documentation lists them.
+    pub const KEYS: &[Key<Self>] = &[
+        Key {
+            name: "listeners",
+            about: "Address to listen on, as HOST:PORT or PLAINTEXT://HOST:PORT; port 0 takes any free one.",
+            kind: Kind::String,
+            set: |c, text| text.parse().map(|v| c.listen = v),
+            get: |c| c.listen.to_string(),
+        },
+        Key {
+            name: "advertised.listeners",
+            about: "Address that clients are told to connect to; empty for the one each of them reached.",
+            kind: Kind::String,
+            set: |c, text| match text.trim() {
+                "" => {
+                    c.advertised = None;
+                    Ok(())
+                }
+                text => text.parse().map(|v| c.advertised = Some(v)),
+            },
+            get: |c| c.advertised.as_ref().map(ToString::to_string).unwrap_or_default(),
+        },
+        Key {
+            name: "log.dirs",
+            about: "Directory where records and metadata are kept.",
+            kind: Kind::String,
+            set: |c, text| match text.trim() {
+                "" => Err("a directory".to_owned()),
+                text if text.contains(',') => Err("one directory".to_owned()),
+                text => {
+                    c.data_dir = PathBuf::from(text);
+                    Ok(())
+                }
+            },
+            get: |c| c.data_dir.display().to_string(),
+        },
+        Key {
+            name: "broker.id",
+            about: "Number of this broker in its cluster, from 0.",
+            kind: Kind::Int,
+            set: |c, text| {
+                number(text, 0, i64::from(i32::MAX)).map(|v: i32| c.broker_id = BrokerId(v))
+            },
+            get: |c| c.broker_id.to_string(),
+        },
+        Key {
+            name: "num.network.threads",
+            about: "Threads that serve connections; 0 for one per core.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 0, 1024).map(|v| c.shards = v),
+            get: |c| c.shards.to_string(),
+        },
+        Key {
+            name: "auto.create.topics.enable",
+            about: "Whether producing to or asking for an unknown topic makes it.",
+            kind: Kind::Boolean,
+            set: |c, text| switch(text).map(|v| c.auto_create_topics = v),
+            get: |c| c.auto_create_topics.to_string(),
+        },
+        Key {
+            name: "socket.request.max.bytes",
+            about: "Bytes of the largest request; a connection that announces more is closed.",
+            kind: Kind::Int,
+            set: |c, text| size(text, 1 << 10, 1 << 30).map(|v| c.frame_max = v),
+            get: |c| c.frame_max.to_string(),
+        },
+        Key {
+            name: "queued.max.request.bytes",
+            about: "Bytes that large requests may hold in memory together; further ones wait unread.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.request_memory = v),
+            get: |c| c.request_memory.to_string(),
+        },
+        Key {
+            name: "max.connections",
+            about: "Connections at once; further ones are closed at once.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max = v),
+            get: |c| c.connections_max.to_string(),
+        },
+        Key {
+            name: "max.connections.per.ip",
+            about: "Connections at once from one address.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max_per_ip = v),
+            get: |c| c.connections_max_per_ip.to_string(),
+        },
+        Key {
+            name: "unflushed.max.bytes",
+            about: "Bytes appended and not flushed, over all logs, beyond which producers wait.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.flusher.budget = v),
+            get: |c| c.flusher.budget.to_string(),
+        },
+        Key {
+            name: "flush.threads",
+            about: "Threads that flush logs.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 64).map(|v| c.flusher.threads = v),
+            get: |c| c.flusher.threads.to_string(),
+        },
+        Key {
+            name: "log.retention.check.interval.ms",
+            about: "Milliseconds between looks at what has outlived its retention.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.upkeep.retention_interval = v),
+            get: |c| c.upkeep.retention_interval.as_millis().to_string(),
+        },
+        Key {
+            name: "data.dir.max.bytes",
+            about: "Bytes of all logs beyond which the oldest segments go; -1 for no limit.",
+            kind: Kind::Long,
+            set: |c, text| match text.trim() {
+                "-1" => {
+                    c.upkeep.size_max = None;
+                    Ok(())
+                }
+                text => size(text, 1 << 20, 1 << 60).map(|v| c.upkeep.size_max = Some(v)),
+            },
+            get: |c| c.upkeep.size_max.map_or_else(|| "-1".to_owned(), |size| size.to_string()),
+        },
+        Key {
+            name: "producer.id.expiration.ms",
+            about: "Milliseconds after which a silent idempotent producer is forgotten.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.producers.expiration = v),
+            get: |c| c.producers.expiration.as_millis().to_string(),
+        },
+        Key {
+            name: "num.recovery.threads.per.data.dir",
+            about: "Logs that are recovered at a time after an unclean stop.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 256).map(|v| c.recovery_threads = v),
+            get: |c| c.recovery_threads.to_string(),
+        },
+        Key {
+            name: "connections.max.idle.ms",
+            about: "Milliseconds after which a silent connection is closed.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1_000).map(|v| c.connections_idle = v),
+            get: |c| c.connections_idle.as_millis().to_string(),
+        },
+        Key {
+            name: "transfer.deadline.ms",
+            about: "Milliseconds in which a request begun must have arrived, and an answer been taken.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 100).map(|v| c.transfer_deadline = v),
+            get: |c| c.transfer_deadline.as_millis().to_string(),
+        },
+    ];
+
+    /// The rows of a settings file: Kafka's form if its name ends in `.properties`, else TOML.
+    ///
+    /// # Errors
+    /// When it cannot be read, or not be understood.
+    pub fn read_file(path: &Path) -> Result<Vec<(String, String)>, ConfigError> {
+        let name = path.display().to_string();
+        let text = read_text(&SystemDisk::default(), path)
+            .map_err(|error| ConfigError::single(&name, format!("cannot be read: {error}")))?;
+        match path.extension() {
+            Some(extension) if extension == "properties" => read_properties(&text),
+            _ => read_toml(&text),
+        }
+    }
+
+    /// Applies rows of (key, value), as they stand in a file or on the command line.
+    ///
+    /// # Errors
+    /// With every unknown key and every value that does not fit.
+    pub fn set<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), ConfigError> {
+        let mut faults = Vec::new();
+        for (name, value) in rows {
+            faults.extend(self.set_one(name, value).err());
+        }
+        ConfigError::from_faults(faults)?;
+        self.validate()
+    }
+
+    fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        if let Some(key) = Self::KEYS.iter().find(|key| key.name == name) {
+            return (key.set)(self, value).map_err(|wanted| Fault::invalid(name, value, wanted));
+        }
+        if let Some(key) = MetadataConfig::KEYS.iter().find(|key| key.name == name) {
+            let set = (key.set)(&mut self.metadata, value);
+            return set.map_err(|wanted| Fault::invalid(name, value, wanted));
+        }
+        set_default(&mut self.log, name, value).unwrap_or_else(|| {
+            let own = Self::KEYS.iter().map(|key| key.name);
+            let metadata = MetadataConfig::KEYS.iter().map(|key| key.name);
+            Err(Fault::unknown(name, own.chain(metadata).chain(broker_names())))
+        })
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        let mut faults = Vec::new();
+        if self.request_memory < self.frame_max {
+            faults.push(Fault::invalid(
+                "queued.max.request.bytes",
+                &self.request_memory.to_string(),
+                format!("at least socket.request.max.bytes, {}", self.frame_max),
+            ));
+        }
+        if let Err(error) = self.log.validate() {
+            faults.extend(error.faults);
+        }
+        ConfigError::from_faults(faults)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_takes_back_what_it_shows() {
+        let config = BrokerConfig::default();
+        for key in BrokerConfig::KEYS {
+            let mut copy = config.clone();
+            (key.set)(&mut copy, &(key.get)(&config)).unwrap();
+            assert_eq!(copy, config, "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_with_what_was_expected() {
+        let mut config = BrokerConfig::default();
+        let error = config.set([("num.partitions", "0")]).unwrap_err().to_string();
+        assert!(error.contains("from 1"), "{error}");
+        assert!(config.set([("queued.max.request.bytes", "2 MiB")]).is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! How many connections there may be, in all and from one address.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Counts the connections there are.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    counts: Mutex<Counts>,
+    connections_max: usize,
+    connections_max_per_ip: usize,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    total: usize,
+    by_ip: HashMap<IpAddr, usize>,
+}
+
+/// A connection's place, given up when dropped.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// Who connected.
+    pub(crate) peer: SocketAddr,
+    admission: Arc<Admission>,
+}
+
+impl Admission {
+    /// Room for so many.
+    pub(crate) fn new(connections_max: usize, connections_max_per_ip: usize) -> Arc<Self> {
+        let counts = Mutex::default();
+        Arc::new(Self { counts, connections_max, connections_max_per_ip })
+    }
+
+    /// A place for `peer`, or the name of the setting that leaves none.
+    pub(crate) fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Admitted, &'static str> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.total >= self.connections_max {
+            return Err("max.connections");
+        }
+        let from_ip = counts.by_ip.entry(peer.ip()).or_default();
+        if *from_ip >= self.connections_max_per_ip {
+            return Err("max.connections.per.ip");
+        }
+        *from_ip += 1;
+        counts.total += 1;
+        Ok(Admitted { peer, admission: Arc::clone(self) })
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut counts = self.admission.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.total -= 1;
+        let left = counts.by_ip.get_mut(&self.peer.ip()).map(|count| {
+            *count -= 1;
+            *count
+        });
+        if left == Some(0) {
+            counts.by_ip.remove(&self.peer.ip());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_all_and_by_address_and_come_back() {
+        let admission = Admission::new(3, 2);
+        let peer = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 1);
+        let first = admission.admit(peer("127.0.0.1")).unwrap();
+        let _second = admission.admit(peer("127.0.0.1")).unwrap();
+        assert_eq!(admission.admit(peer("127.0.0.1")).err(), Some("max.connections.per.ip"));
+        let _third = admission.admit(peer("127.0.0.2")).unwrap();
+        assert_eq!(admission.admit(peer("127.0.0.3")).err(), Some("max.connections"));
+        drop(first);
+        assert!(admission.admit(peer("127.0.0.1")).is_ok());
+    }
+}

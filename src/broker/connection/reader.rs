@@ -1,0 +1,185 @@
+//! One connection: requests in, answers out, in the order of the requests.
+//!
+//! A reader cuts frames and hands requests on; a writer executes them one after another and sends
+//! their answers. Only produce requests run ahead: the reader appends them as they come, all of one
+//! read with one write to the disk, as long as nothing but produce requests is pending. So the
+//! effects are those of one request after another, and only the waiting overlaps.
+
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::time::timeout;
+
+use super::answers::{Answers, Pending};
+use crate::broker::context::{Session, Shared};
+use crate::broker::handlers::{Appends, Taken};
+use crate::net::{FrameBuffer, FrameError, Reserved};
+
+/// Requests of one connection that may be pending; the reader stops above it.
+const PENDING_MAX: usize = 4096;
+
+/// Frames above this are admitted one by one, against the memory they will hold.
+const LARGE_FRAME: usize = 64 * 1024;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Closed {
+    /// The peer closed it between frames.
+    #[error("closed by the peer")]
+    ByPeer,
+    /// It said nothing for `connections.max.idle.ms`.
+    #[error("idle for {0:?}")]
+    Idle(Duration),
+    /// A request or an answer took longer than `transfer.deadline.ms`.
+    #[error("a transfer took longer than {0:?}")]
+    Slow(Duration),
+    /// The bytes were no frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A frame held no request that can be answered.
+    #[error("{0}")]
+    Request(#[from] crate::broker::dispatch::Unanswerable),
+    /// The system refused.
+    #[error("the connection broke")]
+    Io(#[from] std::io::Error),
+    /// The broker stops.
+    #[error("the broker stops")]
+    Stopping,
+}
+
+/// Serves a connection until it ends, and says why it did.
+pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Closed {
+    let (queue, pending) = channel(PENDING_MAX);
+    let sequential = Rc::new(Cell::new(0));
+    let mut reader = Reader {
+        stream: &stream,
+        frames: FrameBuffer::new(usize::try_from(shared.config.frame_max.0).unwrap_or(usize::MAX)),
+        session: Rc::clone(&session),
+        shared: Arc::clone(&shared),
+        queue,
+        sequential: Rc::clone(&sequential),
+    };
+    let answers = Answers::new(&stream, Rc::clone(&session), Arc::clone(&shared));
+    let read = async {
+        let closed = reader.run().await;
+        // What was taken is still executed, so that `acks=0` followed by a close loses nothing;
+        // but nobody is left to wait for.
+        session.gone.cancel();
+        drop(reader);
+        closed
+    };
+    let write = answers.run(pending, &sequential);
+    tokio::pin!(read, write);
+    tokio::select! {
+        closed = &mut read => { let _ = write.await; closed }
+        result = &mut write => result.err().unwrap_or(Closed::ByPeer),
+        () = shared.stopping.cancelled() => Closed::Stopping,
+    }
+}
+
+struct Reader<'a> {
+    stream: &'a TcpStream,
+    frames: FrameBuffer,
+    session: Rc<Session>,
+    shared: Arc<Shared>,
+    queue: Sender<Pending>,
+    /// Pending requests that are not produce requests already appended.
+    sequential: Rc<Cell<usize>>,
+}
+
+impl Reader<'_> {
+    async fn run(&mut self) -> Closed {
+        let mut memory = None;
+        loop {
+            let missing = self.frames.missing();
+            if missing > LARGE_FRAME && memory.is_none() {
+                // Whoever asked first is served first; meanwhile the kernel holds the peer back.
+                memory = self.shared.request_memory.reserve(missing).await.ok();
+            }
+            if let Err(closed) = self.receive(missing > 0).await {
+                return closed;
+            }
+            if let Err(closed) = self.take_frames(&mut memory).await {
+                return closed;
+            }
+            self.shared.unflushed_room().await;
+        }
+    }
+
+    /// Waits for bytes and takes what there is.
+    async fn receive(&mut self, inside_frame: bool) -> Result<(), Closed> {
+        let config = &self.shared.config;
+        let (limit, late) = if inside_frame {
+            (config.transfer_deadline, Closed::Slow(config.transfer_deadline))
+        } else {
+            (config.connections_idle, Closed::Idle(config.connections_idle))
+        };
+        loop {
+            match timeout(limit, self.stream.readable()).await {
+                Err(_) => return Err(late),
+                Ok(ready) => ready?,
+            }
+            match self.frames.fill(self.stream) {
+                Ok(0) => return Err(self.end_of_stream()),
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn end_of_stream(&self) -> Closed {
+        match self.frames.missing() {
+            0 => Closed::ByPeer,
+            missing => FrameError::Truncated { missing }.into(),
+        }
+    }
+
+    /// Hands on every whole frame received.
+    async fn take_frames(&mut self, memory: &mut Option<Reserved>) -> Result<(), Closed> {
+        let mut appends = Appends::default();
+        while let Some(frame) = self.frames.next_frame()? {
+            let taken = if self.sequential.get() == 0 {
+                appends.take(frame, &self.shared, &self.session)?
+            } else {
+                Taken::OtherApi(frame)
+            };
+            match taken {
+                Taken::Yes => {}
+                Taken::OtherApi(frame) | Taken::NotOpen(frame, _) => {
+                    self.finish(&mut appends).await?;
+                    self.enqueue(frame, memory.take()).await?;
+                }
+            }
+        }
+        self.finish(&mut appends).await?;
+        if self.frames.missing() == 0 {
+            memory.take();
+        }
+        Ok(())
+    }
+
+    /// Appends what was gathered and queues its answers.
+    async fn finish(&mut self, appends: &mut Appends) -> Result<(), Closed> {
+        for produced in appends.append(&self.shared) {
+            self.push(Pending::Produced(produced)).await?;
+        }
+        Ok(())
+    }
+
+    async fn enqueue(&mut self, frame: BytesMut, memory: Option<Reserved>) -> Result<(), Closed> {
+        self.sequential.set(self.sequential.get() + 1);
+        self.push(Pending::Request { frame, _memory: memory }).await
+    }
+
+    async fn push(&mut self, pending: Pending) -> Result<(), Closed> {
+        // The writer ends first only when the connection broke.
+        self.queue.send(pending).await.map_err(|_| Closed::ByPeer)
+    }
+}

@@ -1,0 +1,79 @@
+//! A thread that serves the connections handed to it, each for life.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::{JoinSet, LocalSet};
+
+use super::admission::Admitted;
+use super::reader::{Closed, serve};
+use crate::broker::context::{Session, Shared};
+
+/// Connections accepted and not yet taken up by their shard.
+const BACKLOG: usize = 128;
+
+/// A connection on its way to its shard.
+pub(crate) struct Accepted {
+    /// The socket, non-blocking.
+    pub(crate) stream: std::net::TcpStream,
+    /// Its place among the connections allowed.
+    pub(crate) admitted: Admitted,
+}
+
+/// A running shard.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    /// Where accepted connections go.
+    pub(crate) queue: Sender<Accepted>,
+    /// Ends when the broker stops.
+    pub(crate) thread: JoinHandle<()>,
+}
+
+impl Shard {
+    /// Starts shard number `index`.
+    pub(crate) fn start(index: usize, shared: Arc<Shared>) -> std::io::Result<Self> {
+        let (queue, accepted) = channel(BACKLOG);
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let thread = thread::Builder::new()
+            .name(format!("streamlog-net-{index}"))
+            .spawn(move || LocalSet::new().block_on(&runtime, run(accepted, shared)))?;
+        Ok(Self { queue, thread })
+    }
+}
+
+async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = shared.stopping.cancelled() => break,
+            Some(_) = connections.join_next() => {}
+            next = accepted.recv() => match next {
+                Some(next) => { connections.spawn_local(attend(next, Arc::clone(&shared))); }
+                None => break,
+            },
+        }
+    }
+    // Each connection sees the same signal and ends by itself.
+    while connections.join_next().await.is_some() {}
+}
+
+async fn attend(accepted: Accepted, shared: Arc<Shared>) {
+    let peer = accepted.admitted.peer;
+    let result = async {
+        let stream = TcpStream::from_std(accepted.stream)?;
+        stream.set_nodelay(true)?;
+        let session = Session::new(peer, stream.local_addr()?);
+        Ok::<_, std::io::Error>(serve(stream, Rc::new(session), Arc::clone(&shared)).await)
+    };
+    match result.await {
+        Ok(Closed::ByPeer | Closed::Stopping | Closed::Idle(_)) => {
+            tracing::debug!(%peer, "connection closed");
+        }
+        Ok(closed) => tracing::warn!(%peer, "connection closed: {closed}"),
+        Err(error) => tracing::debug!(%peer, "connection not served: {error}"),
+    }
+}

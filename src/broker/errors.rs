@@ -1,0 +1,116 @@
+//! From what went wrong in the layers below to the codes and words of Kafka's protocol. Nobody else
+//! makes such codes.
+
+use std::fmt;
+
+use crate::metadata::MetadataError;
+use crate::record::RecordError;
+use crate::replication::PartitionError;
+use crate::storage::{SequenceError, StorageError};
+use crate::wire::ErrorCode;
+
+/// A refusal as a client gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The code that clients act upon.
+    pub(crate) code: ErrorCode,
+    /// The words that people read.
+    pub(crate) message: Option<String>,
+    /// The record at fault, counted within its batch.
+    pub(crate) record: Option<i32>,
+}
+
+impl Refusal {
+    /// A refusal that its code says all about.
+    pub(crate) fn of(code: ErrorCode) -> Self {
+        Self { code, message: None, record: None }
+    }
+
+    /// A refusal with the words of its cause.
+    pub(crate) fn because(code: ErrorCode, cause: &dyn fmt::Display) -> Self {
+        Self { code, message: Some(cause.to_string()), record: None }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.code.name().unwrap_or("an unnamed code");
+        match &self.message {
+            Some(message) => write!(f, "{name}: {message}"),
+            None => f.write_str(name),
+        }
+    }
+}
+
+impl From<RecordError> for Refusal {
+    fn from(error: RecordError) -> Self {
+        let code = match &error {
+            RecordError::TooLarge { .. } => ErrorCode::MessageTooLarge,
+            RecordError::Checksum { .. }
+            | RecordError::Truncated { .. }
+            | RecordError::Length { .. } => ErrorCode::CorruptMessage,
+            RecordError::Magic { .. } => ErrorCode::UnsupportedForMessageFormat,
+            RecordError::Timestamp { .. } => ErrorCode::InvalidTimestamp,
+            RecordError::Codec { .. } => ErrorCode::UnsupportedCompressionType,
+            _ => ErrorCode::InvalidRecord,
+        };
+        let record = match &error {
+            RecordError::Record { index, .. }
+            | RecordError::Timestamp { index: Some(index), .. } => i32::try_from(*index).ok(),
+            _ => None,
+        };
+        Self { record, ..Self::because(code, &error) }
+    }
+}
+
+impl From<&SequenceError> for Refusal {
+    fn from(error: &SequenceError) -> Self {
+        let code = match error {
+            SequenceError::OutOfOrder { .. } => ErrorCode::OutOfOrderSequenceNumber,
+            SequenceError::Fenced { .. } => ErrorCode::InvalidProducerEpoch,
+        };
+        Self::because(code, error)
+    }
+}
+
+impl From<&StorageError> for Refusal {
+    fn from(error: &StorageError) -> Self {
+        let code = match error {
+            StorageError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+            StorageError::Corrupt { .. } => ErrorCode::CorruptMessage,
+            StorageError::EpochMismatch { .. } => ErrorCode::NotLeaderOrFollower,
+            StorageError::Closed { .. } => ErrorCode::UnknownTopicOrPartition,
+            _ => ErrorCode::KafkaStorageError,
+        };
+        Self::because(code, error)
+    }
+}
+
+impl From<MetadataError> for Refusal {
+    fn from(error: MetadataError) -> Self {
+        let code = match &error {
+            MetadataError::TopicExists(_) => ErrorCode::TopicAlreadyExists,
+            MetadataError::UnknownTopic(_) => ErrorCode::UnknownTopicOrPartition,
+            MetadataError::InvalidPartitions { .. } => ErrorCode::InvalidPartitions,
+            MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,
+            MetadataError::InvalidAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
+            MetadataError::InvalidConfig(_) => ErrorCode::InvalidConfig,
+            _ => ErrorCode::UnknownServerError,
+        };
+        Self::because(code, &error)
+    }
+}
+
+impl From<&PartitionError> for Refusal {
+    fn from(error: &PartitionError) -> Self {
+        let code = match error {
+            PartitionError::Stopped { .. } => ErrorCode::UnknownTopicOrPartition,
+            PartitionError::NotOpen => ErrorCode::KafkaStorageError,
+            PartitionError::FencedEpoch { .. } => ErrorCode::FencedLeaderEpoch,
+            PartitionError::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,
+            PartitionError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+            PartitionError::Storage(error) => return Self::from(error),
+        };
+        Self::because(code, error)
+    }
+}

@@ -1,0 +1,95 @@
+//! `ApiVersions`: what this broker serves. The first request of nearly every connection.
+
+use crate::broker::dispatch::{Call, Unanswerable, advertised, encode};
+use crate::net::Piece;
+use crate::wire::api_versions::{
+    ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeature, SupportedFeature,
+};
+use crate::wire::{ErrorCode, Message, Reader, RequestHeader};
+
+/// The version in whose form a newer client is told that it is too new.
+const FALLBACK: i16 = 0;
+
+/// The feature level that tools print as the version of a broker: Kafka 4.0's.
+const METADATA_LEVEL: i16 = 25;
+
+/// Answers a request of any version.
+pub(crate) fn answer(
+    call: &Call<'_>,
+    header: &RequestHeader<'_>,
+    mut body: Reader<'_>,
+) -> Result<Vec<Piece>, Unanswerable> {
+    if !ApiVersionsRequest::VERSIONS.contains(&header.version) {
+        let header = RequestHeader { version: FALLBACK, ..*header };
+        let answer = list(ErrorCode::UnsupportedVersion, FALLBACK);
+        return encode::<ApiVersionsRequest>(&header, &answer);
+    }
+    let request: ApiVersionsRequest = header.decode_body(&mut body)?;
+    let (name, version) = (&request.client_software_name, &request.client_software_version);
+    let answer = if header.version >= 3 && !(is_legal(name) && is_legal(version)) {
+        ApiVersionsResponse { error_code: ErrorCode::InvalidRequest, ..Default::default() }
+    } else {
+        *call.session.software.borrow_mut() = format!("{name} {version}");
+        list(ErrorCode::None, header.version)
+    };
+    encode::<ApiVersionsRequest>(header, &answer)
+}
+
+fn list(error_code: ErrorCode, version: i16) -> ApiVersionsResponse {
+    let api_keys = advertised()
+        .into_iter()
+        .map(|(api, versions)| ApiVersion {
+            api_key: api as i16,
+            min_version: *versions.start(),
+            max_version: *versions.end(),
+        })
+        .collect();
+    // Clients before version 4 cannot take a feature that begins at level 0.
+    let feature = "metadata.version".to_owned();
+    let (min_version, max_version) = (if version < 4 { 1 } else { 0 }, METADATA_LEVEL);
+    ApiVersionsResponse {
+        error_code,
+        api_keys,
+        supported_features: vec![SupportedFeature {
+            name: feature.clone(),
+            min_version,
+            max_version,
+        }],
+        finalized_features_epoch: 0,
+        finalized_features: vec![FinalizedFeature {
+            name: feature,
+            max_version_level: METADATA_LEVEL,
+            min_version_level: METADATA_LEVEL,
+        }],
+        ..ApiVersionsResponse::default()
+    }
+}
+
+/// A letter or digit at both ends, and between them also `-` and `.`.
+fn is_legal(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let ends = [text.chars().next(), text.chars().next_back()];
+    text.chars().all(inner) && ends.iter().all(|c| c.is_some_and(|c| c.is_ascii_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_names_itself_with_letters_digits_dots_and_hyphens() {
+        for text in ["a", "apache-kafka-java", "4.0.0", "librdkafka", "2.16.1-rc1"] {
+            assert!(is_legal(text), "{text}");
+        }
+        for text in ["", "-a", "a.", "a b", "ä"] {
+            assert!(!is_legal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn produce_is_advertised_from_zero_and_every_api_once() {
+        let apis = list(ErrorCode::None, 3).api_keys;
+        assert_eq!((apis[0].api_key, apis[0].min_version), (0, 0));
+        assert!(apis.windows(2).all(|pair| pair[0].api_key < pair[1].api_key));
+    }
+}

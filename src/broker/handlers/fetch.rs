@@ -1,0 +1,224 @@
+//! Fetch: records as far as consumers may see, from the files they lie in.
+//!
+//! A fetch with nothing to send is parked until a watermark moves or its time is up. Larger ranges
+//! go from the file to the socket by the kernel; small ones are read into the answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::{Call, Unanswerable};
+use crate::broker::errors::Refusal;
+use crate::io::{FileRange, read_exact_at};
+use crate::net::Piece;
+use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Registration};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex};
+use crate::wire::fetch::{
+    FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestPartition, RequestTopic,
+    Topic,
+};
+use crate::wire::{
+    ErrorCode, Piece as FramePiece, Reader, Records, RequestHeader, encode_response,
+};
+
+/// Up to this many bytes a copy costs less than another system call.
+const COPIED_MAX: u64 = 32 * 1024;
+
+/// Isolation level of readers that see only what no open transaction may take back.
+const READ_COMMITTED: i8 = 1;
+
+/// A partition as it was asked for.
+struct Wanted<'a> {
+    request: &'a RequestPartition,
+    partition: Result<Arc<Partition>, ErrorCode>,
+}
+
+/// What one look at the partitions brought.
+#[derive(Default)]
+struct Found {
+    topics: Vec<Topic>,
+    ranges: Vec<FileRange>,
+    bytes: u64,
+    refused: bool,
+}
+
+/// Answers a fetch.
+pub(crate) async fn answer(
+    call: &Call<'_>,
+    header: &RequestHeader<'_>,
+    mut body: Reader<'_>,
+) -> Result<Vec<Piece>, Unanswerable> {
+    let request: FetchRequest = header.decode_body(&mut body)?;
+    let wanted = resolve(call, &request).await;
+    let found = wait_for(call, &request, &wanted).await;
+    let response = FetchResponse { topics: found.topics, ..FetchResponse::default() };
+    let frame = encode_response::<FetchRequest>(header.correlation_id, header.version, &response)?;
+    let mut pieces = Vec::new();
+    for piece in frame.pieces() {
+        pieces.push(match piece {
+            FramePiece::Bytes(bytes) => Piece::Bytes(bytes),
+            FramePiece::Records(ordinal) => load(&found.ranges[ordinal])?,
+        });
+    }
+    Ok(pieces)
+}
+
+/// Finds the partitions asked for and opens those that were not used since the start.
+async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Wanted<'a>>> {
+    let mut wanted = Vec::with_capacity(request.topics.len());
+    for topic in &request.topics {
+        let mut partitions = Vec::with_capacity(topic.partitions.len());
+        for request in &topic.partitions {
+            let partition = find(call, topic, request.partition);
+            if let Ok(partition) = &partition {
+                call.open(partition).await;
+            }
+            partitions.push(Wanted { request, partition });
+        }
+        wanted.push(partitions);
+    }
+    wanted
+}
+
+fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partition>, ErrorCode> {
+    let (found, unknown) = if call.version >= 13 {
+        (call.shared.partitions.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
+    } else {
+        (call.shared.partitions.topic(&topic.topic), ErrorCode::UnknownTopicOrPartition)
+    };
+    let name = found.as_ref().map_or(topic.topic.as_str(), |topic| topic.name.as_str());
+    if !call.session.may(Operation::Read, Resource::Topic(name)) {
+        return Err(ErrorCode::TopicAuthorizationFailed);
+    }
+    let found = found.ok_or(unknown)?;
+    found.partition(PartitionIndex(index)).cloned().ok_or(ErrorCode::UnknownTopicOrPartition)
+}
+
+/// Looks until there is enough, something is wrong, or the time is up.
+async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
+    let enough = u64::try_from(request.min_bytes).unwrap_or(0);
+    let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
+    let deadline = call.shared.clock.monotonic().saturating_add(wait);
+    let mut found = read(call, request, wanted);
+    let wake = Arc::new(Notify::new());
+    loop {
+        let left = deadline.saturating_sub(call.shared.clock.monotonic());
+        if found.bytes >= enough || found.refused || left.is_zero() {
+            return found;
+        }
+        // First the places, then another look: what happens in between is not missed.
+        let _places = park(&found, wanted, &wake);
+        found = read(call, request, wanted);
+        if found.bytes >= enough || found.refused {
+            return found;
+        }
+        tokio::select! {
+            () = wake.notified() => {}
+            () = tokio::time::sleep(left) => {}
+            () = call.session.gone.cancelled() => return found,
+        }
+        found = read(call, request, wanted);
+    }
+}
+
+/// Takes a place at each partition, beyond the watermark that was seen.
+fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Registration> {
+    let seen = found.topics.iter().flat_map(|topic| &topic.partitions);
+    let partitions = wanted.iter().flatten().filter_map(|wanted| wanted.partition.as_ref().ok());
+    partitions
+        .zip(seen)
+        .map(|(partition, seen)| {
+            let watermark = Offset::checked(seen.high_watermark).unwrap_or_default();
+            partition.wait_beyond(watermark, wake)
+        })
+        .collect()
+}
+
+fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
+    let mut found = Found::default();
+    for (topic, partitions) in request.topics.iter().zip(wanted) {
+        let answers = partitions.iter().map(|wanted| found.look(request, wanted)).collect();
+        found.topics.push(Topic {
+            topic: topic.topic.clone(),
+            topic_id: topic.topic_id,
+            partitions: answers,
+        });
+    }
+    if found.refused {
+        tracing::debug!(peer = %call.session.peer, "a fetch is answered with errors");
+    }
+    found
+}
+
+impl Found {
+    /// Reads one partition, as far as the request still has room.
+    fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>) -> PartitionAnswer {
+        let room = u64::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
+        let result = match &wanted.partition {
+            Ok(partition) => read_partition(partition, wanted.request, room, self.bytes == 0),
+            Err(code) => Err(Refusal::of(*code)),
+        };
+        let mut answer = PartitionAnswer {
+            partition_index: wanted.request.partition,
+            high_watermark: -1,
+            ..PartitionAnswer::default()
+        };
+        match result {
+            Ok(read) => {
+                answer.high_watermark = read.high_watermark.get();
+                answer.last_stable_offset = read.high_watermark.get();
+                answer.log_start_offset = read.log_start_offset.get();
+                answer.records = self.take(read.records);
+            }
+            Err(refusal) => {
+                self.refused = true;
+                answer.error_code = refusal.code;
+            }
+        }
+        if request.isolation_level == READ_COMMITTED {
+            answer.aborted_transactions = Some(Vec::new());
+        }
+        answer
+    }
+
+    fn take(&mut self, range: Option<FileRange>) -> Records {
+        // No records are an empty set, not null: some clients take null for damage.
+        let Some(range) = range else { return Records::Bytes(Bytes::new()) };
+        let length = range.length;
+        self.bytes += length;
+        self.ranges.push(range);
+        Records::Elsewhere(usize::try_from(length).unwrap_or(usize::MAX))
+    }
+}
+
+fn read_partition(
+    partition: &Partition,
+    request: &RequestPartition,
+    room: u64,
+    first: bool,
+) -> Result<ReadAnswer, Refusal> {
+    let epoch = LeaderEpoch(request.current_leader_epoch);
+    let read = || {
+        partition.check_epoch(Some(epoch).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
+        let max_bytes = u64::try_from(request.partition_max_bytes).unwrap_or(0).min(room);
+        partition.read(ReadRequest {
+            offset: request.fetch_offset,
+            max_bytes,
+            at_least_one_batch: first,
+        })
+    };
+    read().map_err(|error: PartitionError| Refusal::from(&error))
+}
+
+/// A range as it is sent: copied when small, else left to the kernel.
+fn load(range: &FileRange) -> Result<Piece, Unanswerable> {
+    if range.length > COPIED_MAX {
+        return Ok(Piece::File(range.clone()));
+    }
+    let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
+    read_exact_at(range.file.as_ref(), &mut bytes, range.position)?;
+    Ok(Piece::Bytes(bytes.into()))
+}

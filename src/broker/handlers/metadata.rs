@@ -1,0 +1,134 @@
+//! Metadata: brokers, topics and who leads their partitions. Asking for a topic may make it.
+
+use std::sync::Arc;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::topics::create_topic;
+use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
+use crate::types::{PartitionIndex, TopicId, TopicName};
+use crate::wire::ErrorCode;
+use crate::wire::metadata::{
+    Broker, MetadataRequest, MetadataResponse, Partition, RequestTopic, Topic,
+};
+
+pub(crate) type Request = MetadataRequest;
+
+/// Every operation there is, as the bits of "authorized operations": nobody is refused anything.
+const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1011_0000;
+const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
+
+/// Describes the cluster.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataResponse {
+    let all = request.topics.as_ref().is_none_or(|topics| call.version == 0 && topics.is_empty());
+    let wanted = if all { Vec::new() } else { request.topics.clone().unwrap_or_default() };
+    if request.allow_auto_topic_creation {
+        make_missing(call, &wanted).await;
+    }
+    let image = call.shared.image();
+    let mut topics: Vec<Topic> = if all {
+        image.topics().filter_map(|topic| visible(call, topic)).collect()
+    } else {
+        wanted.iter().map(|wanted| find(call, &image, wanted)).collect()
+    };
+    if request.include_topic_authorized_operations {
+        for topic in &mut topics {
+            topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
+        }
+    }
+    let mut response = MetadataResponse {
+        brokers: brokers(call, &image),
+        cluster_id: Some(image.cluster_id().to_owned()),
+        controller_id: image.controller().map_or(-1, |controller| controller.broker.0),
+        topics,
+        ..MetadataResponse::default()
+    };
+    if request.include_cluster_authorized_operations {
+        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
+    }
+    response
+}
+
+/// The brokers, this one at the address that this client should use.
+pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
+    let me = call.shared.config.broker_id;
+    let described = image.brokers().filter_map(|broker| {
+        let (host, port) = if broker.id == me {
+            let address = call.shared.advertised_to(call.session);
+            (address.host, address.port)
+        } else {
+            let listener = broker.registration.listeners.first()?;
+            (listener.host.clone(), listener.port)
+        };
+        let rack = broker.registration.rack.clone();
+        Some(Broker { node_id: broker.id.0, host, port: i32::from(port), rack })
+    });
+    described.collect()
+}
+
+/// Makes the topics asked for by a name that nobody has yet.
+async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
+    if !call.shared.config.auto_create_topics {
+        return;
+    }
+    for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {
+        let Ok(name) = name.parse::<TopicName>() else { continue };
+        let known = call.shared.image().topic(&name).is_some();
+        let allowed = call.session.may(Operation::Create, Resource::Topic(name.as_str()));
+        if known || !allowed || name.is_internal() {
+            continue;
+        }
+        if let Err(error) = create_topic(call.shared, NewTopic::named(name.clone())).await {
+            tracing::warn!("topic {name} was asked for and could not be made: {error}");
+        }
+    }
+}
+
+fn find(call: &Call<'_>, image: &Arc<Image>, wanted: &RequestTopic) -> Topic {
+    let refused = |code| Topic {
+        error_code: code,
+        name: wanted.name.clone(),
+        topic_id: wanted.topic_id,
+        ..Topic::default()
+    };
+    let (found, unknown) = match (&wanted.name, wanted.topic_id) {
+        (Some(name), TopicId::NONE) => match name.parse::<TopicName>() {
+            Ok(name) => (image.topic(&name), ErrorCode::UnknownTopicOrPartition),
+            Err(_) => return refused(ErrorCode::InvalidTopicException),
+        },
+        (_, id) => (image.topic_by_id(id), ErrorCode::UnknownTopicId),
+    };
+    let name = found.map(|topic| topic.name.as_str()).or(wanted.name.as_deref());
+    if !call.session.may(Operation::Describe, Resource::Topic(name.unwrap_or_default())) {
+        return refused(ErrorCode::TopicAuthorizationFailed);
+    }
+    found.map_or_else(|| refused(unknown), |topic| describe(topic))
+}
+
+fn visible(call: &Call<'_>, topic: &TopicImage) -> Option<Topic> {
+    let resource = Resource::Topic(topic.name.as_str());
+    call.session.may(Operation::Describe, resource).then(|| describe(topic))
+}
+
+fn describe(topic: &TopicImage) -> Topic {
+    Topic {
+        name: Some(topic.name.to_string()),
+        topic_id: topic.id,
+        is_internal: topic.name.is_internal(),
+        partitions: topic.numbered().map(|(index, image)| partition(index, image)).collect(),
+        ..Topic::default()
+    }
+}
+
+fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
+    let leader = image.leader();
+    Partition {
+        error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
+        partition_index: index.0,
+        leader_id: leader.map_or(-1, |broker| broker.0),
+        leader_epoch: image.leader_epoch().0,
+        replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
+        isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
+        offline_replicas: Vec::new(),
+    }
+}

@@ -1,0 +1,149 @@
+//! A running broker as a value: several may live in one process, and none ends its host.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::connection::Shard;
+use crate::broker::connection::accept;
+use crate::broker::context::{Failure, Shared};
+use crate::broker::control::Control;
+use crate::broker::startup::{bind, open_data, open_metadata};
+use crate::broker::topology::follow;
+use crate::broker::{BrokerConfig, BrokerError};
+use crate::io::{Clock, Disk, SystemClock, SystemDisk};
+use crate::net::Budget;
+use crate::replication::Partitions;
+
+/// Threads that may wait for a disk on behalf of the control thread.
+const BLOCKING_THREADS: usize = 4;
+
+/// A broker that answers until it is stopped or its disk fails.
+///
+/// ```no_run
+/// use streamlog::broker::{Broker, BrokerConfig, HostPort};
+///
+/// let config = BrokerConfig { listen: HostPort::new("127.0.0.1", 0), ..BrokerConfig::default() };
+/// let broker = Broker::start(config)?;
+/// println!("clients may connect to {}", broker.address());
+/// broker.stop()?;
+/// # Ok::<(), streamlog::broker::BrokerError>(())
+/// ```
+pub struct Broker {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    shards: Vec<JoinHandle<()>>,
+    runtime: Runtime,
+}
+
+impl Broker {
+    /// Starts a broker on this machine's files and clocks, and returns once it answers.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on, or the data directory not be used.
+    pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
+        Self::start_on(config, Arc::new(SystemDisk::default()), Arc::new(SystemClock))
+    }
+
+    /// Starts a broker on the given disk and clock.
+    ///
+    /// # Errors
+    /// As [`Broker::start`].
+    pub fn start_on(
+        config: BrokerConfig,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, BrokerError> {
+        let runtime = control_runtime()?;
+        let (listener, address) = bind(&config.listen, &runtime)?;
+        let failure = Arc::new(Failure::default());
+        let world = (&disk, &clock);
+        let partitions = Arc::new(Partitions::default());
+        let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
+        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
+        let shared = Arc::new(Shared {
+            request_memory: Budget::new(
+                usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
+            ),
+            partitions,
+            control: Control::new(runtime.handle().clone()),
+            stopping: failure.stopping.clone(),
+            failure,
+            metadata,
+            config,
+            clock,
+            logs,
+            applied: watch::Sender::new(()),
+        });
+        follow(&shared);
+        let shards = start_shards(&shared)?;
+        let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
+        shared.control.start(accept(listener, queues, Arc::clone(&shared)));
+        let shards = shards.into_iter().map(|shard| shard.thread).collect();
+        Ok(Self { shared, address, shards, runtime })
+    }
+
+    /// Where it listens; with port 0 asked for, the port it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Cancelled when the broker stops, whether it was told to or its disk failed.
+    pub fn stopping(&self) -> CancellationToken {
+        self.shared.stopping.clone()
+    }
+
+    /// Stops: nothing more is accepted, everything is flushed, the next start needs no recovery.
+    ///
+    /// # Errors
+    /// [`BrokerError::Failed`] when the disk had failed, and the errors of the last flush.
+    pub fn stop(self) -> Result<(), BrokerError> {
+        self.shared.stopping.cancel();
+        for thread in self.shards {
+            join(thread);
+        }
+        self.runtime.block_on(self.shared.control.finish());
+        if let Some(reason) = self.shared.failure.reason() {
+            return Err(BrokerError::Failed { reason });
+        }
+        self.shared.logs.flusher.stop();
+        self.shared.logs.upkeep.stop();
+        Ok(self.shared.logs.data.close(&self.shared.partitions.high_watermarks())?)
+    }
+}
+
+/// A thread of ours ends by a panic only through a broken invariant, which has been reported.
+fn join(thread: JoinHandle<()>) {
+    if thread.join().is_err() {
+        tracing::error!("a thread of the broker ended by a panic");
+    }
+}
+
+fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let count = if shared.config.shards == 0 { cores } else { shared.config.shards };
+    let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::System);
+    (0..count).map(start).collect()
+}
+
+/// One thread for the work, and a few beside it that wait for disks.
+fn control_runtime() -> Result<Runtime, BrokerError> {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("streamlog-control")
+        .enable_all()
+        .build()
+        .map_err(BrokerError::System)
+}
+
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broker").field("address", &self.address).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! A topic's settings: what was said of the topic, over what was said of the broker.
+
+use std::sync::Arc;
+
+use crate::config::{ConfigError, Fault, set_all};
+use crate::metadata::Configs;
+use crate::record::{Compression, Limits, ProduceRules};
+use crate::storage::LogConfig;
+use crate::types::Timestamp;
+
+/// Names under which a broker's configuration sets the default of all topics, where Kafka's differ
+/// from the topic's own. Values are in the topic's unit.
+const BROKER_NAMES: &[(&str, &str)] = &[
+    ("log.cleaner.delete.retention.ms", "delete.retention.ms"),
+    ("log.cleaner.max.compaction.lag.ms", "max.compaction.lag.ms"),
+    ("log.cleaner.min.cleanable.ratio", "min.cleanable.dirty.ratio"),
+    ("log.cleaner.min.compaction.lag.ms", "min.compaction.lag.ms"),
+    ("log.cleanup.policy", "cleanup.policy"),
+    ("log.flush.interval.messages", "flush.messages"),
+    ("log.flush.interval.ms", "flush.ms"),
+    ("log.index.interval.bytes", "index.interval.bytes"),
+    ("log.index.size.max.bytes", "segment.index.bytes"),
+    ("log.message.timestamp.after.max.ms", "message.timestamp.after.max.ms"),
+    ("log.message.timestamp.before.max.ms", "message.timestamp.before.max.ms"),
+    ("log.message.timestamp.type", "message.timestamp.type"),
+    ("log.preallocate", "preallocate"),
+    ("log.retention.bytes", "retention.bytes"),
+    ("log.retention.ms", "retention.ms"),
+    ("log.roll.jitter.ms", "segment.jitter.ms"),
+    ("log.roll.ms", "segment.ms"),
+    ("log.segment.bytes", "segment.bytes"),
+    ("log.segment.delete.delay.ms", "file.delete.delay.ms"),
+    ("message.max.bytes", "max.message.bytes"),
+];
+
+/// Names for the same in larger units, and how many milliseconds one of them has.
+const SCALED_NAMES: &[(&str, &str, u64)] = &[
+    ("log.retention.hours", "retention.ms", 3_600_000),
+    ("log.retention.minutes", "retention.ms", 60_000),
+    ("log.roll.hours", "segment.ms", 3_600_000),
+    ("log.roll.jitter.hours", "segment.jitter.ms", 3_600_000),
+];
+
+/// The names under which [`set_default`] knows settings.
+pub(crate) fn broker_names() -> impl Iterator<Item = &'static str> {
+    let own = LogConfig::KEYS.iter().map(|key| key.name);
+    let renamed = BROKER_NAMES.iter().map(|(name, _)| *name);
+    own.chain(renamed).chain(SCALED_NAMES.iter().map(|(name, ..)| *name))
+}
+
+/// The name under which a broker's configuration sets this setting of all topics.
+pub(crate) fn broker_name(topic_key: &'static str) -> &'static str {
+    let renamed = BROKER_NAMES.iter().find(|(_, key)| *key == topic_key);
+    renamed.map_or(topic_key, |(name, _)| name)
+}
+
+/// Sets a default of all topics by its name on a broker. `None` if no setting has this name.
+pub(crate) fn set_default(
+    defaults: &mut LogConfig,
+    name: &str,
+    value: &str,
+) -> Option<Result<(), Fault>> {
+    if let Some((_, key, scale)) = SCALED_NAMES.iter().find(|(known, ..)| *known == name) {
+        let scaled = match value.trim().parse::<u64>() {
+            Ok(number) => number.saturating_mul(*scale).to_string(),
+            // −1, for ever, has no unit; anything else is refused by the row itself.
+            Err(_) => value.to_owned(),
+        };
+        return Some(set_row(defaults, key, &scaled, name));
+    }
+    let renamed = BROKER_NAMES.iter().find(|(known, _)| *known == name);
+    let key = renamed.map_or(name, |(_, key)| *key);
+    LogConfig::KEYS.iter().any(|row| row.name == key).then(|| set_row(defaults, key, value, name))
+}
+
+fn set_row(defaults: &mut LogConfig, key: &str, value: &str, name: &str) -> Result<(), Fault> {
+    match LogConfig::KEYS.iter().find(|row| row.name == key) {
+        Some(row) => {
+            (row.set)(defaults, value).map_err(|expected| Fault::invalid(name, value, expected))
+        }
+        None => Err(Fault::unknown(name, broker_names())),
+    }
+}
+
+/// The settings of a topic with these overrides.
+///
+/// # Errors
+/// With every override that is unknown or does not fit.
+pub(crate) fn resolve(
+    defaults: &LogConfig,
+    overrides: &Configs,
+) -> Result<Arc<LogConfig>, ConfigError> {
+    let mut config = defaults.clone();
+    let rows = overrides.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    set_all(&mut config, LogConfig::KEYS, rows)?;
+    config.validate()?;
+    Ok(Arc::new(config))
+}
+
+/// Judges a topic's overrides: all must fit, and what cannot change must not.
+pub(crate) fn check_configs(
+    defaults: &LogConfig,
+) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
+    move |before, after| {
+        let changed = resolve(defaults, after)?;
+        let unit = before.map(|before| resolve(defaults, before).map(|config| config.offset_unit));
+        match unit.transpose()? {
+            Some(unit) if unit != changed.offset_unit => {
+                Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a topic asks of the batches it stores.
+pub(crate) fn produce_rules(config: &LogConfig, now: Timestamp) -> ProduceRules {
+    let batch_bytes_max = usize::try_from(config.max_message_size.0).unwrap_or(usize::MAX);
+    ProduceRules {
+        batch_bytes_max,
+        walk_compressed: config.strict_batch_validation,
+        keys_required: config.cleanup_policy.compact,
+        earliest: now.minus(config.timestamp_before_max),
+        latest: now.plus(config.timestamp_after_max),
+        limits: Limits::for_batches_up_to(batch_bytes_max),
+    }
+}
+
+/// The first version of Produce in which a client may use this codec.
+pub(crate) fn first_produce_version(compression: Compression) -> i16 {
+    if compression == Compression::Zstd { 7 } else { 3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_broker_name_leads_to_a_setting_of_topics() {
+        for (name, key) in BROKER_NAMES {
+            let row = LogConfig::KEYS.iter().find(|row| row.name == *key);
+            let row = row.unwrap_or_else(|| panic!("{name} leads to {key}, which is no setting"));
+            let mut defaults = LogConfig::default();
+            let shown = (row.get)(&defaults);
+            assert_eq!(set_default(&mut defaults, name, &shown), Some(Ok(())), "{name}");
+            assert_eq!(defaults, LogConfig::default(), "{name}");
+        }
+    }
+
+    #[test]
+    fn hours_become_milliseconds() {
+        let mut defaults = LogConfig::default();
+        assert_eq!(set_default(&mut defaults, "log.retention.hours", "2"), Some(Ok(())));
+        assert_eq!(defaults.retention, Some(Duration::from_hours(2)));
+        assert_eq!(set_default(&mut defaults, "log.retention.hours", "-1"), Some(Ok(())));
+        assert_eq!(defaults.retention, None);
+        assert!(set_default(&mut defaults, "no.such.name", "1").is_none());
+    }
+}

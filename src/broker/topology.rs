@@ -1,0 +1,112 @@
+//! Keeps the partitions of this broker as the cluster's image says they are.
+//!
+//! The image is applied as a whole: states in between may be skipped. A partition that goes on
+//! under the same leader epoch is kept with all who wait for it; any other is stopped.
+
+use std::sync::Arc;
+
+use crate::broker::context::Shared;
+use crate::broker::topic_settings::resolve;
+use crate::metadata::{Image, Topic as TopicImage};
+use crate::replication::{Partition, PartitionSpec, Topic};
+use crate::storage::LogConfig;
+use crate::types::{PartitionIndex, TopicPartition};
+
+/// Applies the image as it is now, and from now on each that follows.
+pub(crate) fn follow(shared: &Arc<Shared>) {
+    let mut images = shared.metadata.image();
+    apply(shared, &images.borrow_and_update());
+    let following = Arc::clone(shared);
+    shared.control.start(async move {
+        loop {
+            tokio::select! {
+                () = following.stopping.cancelled() => return,
+                changed = images.changed() => if changed.is_err() { return },
+            }
+            let image = Arc::clone(&images.borrow_and_update());
+            apply(&following, &image);
+            remove_deleted(&following, &image).await;
+        }
+    });
+}
+
+/// Makes the partitions what the image says, and tells who waits that its topics can be used.
+fn apply(shared: &Shared, image: &Image) {
+    let topics: Vec<_> = image.topics().map(|topic| lead(shared, topic)).collect();
+    let before = shared.partitions.topics();
+    shared.partitions.replace(topics);
+    for partition in before.iter().flat_map(|topic| topic.partitions()) {
+        let id = partition.id();
+        let now = shared.partitions.get(id.topic.as_str(), id.partition);
+        if !now.is_some_and(|now| Arc::ptr_eq(&now, partition)) {
+            partition.stop("its topic was deleted, or its leader has changed");
+        }
+    }
+    shared.applied.send_replace(());
+}
+
+/// The partitions of a topic that this broker leads.
+fn lead(shared: &Shared, topic: &TopicImage) -> Topic {
+    let config = resolve(&shared.config.log, &topic.configs).unwrap_or_else(|error| {
+        tracing::error!("topic {} keeps the broker's settings: {error}", topic.name);
+        Arc::new(shared.config.log.clone())
+    });
+    let before = shared.partitions.topic_by_id(topic.id);
+    let led = topic.numbered().filter(|(_, p)| p.leader() == Some(shared.config.broker_id));
+    let partitions = led.map(|(index, image)| {
+        let known = before.as_ref().and_then(|topic| topic.partition(index));
+        match known.filter(|partition| partition.epoch() == image.leader_epoch()) {
+            Some(partition) => {
+                partition.set_config(Arc::clone(&config));
+                Arc::clone(partition)
+            }
+            None => begin(shared, topic, index, &config),
+        }
+    });
+    Topic::new(topic.name.clone(), topic.id, partitions)
+}
+
+fn begin(
+    shared: &Shared,
+    topic: &TopicImage,
+    index: PartitionIndex,
+    config: &Arc<LogConfig>,
+) -> Arc<Partition> {
+    let image = &topic.partitions[usize::try_from(index.0).unwrap_or_default()];
+    let spec = PartitionSpec {
+        partition: TopicPartition { topic: topic.name.clone(), partition: index },
+        topic_id: topic.id,
+        broker: shared.config.broker_id,
+        epoch: image.leader_epoch(),
+        in_sync: image.isr().iter().map(|member| member.broker).collect(),
+        replicas: image.replicas.len(),
+        config: Arc::clone(config),
+    };
+    Partition::new(spec, shared.logs.clone())
+}
+
+/// Removes the logs of deleted topics. Only a tombstone with the topic's id entitles to that.
+async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
+    let me = shared.config.broker_id;
+    for (id, tombstone) in image.tombstones().filter(|(_, t)| t.pending.contains(&me)) {
+        let logs = shared.logs.clone();
+        let removal = shared.control.run_blocking(move || {
+            let mine = logs.data.partitions().into_iter().filter(|(_, m)| m.topic_id == id);
+            mine.map(|(partition, _)| {
+                logs.flusher.forget(&partition);
+                logs.data.remove_log(&partition, id)
+            })
+            .collect::<Result<Vec<()>, _>>()
+        });
+        match removal.await {
+            Ok(Ok(_)) => {
+                shared.logs.upkeep.log_removed();
+                if let Err(error) = shared.metadata.topic_data_removed(id).await {
+                    tracing::warn!("the tombstone of {} stays: {error}", tombstone.name);
+                }
+            }
+            Ok(Err(error)) => tracing::error!("data of {} stays: {error}", tombstone.name),
+            Err(_stopping) => return,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `streamlog broker`: runs a broker until a signal or its disk ends it.
+//!
+//! Standard output gets one line, `ready HOST:PORT`, once the broker answers; logs go to standard
+//! error. SIGTERM and SIGINT stop it cleanly with exit code 0.
+
+use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use crate::broker::{Broker, BrokerConfig, BrokerError};
+use crate::cli::Exit;
+use crate::config::ConfigError;
+
+/// Runs a broker.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Address to listen on; port 0 takes any free one [default: 127.0.0.1:9092]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+    /// Address to tell clients; by default the one each of them reached
+    #[arg(long, value_name = "HOST:PORT")]
+    advertise: Option<String>,
+    /// Directory for records and metadata [default: streamlog-data]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// Number of this broker [default: 1]
+    #[arg(long, value_name = "N")]
+    broker_id: Option<String>,
+    /// Settings: TOML, or Kafka's form if it ends in .properties
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One setting; wins over the file
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// What to log, as LEVEL or TARGET=LEVEL,...
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    log: String,
+}
+
+impl Options {
+    /// Runs the broker.
+    pub(crate) fn run(self) -> Exit {
+        start_logging(&self.log);
+        let config = match self.config() {
+            Ok(config) => config,
+            Err(error) => {
+                complain(&error);
+                return Exit::Usage;
+            }
+        };
+        match serve(config) {
+            Ok(()) => Exit::Done,
+            Err(error) => {
+                complain(&error);
+                Exit::Failed
+            }
+        }
+    }
+
+    /// The settings: those of the file, over them `--set`, over them the other options.
+    fn config(&self) -> Result<BrokerConfig, ConfigError> {
+        let mut rows = match &self.config {
+            Some(path) => BrokerConfig::read_file(path)?,
+            None => Vec::new(),
+        };
+        for setting in &self.settings {
+            let (key, value) = setting
+                .split_once('=')
+                .ok_or_else(|| ConfigError::single(setting, "expected --set KEY=VALUE"))?;
+            rows.push((key.trim().to_owned(), value.to_owned()));
+        }
+        let options = [
+            ("listeners", &self.listen),
+            ("advertised.listeners", &self.advertise),
+            ("log.dirs", &self.data_dir),
+            ("broker.id", &self.broker_id),
+        ];
+        for (key, value) in options {
+            rows.extend(value.iter().map(|value| (key.to_owned(), value.clone())));
+        }
+        let mut config = BrokerConfig::default();
+        config.set(rows.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
+        Ok(config)
+    }
+}
+
+/// Runs a broker until a signal or a failure.
+fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
+    let runtime =
+        Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
+    let (mut terminate, mut interrupt) = {
+        let _inside = runtime.enter();
+        let listen = |kind| signal(kind).map_err(BrokerError::System);
+        (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?)
+    };
+    let broker = Broker::start(config)?;
+    announce(broker.address());
+    let stopping = broker.stopping();
+    runtime.block_on(async {
+        tokio::select! {
+            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+            _ = interrupt.recv() => tracing::info!("interrupted: stopping"),
+            () = stopping.cancelled() => {}
+        }
+    });
+    broker.stop()
+}
+
+/// The one line on standard output, for scripts that wait for it.
+fn announce(address: SocketAddr) {
+    let mut out = io::stdout().lock();
+    // Whoever started the broker may have closed the pipe; it serves all the same.
+    let _ = writeln!(out, "ready {address}").and_then(|()| out.flush());
+}
+
+fn start_logging(filter: &str) {
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour);
+    // In a process that has set up its own logging already, that one is used.
+    let _ = log.with_writer(io::stderr).with_target(false).try_init();
+}
+
+fn complain(error: &dyn std::error::Error) {
+    let mut message = format!("streamlog: {error}");
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        message.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    let _ = writeln!(io::stderr().lock(), "{message}");
+}

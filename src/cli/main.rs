@@ -1,0 +1,74 @@
+//! From arguments to the noun that runs them.
+//!
+//! A new noun is a file with its options (`clap::Args`) and a `run`, one case of [`Noun`] and one
+//! line in [`Noun::run`].
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use crate::cli::{Exit, broker};
+
+/// A durable, partitioned log that speaks Kafka's wire protocol.
+#[derive(Debug, Parser)]
+#[command(name = "streamlog", version, no_binary_name = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    noun: Noun,
+}
+
+#[derive(Debug, Subcommand)]
+enum Noun {
+    Broker(broker::Options),
+}
+
+impl Noun {
+    fn run(self) -> Exit {
+        match self {
+            Self::Broker(options) => options.run(),
+        }
+    }
+}
+
+/// Runs the command that `arguments`, without the program's name, ask for.
+///
+/// Help and version go to standard output; a wrong command line is explained on standard error.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli.noun.run(),
+        Err(error) => {
+            // Nobody is left to tell when the terminal or pipe is gone.
+            let _ = error.print();
+            if error.exit_code() == 0 { Exit::Done } else { Exit::Usage }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn run(arguments: &[&str]) -> Exit {
+        main(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn the_definition_of_the_command_line_has_no_contradiction() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn version_and_help_are_not_failures() {
+        assert_eq!(run(&["--version"]), Exit::Done);
+        assert_eq!(run(&["--help"]), Exit::Done);
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_told_apart_from_a_failed_command() {
+        assert_eq!(run(&[]), Exit::Usage);
+        assert_eq!(run(&["--no-such-option"]), Exit::Usage);
+        assert_eq!(run(&["no-such-noun"]), Exit::Usage);
+    }
+}

@@ -1,0 +1,59 @@
+//! A group as administrators see it.
+
+use super::group::{Group, Phase};
+use super::member::Member;
+use crate::group::{GroupDescription, GroupFilter, GroupState, ListedGroup, MemberDescription};
+
+impl Group {
+    /// The group with its members. What they told is shown once it is settled.
+    pub(in crate::group) fn describe(&self) -> GroupDescription {
+        let protocol = match self.phase {
+            Phase::Stable { .. } => self.protocol.clone(),
+            _ => None,
+        };
+        let describe = |member: &Member| MemberDescription {
+            member_id: member.id.clone(),
+            instance_id: member.instance_id.clone(),
+            client_id: member.client_id.clone(),
+            client_host: member.client_host.clone(),
+            metadata: protocol
+                .as_ref()
+                .and_then(|p| member.metadata(p))
+                .cloned()
+                .unwrap_or_default(),
+            assignment: member.assignment.clone(),
+        };
+        GroupDescription {
+            state: self.state(),
+            protocol_type: self.protocol_type.clone().unwrap_or_default(),
+            members: self.roster.iter().map(describe).collect(),
+            protocol: protocol.unwrap_or_default(),
+        }
+    }
+
+    /// A line for the group, if it passes.
+    pub(in crate::group) fn listed(&self, filter: &GroupFilter) -> Option<ListedGroup> {
+        let state = self.state();
+        let passes = |wanted: &[String], name: &str| {
+            wanted.is_empty() || wanted.iter().any(|w| w.trim().eq_ignore_ascii_case(name))
+        };
+        let listed = ListedGroup {
+            group_id: self.id.clone(),
+            protocol_type: self.protocol_type.clone().unwrap_or_default(),
+            state,
+        };
+        (passes(&filter.states, state.name()) && passes(&filter.types, "classic")).then_some(listed)
+    }
+}
+
+impl GroupDescription {
+    /// What is said of a group that does not exist.
+    pub(in crate::group) fn dead() -> Self {
+        Self {
+            state: GroupState::Dead,
+            protocol_type: "".into(),
+            protocol: "".into(),
+            members: Vec::new(),
+        }
+    }
+}

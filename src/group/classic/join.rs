@@ -1,0 +1,228 @@
+//! `JoinGroup`: who may become a member, and whether that starts a rebalance.
+
+use super::group::{Group, Phase};
+use super::member::{Member, Parked, protocol_bytes};
+use crate::group::protocol::{NAME_BYTES_MAX, shortened};
+use crate::group::step::Step;
+use crate::group::{
+    Answer, GroupConfig, GroupError, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember,
+    MemberId, Ticket,
+};
+
+/// The most protocols of a member. Clients have one to five; the search for a common one takes
+/// time by their square.
+const PROTOCOLS_MAX: usize = 64;
+
+impl Group {
+    /// Answers now, or when the rebalance that follows is complete.
+    pub(in crate::group) fn join(&mut self, request: JoinRequest, ticket: Ticket, step: &mut Step) {
+        if let Err(error) = self.try_join(request, ticket, step) {
+            step.answer(ticket, Answer::Join(Err(error)));
+        }
+    }
+
+    fn try_join(
+        &mut self,
+        request: JoinRequest,
+        ticket: Ticket,
+        step: &mut Step,
+    ) -> Result<(), GroupError> {
+        check_limits(&request, &step.config)?;
+        self.make_room(&request, step)?;
+        self.check_protocols(&request)?;
+        self.check_bytes(&request, &step.config)?;
+        match request.member_id.clone() {
+            None => self.join_new(request, ticket, step),
+            Some(id) => self.join_known(&id, request, ticket, step),
+        }
+    }
+
+    /// The member's id as the group knows it now, be it by its static name.
+    fn known_id<'a>(&'a self, request: &'a JoinRequest) -> Option<&'a MemberId> {
+        let by_name = || request.instance_id.as_ref().and_then(|id| self.roster.of_instance(id));
+        request.member_id.as_ref().or_else(by_name).filter(|id| self.roster.get(id).is_some())
+    }
+
+    /// While members gather, the limit counts those that have joined: after it was lowered, the
+    /// last to come are left out.
+    fn make_room(&mut self, request: &JoinRequest, step: &mut Step) -> Result<(), GroupError> {
+        let most = step.config.max_size;
+        let known = self.known_id(request).and_then(|id| self.roster.get(id));
+        let has_room = match self.phase {
+            Phase::Empty => true,
+            Phase::Preparing { .. } => {
+                known.is_some_and(Member::awaits_join) || self.roster.joined() < most
+            }
+            Phase::Completing { .. } | Phase::Stable { .. } => {
+                known.is_some() || self.roster.len() < most
+            }
+        };
+        if has_room {
+            return Ok(());
+        }
+        let full = GroupError::from(JoinRefusal::GroupFull(most));
+        let left_out = known.map(|member| member.id.clone());
+        if let Some(id) = left_out.or_else(|| request.member_id.clone()) {
+            self.pending.remove(&id);
+            self.remove(&id, &full, step);
+            self.complete_join_if_all_are_here(step);
+        }
+        Err(full)
+    }
+
+    fn check_protocols(&self, request: &JoinRequest) -> Result<(), GroupError> {
+        let fits = match self.phase {
+            Phase::Empty => !request.protocol_type.is_empty() && !request.protocols.is_empty(),
+            _ => {
+                self.protocol_type.as_deref() == Some(&*request.protocol_type)
+                    && self.roster.supports_any(&request.protocols)
+            }
+        };
+        let names = request.protocols.iter().map(|protocol| &protocol.name);
+        let bounded = request.protocols.len() <= PROTOCOLS_MAX
+            && names.chain([&request.protocol_type]).all(|name| name.len() <= NAME_BYTES_MAX);
+        if fits && bounded { Ok(()) } else { Err(GroupError::InconsistentProtocol) }
+    }
+
+    fn check_bytes(&self, request: &JoinRequest, config: &GroupConfig) -> Result<(), GroupError> {
+        let others = match self.known_id(request).and_then(|id| self.roster.get(id)) {
+            Some(member) => self.roster.bytes() - protocol_bytes(&member.protocols),
+            None => self.roster.bytes(),
+        };
+        within_limit(others + protocol_bytes(&request.protocols), config)
+    }
+
+    fn join_new(
+        &mut self,
+        request: JoinRequest,
+        ticket: Ticket,
+        step: &mut Step,
+    ) -> Result<(), GroupError> {
+        let name = request.instance_id.as_ref().map_or(&*request.client_id, InstanceId::as_str);
+        let id = format!("{}-{}", shortened(name), request.new_member);
+        let id = MemberId::from(id.as_str());
+        if self.known_id(&request).is_some() {
+            self.replace(&id, request, ticket, step);
+            return Ok(());
+        }
+        if request.instance_id.is_some() || !request.member_id_required {
+            self.add(id, request, ticket, step);
+            return Ok(());
+        }
+        if self.pending.len() >= step.config.max_size {
+            return Err(JoinRefusal::GroupFull(step.config.max_size).into());
+        }
+        self.pending.insert(id.clone(), step.after(request.session_timeout));
+        Err(JoinRefusal::MemberIdRequired(id).into())
+    }
+
+    fn join_known(
+        &mut self,
+        id: &MemberId,
+        request: JoinRequest,
+        ticket: Ticket,
+        step: &mut Step,
+    ) -> Result<(), GroupError> {
+        if self.pending.contains_key(id) && request.instance_id.is_none() {
+            self.add(id.clone(), request, ticket, step);
+            return Ok(());
+        }
+        let member = self.member(Some(id), request.instance_id.as_ref())?;
+        let is_new_to_the_leader = member.protocols != request.protocols;
+        let rejoins = match self.phase {
+            Phase::Empty => return Err(GroupError::UnknownMemberId),
+            Phase::Preparing { .. } => true,
+            // With nothing new, the member has just not had the answer.
+            Phase::Completing { .. } => is_new_to_the_leader,
+            // A leader that joins again has seen a change that its metadata does not show, such as
+            // new partitions.
+            Phase::Stable { .. } => is_new_to_the_leader || self.leader.as_ref() == Some(id),
+        };
+        if rejoins {
+            self.rejoin(id, request, ticket, step);
+        } else {
+            self.answer_joined(id, ticket, step);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: MemberId, request: JoinRequest, ticket: Ticket, step: &mut Step) {
+        self.pending.remove(&id);
+        if let Phase::Preparing { initial: Some(initial), .. } = &mut self.phase {
+            initial.grown = true;
+        }
+        if self.roster.is_empty() {
+            self.protocol_type = Some(request.protocol_type.clone());
+        }
+        self.leader.get_or_insert_with(|| id.clone());
+        self.roster.insert(Member::newcomer(id, request, ticket, step));
+        self.rebalance_or_complete(step);
+    }
+
+    fn rejoin(&mut self, id: &MemberId, request: JoinRequest, ticket: Ticket, step: &mut Step) {
+        if let Some(member) = self.roster.get_mut(id) {
+            member.update(request);
+            member.park(Parked::Join(ticket), step);
+        }
+        self.rebalance_or_complete(step);
+    }
+
+    /// Tells a member its place in the generation there is.
+    fn answer_joined(&mut self, id: &MemberId, ticket: Ticket, step: &mut Step) {
+        if let Some(member) = self.roster.get_mut(id) {
+            member.heard(step);
+        }
+        let joined = self.joined(id, self.leader.as_ref());
+        let answer = joined.ok_or(GroupError::UnknownMemberId);
+        step.answer(ticket, Answer::Join(answer));
+    }
+
+    /// A member's place in this generation, if it has begun. Who `leader` is gets the members.
+    pub(super) fn joined(&self, id: &MemberId, leader: Option<&MemberId>) -> Option<Joined> {
+        let protocol = self.protocol.clone()?;
+        let leader = leader?.clone();
+        let members = if leader == *id { self.members_for_leader(&protocol) } else { Vec::new() };
+        Some(Joined {
+            member_id: id.clone(),
+            generation: self.generation,
+            protocol_type: self.protocol_type.clone()?,
+            protocol,
+            leader,
+            skip_assignment: false,
+            members,
+        })
+    }
+
+    fn members_for_leader(&self, protocol: &str) -> Vec<JoinedMember> {
+        let seen = |member: &Member| JoinedMember {
+            member_id: member.id.clone(),
+            instance_id: member.instance_id.clone(),
+            metadata: member.metadata(protocol).cloned().unwrap_or_default(),
+        };
+        self.roster.iter().map(seen).collect()
+    }
+}
+
+/// What can be refused without knowing the group.
+fn check_limits(request: &JoinRequest, config: &GroupConfig) -> Result<(), GroupError> {
+    let allowed = config.min_session_timeout..=config.max_session_timeout;
+    if !allowed.contains(&request.session_timeout) {
+        return Err(GroupError::from(JoinRefusal::InvalidSessionTimeout {
+            given_ms: request.session_timeout.as_millis(),
+            min_ms: config.min_session_timeout.as_millis(),
+            max_ms: config.max_session_timeout.as_millis(),
+        }));
+    }
+    match request.instance_id.as_ref().map(|id| id.as_str().len()) {
+        Some(length) if length == 0 || length > NAME_BYTES_MAX => {
+            Err(JoinRefusal::InvalidInstanceId(length).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the members may hold `bytes` together.
+pub(super) fn within_limit(bytes: usize, config: &GroupConfig) -> Result<(), GroupError> {
+    let limit = usize::try_from(config.max_bytes.0).unwrap_or(usize::MAX);
+    if bytes <= limit { Ok(()) } else { Err(JoinRefusal::MetadataTooLarge { bytes, limit }.into()) }
+}

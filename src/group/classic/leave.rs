@@ -1,0 +1,41 @@
+//! `LeaveGroup`: members go of their own will, or by an administrator's.
+
+use super::group::{Group, Phase};
+use crate::group::step::Step;
+use crate::group::{Answer, GroupError, LeaveRequest, Leaver, Ticket};
+
+impl Group {
+    /// Answers at once: if the departure is forgotten in a crash, the member's session ends it.
+    pub(in crate::group) fn leave(
+        &mut self,
+        request: LeaveRequest,
+        ticket: Ticket,
+        step: &mut Step,
+    ) {
+        let members_before = self.roster.len();
+        let fates = request.members.into_iter().map(|leaver| {
+            let fate = self.remove_leaver(&leaver, step);
+            (leaver, fate)
+        });
+        let fates = fates.collect();
+        step.answer(ticket, Answer::Leave(Ok(fates)));
+        if self.roster.len() < members_before {
+            self.rebalance_or_complete(step);
+        } else if matches!(self.phase, Phase::Preparing { .. }) {
+            // A newcomer that was waited for may have gone.
+            self.complete_join_if_all_are_here(step);
+        }
+    }
+
+    fn remove_leaver(&mut self, leaver: &Leaver, step: &mut Step) -> Result<(), GroupError> {
+        let by_name = || leaver.instance_id.as_ref().and_then(|id| self.roster.of_instance(id));
+        let id = leaver.member_id.as_ref().or_else(by_name).cloned();
+        let id = id.ok_or(GroupError::UnknownMemberId)?;
+        if self.pending.remove(&id).is_some() {
+            return Ok(());
+        }
+        self.member(Some(&id), leaver.instance_id.as_ref())?;
+        self.remove(&id, &GroupError::UnknownMemberId, step);
+        Ok(())
+    }
+}

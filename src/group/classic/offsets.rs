@@ -1,0 +1,175 @@
+//! Committed offsets: who may store them, and when they are forgotten.
+
+use std::time::Duration;
+
+use super::group::{Group, Phase};
+use crate::group::records::LogRecord;
+use crate::group::step::Step;
+use crate::group::{
+    AdminRefusal, Claim, CommitRequest, CommittedOffset, Generation, GroupError, GroupId,
+    OffsetRefusal, OffsetResult,
+};
+use crate::types::{Timestamp, TopicName, TopicPartition};
+
+/// What a commit stores, and each offset's fate if it is stored.
+pub(in crate::group) fn new_offsets(
+    request: CommitRequest,
+    step: &Step,
+) -> (Vec<LogRecord>, Vec<OffsetResult>) {
+    let limit = step.config.offset_metadata_max;
+    let expires_at = request.retention.map(|retention| step.now.wall.plus(retention));
+    let mut records = Vec::new();
+    let mut fates = Vec::new();
+    for new in request.offsets {
+        let bytes = new.metadata.len();
+        if bytes > limit {
+            let refusal = OffsetRefusal::MetadataTooLarge { bytes, limit };
+            fates.push((new.partition, Err(refusal)));
+            continue;
+        }
+        fates.push((new.partition.clone(), Ok(())));
+        let value = Some(CommittedOffset {
+            offset: new.offset,
+            leader_epoch: new.leader_epoch,
+            metadata: new.metadata,
+            committed_at: step.now.wall,
+            expires_at,
+        });
+        let group = request.group_id.clone();
+        records.push(LogRecord::Offset { group, partition: new.partition, value });
+    }
+    (records, fates)
+}
+
+impl Group {
+    /// Whether the claimant may store offsets now. While members gather, the generation that ends
+    /// may still commit; while they wait for their assignment, nobody owns anything.
+    pub(in crate::group) fn check_commit(
+        &mut self,
+        claim: &Claim,
+        step: &Step,
+    ) -> Result<(), GroupError> {
+        let without_generation = claim.generation < Generation(0);
+        if without_generation && matches!(self.phase, Phase::Empty) {
+            return Ok(());
+        }
+        if without_generation && claim.member_id.is_none() && claim.instance_id.is_none() {
+            return Err(GroupError::UnknownMemberId);
+        }
+        let is_assigning = matches!(self.phase, Phase::Completing { .. });
+        let member = self.claimant(claim)?;
+        if is_assigning {
+            return Err(GroupError::RebalanceInProgress);
+        }
+        member.heard(step);
+        Ok(())
+    }
+
+    /// Stores or forgets an offset whose record is replicated.
+    pub(in crate::group) fn set_offset(
+        &mut self,
+        partition: TopicPartition,
+        value: Option<CommittedOffset>,
+    ) {
+        match value {
+            Some(value) => self.offsets.insert(partition, value),
+            None => self.offsets.remove(&partition),
+        };
+    }
+
+    /// What is stored for each of `partitions`, or all that is.
+    pub(in crate::group) fn fetch_offsets(
+        &self,
+        partitions: Option<Vec<TopicPartition>>,
+    ) -> Vec<(TopicPartition, Option<CommittedOffset>)> {
+        let Some(partitions) = partitions else {
+            let all = self.offsets.iter();
+            return all
+                .map(|(partition, value)| (partition.clone(), Some(value.clone())))
+                .collect();
+        };
+        let look_up = |partition: TopicPartition| {
+            let value = self.offsets.get(&partition).cloned();
+            (partition, value)
+        };
+        partitions.into_iter().map(look_up).collect()
+    }
+
+    /// What forgets the offsets of `partitions`, but for topics that members consume.
+    pub(in crate::group) fn delete_offsets(
+        &self,
+        partitions: Vec<TopicPartition>,
+    ) -> Result<(Vec<LogRecord>, Vec<OffsetResult>), GroupError> {
+        if !matches!(self.phase, Phase::Empty) && !self.are_consumers() {
+            return Err(AdminRefusal::NonEmptyGroup.into());
+        }
+        let subscribed = self.subscribed_topics();
+        let mut records = Vec::new();
+        let mut fates = Vec::new();
+        for partition in partitions {
+            let is_subscribed =
+                subscribed.as_ref().is_none_or(|topics| topics.contains(partition.topic.as_str()));
+            if is_subscribed {
+                fates.push((partition, Err(OffsetRefusal::SubscribedToTopic)));
+            } else {
+                // Also when nothing is stored: a commit may be on its way to the log.
+                records.push(self.tombstone(&partition));
+                fates.push((partition, Ok(())));
+            }
+        }
+        Ok((records, fates))
+    }
+
+    /// What forgets the group.
+    pub(in crate::group) fn delete(&self) -> Result<Vec<LogRecord>, GroupError> {
+        if !self.is_unused() {
+            return Err(AdminRefusal::NonEmptyGroup.into());
+        }
+        Ok(self.tombstones_where(|_, _| true))
+    }
+
+    /// What forgets the offsets in `topics`, which are no more.
+    pub(in crate::group) fn forget_topics(&self, topics: &[TopicName]) -> Vec<LogRecord> {
+        let lost = self.offsets.keys().filter(|partition| topics.contains(&partition.topic));
+        lost.map(|partition| self.tombstone(partition)).collect()
+    }
+
+    /// What forgets the offsets that have not been used for `retention`, and with the last of them
+    /// the group, if it has no members.
+    pub(in crate::group) fn expire(&self, now: Timestamp, retention: Duration) -> Vec<LogRecord> {
+        let subscribed = match self.phase {
+            Phase::Empty | Phase::Stable { .. } => self.subscribed_topics(),
+            _ => None,
+        };
+        // Without knowing what the members consume, every offset may be in use.
+        let Some(subscribed) = subscribed else { return Vec::new() };
+        let emptied_at = match self.phase {
+            Phase::Empty if self.protocol_type.is_some() => self.state_since,
+            _ => None,
+        };
+        self.tombstones_where(|partition, value| {
+            let last_use = emptied_at.unwrap_or(value.committed_at).max(value.committed_at);
+            let expires_at = value.expires_at.unwrap_or_else(|| last_use.plus(retention));
+            expires_at <= now && !subscribed.contains(partition.topic.as_str())
+        })
+    }
+
+    /// Forgets matching offsets, and the group if nothing of it is left.
+    fn tombstones_where(
+        &self,
+        matches: impl Fn(&TopicPartition, &CommittedOffset) -> bool,
+    ) -> Vec<LogRecord> {
+        let matching = self.offsets.iter().filter(|(partition, value)| matches(partition, value));
+        let mut records: Vec<LogRecord> =
+            matching.map(|(partition, _)| self.tombstone(partition)).collect();
+        if records.len() == self.offsets.len() && self.is_unused() {
+            records.push(LogRecord::Group { group: self.id.clone(), value: None });
+        }
+        records
+    }
+
+    fn tombstone(&self, partition: &TopicPartition) -> LogRecord {
+        let group: GroupId = self.id.clone();
+        LogRecord::Offset { group, partition: partition.clone(), value: None }
+    }
+}

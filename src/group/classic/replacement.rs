@@ -1,0 +1,91 @@
+//! A static member that comes back in a new life takes its old place.
+//!
+//! The old life is fenced at once, in memory, even if the record of the new one is refused: the
+//! client was then told to try again, and gets the place again by its static name.
+
+use super::group::{Group, Phase};
+use super::member::{Member, Parked};
+use crate::group::step::{Replacement, Rests, Step, Write};
+use crate::group::{Answer, GroupError, JoinRequest, MemberId, Ticket};
+
+impl Group {
+    /// Gives the place of the member with the request's static name to its new life.
+    pub(super) fn replace(
+        &mut self,
+        new: &MemberId,
+        request: JoinRequest,
+        ticket: Ticket,
+        step: &mut Step,
+    ) {
+        let old = request.instance_id.as_ref().and_then(|id| self.roster.of_instance(id)).cloned();
+        let can_skip_assignment = request.can_skip_assignment;
+        let leader_before = self.leader.clone();
+        let Some(mut member) = old.as_ref().and_then(|old| self.roster.remove(old)) else {
+            step.answer(ticket, Answer::Join(Err(GroupError::UnknownMemberId)));
+            return;
+        };
+        member.dismiss(&GroupError::FencedInstanceId, step);
+        member.id = new.clone();
+        member.update(request);
+        member.restart_session(step);
+        self.roster.insert(member);
+        if leader_before == old {
+            self.leader = Some(new.clone());
+        }
+        if let Some(member) = self.roster.get_mut(new) {
+            member.park(Parked::Join(ticket), step);
+        }
+        let keeps_generation = matches!(self.phase, Phase::Stable { .. })
+            && self.roster.select_protocol() == self.protocol;
+        if keeps_generation {
+            // A leader that cannot skip the assignment is told that the old life leads, so that it
+            // does not assign.
+            let leader = if can_skip_assignment { self.leader.clone() } else { leader_before };
+            self.store_replacement(new.clone(), leader, step);
+        } else {
+            // In CompletingRebalance too: the leader may have assigned to the old life by now.
+            self.rebalance_or_complete(step);
+        }
+    }
+
+    fn store_replacement(&mut self, member: MemberId, leader: Option<MemberId>, step: &mut Step) {
+        let records = vec![self.snapshot(|member| member.assignment.clone())];
+        let (group, generation) = (self.id.clone(), self.generation);
+        let rests = Rests::Replacement(Replacement { group, member, generation, leader });
+        step.writes.push(Write { records, rests });
+    }
+
+    /// The new life is replicated: it gets its place. If the group rebalances by now, the join
+    /// that waits counts for that, and is answered with it.
+    pub(in crate::group) fn on_replaced(&mut self, replacement: &Replacement, step: &mut Step) {
+        let joined = self.joined(&replacement.member, replacement.leader.as_ref());
+        let Some(member) = self.waiting_replacement(replacement) else { return };
+        let Some(ticket) = member.take_join() else { return };
+        member.restart_session(step);
+        let joined = joined.map(|mut joined| {
+            joined.skip_assignment = joined.leader == joined.member_id;
+            joined
+        });
+        step.answer(ticket, Answer::Join(joined.ok_or(GroupError::UnknownMemberId)));
+    }
+
+    /// The new life could not be stored.
+    pub(in crate::group) fn on_replacement_lost(
+        &mut self,
+        replacement: &Replacement,
+        error: &GroupError,
+        step: &mut Step,
+    ) {
+        if let Some(member) = self.waiting_replacement(replacement) {
+            member.dismiss(error, step);
+            member.restart_session(step);
+        }
+    }
+
+    fn waiting_replacement(&mut self, replacement: &Replacement) -> Option<&mut Member> {
+        let is_current =
+            matches!(self.phase, Phase::Stable { .. }) && self.generation == replacement.generation;
+        let member = self.roster.get_mut(&replacement.member)?;
+        (is_current && member.awaits_join()).then_some(member)
+    }
+}

@@ -1,0 +1,200 @@
+//! The settings of the group coordinator.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::config::{ByteSize, ConfigError, Fault, Key, Kind};
+
+/// How groups are coordinated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// Shortest session a member may ask for.
+    pub min_session_timeout: Duration,
+    /// Longest session a member may ask for.
+    pub max_session_timeout: Duration,
+    /// How long the first rebalance of an empty group waits for more members.
+    pub initial_rebalance_delay: Duration,
+    /// Most members of a group.
+    pub max_size: usize,
+    /// Most bytes that the members of a group hold.
+    pub max_bytes: ByteSize,
+    /// Most groups of one coordinator.
+    pub max_groups: usize,
+    /// Most bytes of text with a committed offset.
+    pub offset_metadata_max: usize,
+    /// How long offsets outlive the use of their group.
+    pub offsets_retention: Duration,
+    /// How often offsets are looked through for expired ones.
+    pub offsets_check_interval: Duration,
+    /// How long an answer waits for its records to be replicated.
+    pub commit_timeout: Duration,
+}
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// What fits a string of a record, whose length is 16 bits with sign.
+const RECORD_TEXT_MAX: usize = 32_767;
+
+impl Default for GroupConfig {
+    fn default() -> Self {
+        Self {
+            min_session_timeout: Duration::from_secs(6),
+            max_session_timeout: 30 * MINUTE,
+            initial_rebalance_delay: Duration::from_millis(50),
+            max_size: 1_000,
+            max_bytes: ByteSize(4 << 20),
+            max_groups: 100_000,
+            offset_metadata_max: 4_096,
+            offsets_retention: 7 * 24 * 60 * MINUTE,
+            offsets_check_interval: 10 * MINUTE,
+            commit_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl GroupConfig {
+    /// Every setting of the coordinator, in the order of the documentation.
+    pub const KEYS: &[Key<Self>] = &[
+        Key {
+            name: "group.min.session.timeout.ms",
+            about: "Shortest session timeout a group member may ask for, in milliseconds.",
+            kind: Kind::Int,
+            set: |c, text| millis(text).map(|v| c.min_session_timeout = v),
+            get: |c| c.min_session_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "group.max.session.timeout.ms",
+            about: "Longest session timeout a group member may ask for, in milliseconds.",
+            kind: Kind::Int,
+            set: |c, text| millis(text).map(|v| c.max_session_timeout = v),
+            get: |c| c.max_session_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "group.initial.rebalance.delay.ms",
+            about: "How long the first rebalance of an empty group waits for more members, in \
+                    milliseconds; each newcomer extends it. Kafka's 3000 spares a large \
+                    deployment some rebalances and costs every developer three seconds at each \
+                    start, so the default is small.",
+            kind: Kind::Int,
+            set: |c, text| millis(text).map(|v| c.initial_rebalance_delay = v),
+            get: |c| c.initial_rebalance_delay.as_millis().to_string(),
+        },
+        Key {
+            name: "group.max.size",
+            about: "Most members of a group.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 1_000_000).map(|v| c.max_size = v),
+            get: |c| c.max_size.to_string(),
+        },
+        Key {
+            name: "group.max.bytes",
+            about: "Most bytes of subscriptions and assignments that the members of a group \
+                    hold together; they are stored as one record of the internal topic.",
+            kind: Kind::Long,
+            set: |c, text| text.parse().map(|v| c.max_bytes = v),
+            get: |c| c.max_bytes.to_string(),
+        },
+        Key {
+            name: "group.max.count",
+            about: "Most groups in one partition of the internal topic.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 100_000_000).map(|v| c.max_groups = v),
+            get: |c| c.max_groups.to_string(),
+        },
+        Key {
+            name: "offset.metadata.max.bytes",
+            about: "Most bytes of text that a consumer may store with a committed offset.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 0, RECORD_TEXT_MAX).map(|v| c.offset_metadata_max = v),
+            get: |c| c.offset_metadata_max.to_string(),
+        },
+        Key {
+            name: "offsets.retention.minutes",
+            about: "How long committed offsets outlive the last member of their group, or, of \
+                    consumers without a group, the last commit, in minutes.",
+            kind: Kind::Int,
+            set: |c, text| {
+                let minutes = number(text, 1, i32::MAX as usize)?;
+                c.offsets_retention = Duration::from_secs(minutes as u64 * 60);
+                Ok(())
+            },
+            get: |c| (c.offsets_retention.as_secs() / 60).to_string(),
+        },
+        Key {
+            name: "offsets.retention.check.interval.ms",
+            about: "How often committed offsets are looked through for expired ones, in \
+                    milliseconds.",
+            kind: Kind::Long,
+            set: |c, text| millis(text).map(|v| c.offsets_check_interval = v),
+            get: |c| c.offsets_check_interval.as_millis().to_string(),
+        },
+        Key {
+            name: "offsets.commit.timeout.ms",
+            about: "How long a commit, or an assignment, waits to be on all in-sync replicas \
+                    before the client is told to try again, in milliseconds.",
+            kind: Kind::Int,
+            set: |c, text| millis(text).map(|v| c.commit_timeout = v),
+            get: |c| c.commit_timeout.as_millis().to_string(),
+        },
+    ];
+
+    /// What no single key shows.
+    ///
+    /// # Errors
+    /// When the shortest session is longer than the longest.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.min_session_timeout <= self.max_session_timeout {
+            return Ok(());
+        }
+        ConfigError::from_faults(vec![Fault::invalid(
+            "group.min.session.timeout.ms",
+            &self.min_session_timeout.as_millis().to_string(),
+            format!(
+                "at most group.max.session.timeout.ms, which is {}",
+                self.max_session_timeout.as_millis()
+            ),
+        )])
+    }
+}
+
+fn number<N>(text: &str, least: N, most: N) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + std::fmt::Display + Copy,
+{
+    text.parse()
+        .ok()
+        .filter(|value| (least..=most).contains(value))
+        .ok_or_else(|| format!("a number from {least} to {most}"))
+}
+
+fn millis(text: &str) -> Result<Duration, String> {
+    number(text, 0, i32::MAX as u64).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::set_all;
+
+    #[test]
+    fn every_setting_takes_what_it_shows() {
+        for key in GroupConfig::KEYS {
+            let mut config = GroupConfig::default();
+            let shown = (key.get)(&config);
+            (key.set)(&mut config, &shown).unwrap();
+            assert_eq!(config, GroupConfig::default(), "{}", key.name);
+            (key.set)(&mut config, "1").unwrap();
+            assert_eq!((key.get)(&config), "1", "{}", key.name);
+            assert!((key.set)(&mut config, "-1").is_err(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn a_shortest_session_above_the_longest_is_a_fault() {
+        let mut config = GroupConfig::default();
+        set_all(&mut config, GroupConfig::KEYS, [("group.max.session.timeout.ms", "5000")])
+            .unwrap();
+        let error = config.validate().unwrap_err().to_string();
+        assert!(error.contains("group.min.session.timeout.ms: '6000'"), "{error}");
+    }
+}

@@ -1,0 +1,317 @@
+//! The coordinator of the groups in one partition of the internal topic.
+//!
+//! A function of its events: requests, deadlines, and what the log reports. While it loads it says
+//! so to everybody; from [`Coordinator::finish_loading`] to [`Coordinator::unload`] its memory is
+//! the log, replayed, plus the members it has heard from since. It never reads a clock, and nothing
+//! it holds outlives it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::classic::Group;
+use super::expiry::Expiry;
+use super::in_flight::InFlight;
+use super::records::LogRecord;
+use super::step::{Rests, Step};
+use crate::group::{
+    Answer, AppendId, DamagedRecord, Decision, GroupConfig, GroupError, GroupId, Now, Request,
+    Ticket, Unavailable,
+};
+use crate::types::TopicName;
+
+/// The groups of one partition of the internal topic.
+pub struct Coordinator {
+    pub(super) config: Arc<GroupConfig>,
+    pub(super) groups: BTreeMap<GroupId, Group>,
+    /// The noted deadline of each group that has one. It may be early, never late.
+    deadlines: BTreeSet<(Duration, GroupId)>,
+    pub(super) in_flight: InFlight,
+    life: Life,
+}
+
+/// From the first record to the loss of the partition.
+enum Life {
+    Loading,
+    Active(Expiry),
+    Unloaded,
+}
+
+/// The most tombstones that one look for expired offsets writes, give or take a group.
+const EXPIRED_PER_LOOK: usize = 1_000;
+
+impl Coordinator {
+    /// A coordinator that has read nothing of its log.
+    pub fn new(config: GroupConfig) -> Self {
+        Self {
+            config: Arc::new(config),
+            groups: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            in_flight: InFlight::default(),
+            life: Life::Loading,
+        }
+    }
+
+    /// Takes over a record of the log, in its order, before [`Self::finish_loading`].
+    ///
+    /// # Errors
+    /// When the record cannot be understood: it is left out, and the caller reports it.
+    ///
+    /// # Panics
+    /// If loading has finished.
+    pub fn replay(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), DamagedRecord> {
+        assert!(matches!(self.life, Life::Loading), "a record was replayed after loading");
+        match LogRecord::decode(key, value)? {
+            LogRecord::Group { group, value: Some(snapshot) } => {
+                self.group_mut(group).restore(snapshot);
+            }
+            LogRecord::Group { group: id, value: None } => {
+                if let Some(group) = self.groups.get_mut(&id) {
+                    group.forget_members();
+                }
+                self.drop_if_blank(&id);
+            }
+            record @ LogRecord::Offset { .. } => self.apply(record),
+        }
+        Ok(())
+    }
+
+    /// The log has been read to its end: requests are served from now on.
+    ///
+    /// # Panics
+    /// If loading has finished before.
+    pub fn finish_loading(&mut self, now: Now) -> Decision {
+        assert!(matches!(self.life, Life::Loading), "loading has finished before");
+        self.life = Life::Active(Expiry::starting(now, &self.config));
+        let mut step = Step::new(now, &self.config);
+        let ids: Vec<GroupId> = self.groups.keys().cloned().collect();
+        for id in ids {
+            self.with_group(&id, |group| group.on_loaded(&mut step));
+        }
+        self.conclude(step)
+    }
+
+    /// Another broker leads the partition, or this one stops: everybody is told, once and for all.
+    pub fn unload(&mut self, now: Now) -> Decision {
+        let mut step = Step::new(now, &self.config);
+        let error = GroupError::from(Unavailable::NotCoordinator);
+        for waiting in self.in_flight.take_all() {
+            if let Rests::Answer(ticket, answer) = waiting.rests {
+                step.answer(ticket, answer.failed(&error));
+            }
+        }
+        for group in self.groups.values_mut() {
+            group.on_unloaded(&mut step);
+        }
+        self.groups.clear();
+        self.deadlines.clear();
+        self.life = Life::Unloaded;
+        self.conclude(step)
+    }
+
+    /// Answers `request`, now or in a later decision.
+    pub fn handle(&mut self, ticket: Ticket, request: Request, now: Now) -> Decision {
+        let mut step = Step::new(now, &self.config);
+        match self.life {
+            Life::Active(_) => self.dispatch(ticket, request, &mut step),
+            // Members must not lose heart over a restart; a client of Kafka would on this error.
+            Life::Loading if matches!(request, Request::Heartbeat(_)) => {
+                step.answer(ticket, Answer::Heartbeat(Ok(())));
+            }
+            Life::Loading => refuse(ticket, request, Unavailable::Loading, &mut step),
+            Life::Unloaded => refuse(ticket, request, Unavailable::NotCoordinator, &mut step),
+        }
+        self.conclude(step)
+    }
+
+    /// Every append up to `last` that was not refused is on all in-sync replicas.
+    pub fn replicated(&mut self, last: AppendId, now: Now) -> Decision {
+        let mut step = Step::new(now, &self.config);
+        while let Some(waiting) = self.in_flight.take_replicated(last) {
+            for record in waiting.records {
+                self.apply(record);
+            }
+            self.fulfil(waiting.rests, &mut step);
+        }
+        self.conclude(step)
+    }
+
+    /// The append is not in the log and will never be, for instance for want of space or replicas.
+    pub fn refused(&mut self, id: AppendId, error: Unavailable, now: Now) -> Decision {
+        let mut step = Step::new(now, &self.config);
+        if let Some(waiting) = self.in_flight.take_refused(id) {
+            self.fail(waiting.rests, error, &mut step);
+        }
+        self.conclude(step)
+    }
+
+    /// The topics are gone, and with them what was consumed of them. Nothing happens while the
+    /// coordinator loads: the caller says it again afterwards.
+    pub fn topics_deleted(&mut self, topics: &[TopicName], now: Now) -> Decision {
+        let mut step = Step::new(now, &self.config);
+        if let Life::Active(_) = self.life {
+            for group in self.groups.values() {
+                step.note(group.forget_topics(topics));
+            }
+        }
+        self.conclude(step)
+    }
+
+    /// The next monotonic time at which [`Self::on_deadline`] has work to look for.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let group = self.deadlines.first().map(|(deadline, _)| *deadline);
+        let look = match &self.life {
+            Life::Active(expiry) => Some(expiry.next_check()),
+            Life::Loading | Life::Unloaded => None,
+        };
+        [group, look, self.in_flight.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Does what time has made due; nothing, if it is early.
+    pub fn on_deadline(&mut self, now: Now) -> Decision {
+        let mut step = Step::new(now, &self.config);
+        for rests in self.in_flight.take_overdue(&step) {
+            self.fail(rests, Unavailable::NotAvailable, &mut step);
+        }
+        let is_due = |(at, _): &&(Duration, GroupId)| *at <= now.monotonic;
+        let due: Vec<GroupId> =
+            self.deadlines.iter().take_while(is_due).map(|(_, id)| id.clone()).collect();
+        for id in due {
+            self.with_group(&id, |group| group.on_deadline(&mut step));
+        }
+        self.expire_offsets(&mut step);
+        self.conclude(step)
+    }
+
+    fn expire_offsets(&mut self, step: &mut Step) {
+        let Life::Active(expiry) = &mut self.life else { return };
+        if !expiry.is_due(step.now, &self.config) {
+            return;
+        }
+        let mut written = 0;
+        for group in self.groups.values() {
+            let records = group.expire(step.now.wall, self.config.offsets_retention);
+            written += records.len();
+            step.note(records);
+            if written >= EXPIRED_PER_LOOK {
+                expiry.hurry(step.now);
+                return;
+            }
+        }
+    }
+
+    /// What waited for an append that is replicated.
+    fn fulfil(&mut self, rests: Rests, step: &mut Step) {
+        match rests {
+            Rests::Nothing => {}
+            Rests::Answer(ticket, answer) => step.answer(ticket, answer),
+            Rests::Assignment(id, generation) => {
+                self.with_group(&id, |group| group.on_assigned(generation, step));
+            }
+            Rests::Replacement(replacement) => {
+                self.with_group(&replacement.group, |group| group.on_replaced(&replacement, step));
+            }
+        }
+    }
+
+    /// What waited for an append that failed, or has waited too long.
+    fn fail(&mut self, rests: Rests, error: Unavailable, step: &mut Step) {
+        let error = GroupError::from(error);
+        match rests {
+            Rests::Nothing => {}
+            Rests::Answer(ticket, answer) => step.answer(ticket, answer.failed(&error)),
+            Rests::Assignment(id, generation) => {
+                self.with_group(&id, |group| group.on_assignment_lost(generation, &error, step));
+            }
+            Rests::Replacement(lost) => {
+                let tell = |group: &mut Group| group.on_replacement_lost(&lost, &error, step);
+                self.with_group(&lost.group, tell);
+            }
+        }
+    }
+
+    /// Makes a replicated record take effect.
+    fn apply(&mut self, record: LogRecord) {
+        match record {
+            LogRecord::Offset { group, partition, value: Some(value) } => {
+                self.group_mut(group).set_offset(partition, Some(value));
+            }
+            LogRecord::Offset { group: id, partition, value: None } => {
+                if let Some(group) = self.groups.get_mut(&id) {
+                    group.set_offset(partition, None);
+                }
+                self.drop_if_blank(&id);
+            }
+            LogRecord::Group { group: id, value: None } => {
+                // Members who came while the record was on its way keep the group.
+                if let Some(group) = self.groups.get_mut(&id).filter(|group| group.is_unused()) {
+                    group.forget_members();
+                }
+                self.drop_if_blank(&id);
+            }
+            LogRecord::Group { value: Some(_), .. } => {}
+        }
+    }
+
+    pub(super) fn group_mut(&mut self, id: GroupId) -> &mut Group {
+        self.groups.entry(id.clone()).or_insert_with(|| Group::new(id))
+    }
+
+    /// Lets `act` change a group, and notes its deadline anew.
+    pub(super) fn with_group<T>(
+        &mut self,
+        id: &GroupId,
+        act: impl FnOnce(&mut Group) -> T,
+    ) -> Option<T> {
+        let group = self.groups.get_mut(id)?;
+        let result = act(group);
+        let deadline = group.next_deadline();
+        let noted = std::mem::replace(&mut group.noted_deadline, deadline);
+        if noted != deadline {
+            if let Some(noted) = noted {
+                self.deadlines.remove(&(noted, id.clone()));
+            }
+            if let Some(deadline) = deadline {
+                self.deadlines.insert((deadline, id.clone()));
+            }
+        }
+        self.drop_if_blank(id);
+        Some(result)
+    }
+
+    fn drop_if_blank(&mut self, id: &GroupId) {
+        if self.groups.get(id).is_some_and(Group::is_blank)
+            && let Some(group) = self.groups.remove(id)
+            && let Some(noted) = group.noted_deadline
+        {
+            self.deadlines.remove(&(noted, id.clone()));
+        }
+    }
+
+    fn conclude(&mut self, step: Step) -> Decision {
+        let deadline = step.after(self.config.commit_timeout);
+        Decision { answers: step.answers, appends: self.in_flight.start(step.writes, deadline) }
+    }
+}
+
+/// Answers the request with an error of the coordinator as a whole.
+pub(super) fn refuse(ticket: Ticket, request: Request, error: Unavailable, step: &mut Step) {
+    let error = GroupError::from(error);
+    let answer = match request {
+        Request::Join(_) => Answer::Join(Err(error)),
+        Request::Sync(_) => Answer::Sync(Err(error)),
+        Request::Heartbeat(_) => Answer::Heartbeat(Err(error)),
+        Request::Leave(_) => Answer::Leave(Err(error)),
+        Request::Commit(_) => Answer::Commit(Err(error)),
+        Request::FetchOffsets(_) => Answer::FetchOffsets(Err(error)),
+        Request::DeleteOffsets(_) => Answer::DeleteOffsets(Err(error)),
+        Request::ListGroups(_) => Answer::ListGroups(Err(error)),
+        Request::DeleteGroups(ids) => {
+            Answer::DeleteGroups(ids.into_iter().map(|id| (id, Err(error.clone()))).collect())
+        }
+        Request::DescribeGroups(ids) => {
+            Answer::DescribeGroups(ids.into_iter().map(|id| (id, Err(error.clone()))).collect())
+        }
+    };
+    step.answer(ticket, answer);
+}

@@ -1,0 +1,122 @@
+//! Appends whose fate is not known yet, and what rests on them.
+//!
+//! A log replicates in order, so the first append is the oldest and is decided first, unless one
+//! further back was refused before it reached the log.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::group::records::LogRecord;
+use crate::group::step::{Rests, Step, Write};
+use crate::group::{Append, AppendId};
+
+/// The most bytes of records in one append that has more than one: a batch has to stay below
+/// `max.message.bytes`.
+const APPEND_BYTES_MAX: usize = 512 << 10;
+
+/// Room for a record's framing in a batch.
+const RECORD_OVERHEAD: usize = 32;
+
+/// The appends under way, oldest first.
+#[derive(Default)]
+pub(super) struct InFlight {
+    appends: VecDeque<Waiting>,
+    next_id: u64,
+}
+
+/// One append under way.
+pub(super) struct Waiting {
+    id: AppendId,
+    /// When those who wait are told to try again; the append itself goes on.
+    deadline: Duration,
+    /// What changes when it is replicated.
+    pub(super) records: Vec<LogRecord>,
+    pub(super) rests: Rests,
+}
+
+impl InFlight {
+    pub(super) fn len(&self) -> usize {
+        self.appends.len()
+    }
+
+    /// Makes appends of a step's writes. One with very many records becomes several, and what
+    /// rests on it rests on the last.
+    pub(super) fn start(&mut self, writes: Vec<Write>, deadline: Duration) -> Vec<Append> {
+        let mut appends = Vec::new();
+        for write in writes {
+            let mut parts = split(write.records);
+            let last = parts.pop();
+            for records in parts {
+                appends.push(self.push(records, Rests::Nothing, deadline));
+            }
+            if let Some(records) = last {
+                appends.push(self.push(records, write.rests, deadline));
+            }
+        }
+        appends
+    }
+
+    fn push(&mut self, records: Vec<LogRecord>, rests: Rests, deadline: Duration) -> Append {
+        let id = AppendId(self.next_id);
+        self.next_id += 1;
+        let encoded = records.iter().map(LogRecord::encode).collect();
+        // A snapshot in the log changes nothing here: memory has it, and may be ahead of it.
+        let records = records
+            .into_iter()
+            .filter(|record| !matches!(record, LogRecord::Group { value: Some(_), .. }))
+            .collect();
+        self.appends.push_back(Waiting { id, deadline, records, rests });
+        Append { id, records: encoded }
+    }
+
+    /// The oldest append, if it is replicated with all up to `last`.
+    pub(super) fn take_replicated(&mut self, last: AppendId) -> Option<Waiting> {
+        self.appends.pop_front_if(|waiting| waiting.id <= last)
+    }
+
+    /// The append that did not reach the log.
+    pub(super) fn take_refused(&mut self, id: AppendId) -> Option<Waiting> {
+        let index = self.appends.iter().position(|waiting| waiting.id == id)?;
+        self.appends.remove(index)
+    }
+
+    /// What rests on appends that have taken too long; they are waited for without it.
+    pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Rests> {
+        let is_overdue = |waiting: &&mut Waiting| waiting.deadline <= step.now.monotonic;
+        let overdue = self.appends.iter_mut().take_while(is_overdue);
+        overdue.map(|waiting| std::mem::replace(&mut waiting.rests, Rests::Nothing)).collect()
+    }
+
+    /// All of it, when the coordinator gives up its partition.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Waiting> {
+        std::mem::take(&mut self.appends).into_iter()
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        self.appends.iter().find(|waiting| waiting.is_awaited()).map(|waiting| waiting.deadline)
+    }
+}
+
+impl Waiting {
+    fn is_awaited(&self) -> bool {
+        !matches!(self.rests, Rests::Nothing)
+    }
+}
+
+/// Runs of records that are small enough for one append each, in order.
+fn split(records: Vec<LogRecord>) -> Vec<Vec<LogRecord>> {
+    let mut parts: Vec<Vec<LogRecord>> = Vec::new();
+    let mut room = 0;
+    for record in records {
+        let bytes = record.encode().bytes() + RECORD_OVERHEAD;
+        match parts.last_mut() {
+            Some(part) if bytes <= room => part.push(record),
+            _ => {
+                parts.push(vec![record]);
+                room = APPEND_BYTES_MAX;
+            }
+        }
+        room = room.saturating_sub(bytes);
+    }
+    parts
+}

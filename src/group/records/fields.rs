@@ -1,0 +1,134 @@
+//! The primitive fields of a record, read and written.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::DamagedRecord;
+
+/// What is left to read of a key or value.
+pub(super) struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    fn take(&mut self, wanted: usize) -> Result<&'a [u8], DamagedRecord> {
+        let truncated = DamagedRecord::Truncated { wanted, left: self.0.len() };
+        let (taken, rest) = self.0.split_at_checked(wanted).ok_or(truncated)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DamagedRecord> {
+        let truncated = DamagedRecord::Truncated { wanted: N, left: self.0.len() };
+        let (taken, rest) = self.0.split_first_chunk().ok_or(truncated)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    pub(super) fn i16(&mut self) -> Result<i16, DamagedRecord> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    pub(super) fn i32(&mut self) -> Result<i32, DamagedRecord> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    pub(super) fn i64(&mut self) -> Result<i64, DamagedRecord> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    pub(super) fn text(&mut self) -> Result<&'a str, DamagedRecord> {
+        let length = self.i16()?;
+        let length = usize::try_from(length).map_err(|_| DamagedRecord::Length(length.into()))?;
+        str::from_utf8(self.take(length)?).map_err(|_| DamagedRecord::Text)
+    }
+
+    pub(super) fn name(&mut self) -> Result<Arc<str>, DamagedRecord> {
+        self.text().map(Arc::from)
+    }
+
+    pub(super) fn optional_text(&mut self) -> Result<Option<&'a str>, DamagedRecord> {
+        match self.0 {
+            [0xff, 0xff, rest @ ..] => {
+                self.0 = rest;
+                Ok(None)
+            }
+            _ => self.text().map(Some),
+        }
+    }
+
+    pub(super) fn blob(&mut self) -> Result<Bytes, DamagedRecord> {
+        let length = self.count()?;
+        self.take(length).map(Bytes::copy_from_slice)
+    }
+
+    pub(super) fn count(&mut self) -> Result<usize, DamagedRecord> {
+        let count = self.i32()?;
+        usize::try_from(count).map_err(|_| DamagedRecord::Length(count))
+    }
+
+    pub(super) fn end(self) -> Result<(), DamagedRecord> {
+        if self.0.is_empty() { Ok(()) } else { Err(DamagedRecord::Trailing(self.0.len())) }
+    }
+}
+
+/// A key or value in the making.
+#[derive(Default)]
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    pub(super) fn version(version: i16) -> Self {
+        Self(version.to_be_bytes().to_vec())
+    }
+
+    pub(super) fn i32(&mut self, number: i32) -> &mut Self {
+        self.0.extend(number.to_be_bytes());
+        self
+    }
+
+    pub(super) fn i64(&mut self, number: i64) -> &mut Self {
+        self.0.extend(number.to_be_bytes());
+        self
+    }
+
+    /// # Panics
+    /// If `text` has 32 KiB or more: the coordinator admits no such text.
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        let length = i16::try_from(text.len());
+        assert!(length.is_ok(), "{} bytes of text where at most 32767 are admitted", text.len());
+        self.0.extend(length.unwrap_or(i16::MAX).to_be_bytes());
+        self.0.extend(text.as_bytes());
+        self
+    }
+
+    pub(super) fn optional_text(&mut self, text: Option<&str>) -> &mut Self {
+        if let Some(text) = text {
+            return self.text(text);
+        }
+        self.0.extend((-1_i16).to_be_bytes());
+        self
+    }
+
+    /// # Panics
+    /// If `blob` has 2 GiB or more: no frame is that large.
+    pub(super) fn blob(&mut self, blob: &[u8]) -> &mut Self {
+        self.count(blob.len());
+        self.0.extend(blob);
+        self
+    }
+
+    /// # Panics
+    /// If `count` has more than 31 bits: no group is that large.
+    pub(super) fn count(&mut self, count: usize) -> &mut Self {
+        let number = i32::try_from(count);
+        assert!(number.is_ok(), "a count of {count} where at most {} is possible", i32::MAX);
+        self.i32(number.unwrap_or(i32::MAX))
+    }
+
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0)
+    }
+}

@@ -1,0 +1,155 @@
+//! Answers on their way out: small buffers gathered into one write, file ranges by `sendfile`.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::io::{FileRange, read_exact_at, send_buffers, send_file};
+
+/// The most buffers one `writev` takes.
+const GATHERED_MAX: usize = 64;
+
+/// Bytes copied at a time where the kernel cannot send the file itself.
+const COPY_CHUNK: usize = 64 * 1024;
+
+/// A part of an answer.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// Bytes in a file.
+    File(FileRange),
+}
+
+/// Pieces waiting to be written, in order.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    pieces: VecDeque<Piece>,
+    queued_bytes: u64,
+}
+
+impl Outgoing {
+    /// Puts a piece at the end.
+    pub fn push(&mut self, piece: Piece) {
+        let length = match &piece {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::File(range) => range.length,
+        };
+        if length > 0 {
+            self.queued_bytes += length;
+            self.pieces.push_back(piece);
+        }
+    }
+
+    /// Puts pieces at the end.
+    pub fn push_all(&mut self, pieces: impl IntoIterator<Item = Piece>) {
+        for piece in pieces {
+            self.push(piece);
+        }
+    }
+
+    /// Bytes pushed since everything was last out.
+    pub fn queued_bytes(&self) -> u64 {
+        self.queued_bytes
+    }
+
+    /// Whether everything is out.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Writes until everything is out.
+    ///
+    /// # Errors
+    /// `TimedOut` when the peer takes nothing for `stall_max`. `UnexpectedEof` when a file became shorter than its range: part of a frame may be out, so
+    /// the connection must be closed. Otherwise as the socket.
+    pub async fn write_to(&mut self, stream: &TcpStream, stall_max: Duration) -> io::Result<()> {
+        while !self.pieces.is_empty() {
+            match stream.try_io(Interest::WRITABLE, || self.write_some(stream.as_fd())) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    timeout(stall_max, stream.writable())
+                        .await
+                        .map_err(|_| io::Error::from(ErrorKind::TimedOut))??;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.queued_bytes = 0;
+        Ok(())
+    }
+
+    fn write_some(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        match self.pieces.front_mut() {
+            None => Ok(()),
+            Some(Piece::Bytes(_)) => self.write_buffers(socket),
+            Some(Piece::File(range)) => {
+                let sent = send_range(socket, range)?;
+                range.position += sent as u64;
+                range.length -= sent as u64;
+                if range.length == 0 {
+                    self.pieces.pop_front();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the buffers before the next file range with one call.
+    fn write_buffers(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let mut slices = [IoSlice::new(&[]); GATHERED_MAX];
+        let mut count = 0;
+        let mut more = false;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Bytes(bytes) if count < GATHERED_MAX => {
+                    slices[count] = IoSlice::new(bytes);
+                    count += 1;
+                }
+                _ => {
+                    more = true;
+                    break;
+                }
+            }
+        }
+        let mut written = send_buffers(socket, &slices[..count], more)?;
+        while let Some(Piece::Bytes(bytes)) = self.pieces.front_mut() {
+            let taken = written.min(bytes.len());
+            bytes.advance(taken);
+            written -= taken;
+            if bytes.has_remaining() {
+                break;
+            }
+            self.pieces.pop_front();
+        }
+        assert_eq!(written, 0, "the socket took bytes that were not offered");
+        Ok(())
+    }
+}
+
+/// Sends some of the range and tells how many bytes went.
+fn send_range(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
+    let sent = match range.file.descriptor() {
+        Some(file) => send_file(socket, file, range.position, in_memory(range.length))?,
+        None => copy_range(socket, range)?,
+    };
+    if sent == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
+}
+
+fn copy_range(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
+    let mut chunk = vec![0; in_memory(range.length).min(COPY_CHUNK)];
+    read_exact_at(range.file.as_ref(), &mut chunk, range.position)?;
+    send_buffers(socket, &[IoSlice::new(&chunk)], range.length > chunk.len() as u64)
+}
+
+/// A length as far as memory can have it.
+fn in_memory(length: u64) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,88 @@
+//! Packing batch after batch by one codec.
+
+use std::fmt;
+use std::io;
+
+use super::codec::Compression;
+use super::{gzip, lz4, snappy, zstd};
+use crate::record::RecordError;
+
+/// One codec at one level, and what it keeps from batch to batch: some hundred KB for zstd, so
+/// that a client has one for all its partitions.
+pub struct Compressor(State);
+
+enum State {
+    None,
+    Gzip(flate2::Compression),
+    Snappy(Box<snap::raw::Encoder>),
+    Lz4,
+    Zstd(Box<zstd::Packer>),
+}
+
+/// A level that its codec does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{compression} has no level {level}")]
+pub struct InvalidLevel {
+    /// The codec.
+    pub compression: Compression,
+    /// The level.
+    pub level: i32,
+}
+
+impl Compressor {
+    /// Stores records as they are.
+    pub const fn none() -> Self {
+        Self(State::None)
+    }
+
+    /// A compressor by `compression`. `level` is in the codec's own scale, gzip 1 to 9 and zstd
+    /// −131072 to 22, and `None` is its default; the others have no levels and ignore it.
+    pub fn new(compression: Compression, level: Option<i32>) -> Result<Self, InvalidLevel> {
+        let state = match compression {
+            Compression::None => Some(State::None),
+            Compression::Gzip => gzip::level(level).map(State::Gzip),
+            Compression::Snappy => Some(State::Snappy(Box::new(snap::raw::Encoder::new()))),
+            Compression::Lz4 => Some(State::Lz4),
+            Compression::Zstd => zstd::Packer::new(level).map(Box::new).map(State::Zstd),
+        };
+        state.map(Self).ok_or(InvalidLevel { compression, level: level.unwrap_or_default() })
+    }
+
+    /// Its codec.
+    pub fn compression(&self) -> Compression {
+        match self.0 {
+            State::None => Compression::None,
+            State::Gzip(_) => Compression::Gzip,
+            State::Snappy(_) => Compression::Snappy,
+            State::Lz4 => Compression::Lz4,
+            State::Zstd(_) => Compression::Zstd,
+        }
+    }
+
+    /// Appends `input`, packed, to `out`.
+    pub fn compress(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(), RecordError> {
+        self.pack(input, out).map_err(|source| {
+            let compression = self.compression();
+            RecordError::Compression { compression, source }
+        })
+    }
+
+    fn pack(&mut self, input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.0 {
+            State::None => {
+                out.extend_from_slice(input);
+                Ok(())
+            }
+            State::Gzip(level) => gzip::compress(*level, input, out),
+            State::Snappy(encoder) => snappy::compress(encoder, input, out),
+            State::Lz4 => lz4::compress(input, out),
+            State::Zstd(packer) => packer.compress(input, out),
+        }
+    }
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Compressor({})", self.compression())
+    }
+}

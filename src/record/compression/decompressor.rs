@@ -1,0 +1,74 @@
+//! Unpacking batch after batch by any codec.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Read;
+
+use super::codec::Compression;
+use super::fault::Fault;
+use super::limits::Limits;
+use super::{gzip, lz4, snappy, zstd};
+use crate::record::RecordError;
+
+/// Unpacks streams of every codec within limits, and keeps what a codec can use again.
+///
+/// Making one costs nothing; the first zstd stream does.
+#[derive(Default)]
+pub struct Decompressor {
+    limits: Limits,
+    zstd: Option<zstd::Context>,
+}
+
+impl Decompressor {
+    /// A decompressor that holds to `limits`.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, zstd: None }
+    }
+
+    /// What it holds to.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What was packed into `input`; borrowed when it was not packed at all.
+    ///
+    /// Fails if the stream is damaged, something follows it, or it unpacks to more than the limits
+    /// allow; memory stays within them in every case.
+    pub fn decompress<'a>(
+        &mut self,
+        compression: Compression,
+        input: &'a [u8],
+    ) -> Result<Cow<'a, [u8]>, RecordError> {
+        let max = self.limits.unpacked_max(input.len());
+        let unpacked = match compression {
+            Compression::None => return Ok(Cow::Borrowed(input)),
+            Compression::Gzip => gzip::decompress(input, max),
+            Compression::Snappy => snappy::decompress(input, max),
+            Compression::Lz4 => lz4::decompress(input, max),
+            Compression::Zstd => zstd::decompress(&mut self.zstd, input, max),
+        };
+        unpacked.map(Cow::Owned).map_err(|fault| match fault {
+            Fault::Damaged(source) => RecordError::Compression { compression, source },
+            Fault::TooMuch => RecordError::Inflated { compression, size: input.len(), max },
+        })
+    }
+}
+
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Decompressor({:?})", self.limits)
+    }
+}
+
+/// All that `reader` unpacks from `input_size` bytes, unless it is more than `max`.
+pub(super) fn read_up_to(
+    reader: impl Read,
+    input_size: usize,
+    max: usize,
+) -> Result<Vec<u8>, Fault> {
+    // Records mostly shrink to a half or less; more is made room for as it comes.
+    let mut out = Vec::with_capacity(input_size.saturating_mul(3).min(max));
+    let one_more = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    reader.take(one_more).read_to_end(&mut out)?;
+    if out.len() > max { Err(Fault::TooMuch) } else { Ok(out) }
+}

@@ -1,0 +1,23 @@
+//! Why a codec gave no bytes, before it is known of which codec that is said.
+
+use std::io;
+
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The stream is damaged.
+    Damaged(io::Error),
+    /// The output passes the cap.
+    TooMuch,
+}
+
+impl Fault {
+    pub(super) fn damaged(detail: &'static str) -> Self {
+        Self::Damaged(io::Error::new(io::ErrorKind::InvalidData, detail))
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Damaged(error)
+    }
+}

@@ -1,0 +1,32 @@
+//! gzip: RFC 1952, one or more members.
+
+use std::io::{self, Write};
+
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use super::decompressor::read_up_to;
+use super::fault::Fault;
+
+/// The level of this number, if there is one; −1 is the default too.
+pub(super) fn level(number: Option<i32>) -> Option<flate2::Compression> {
+    match number {
+        None | Some(-1) => Some(flate2::Compression::default()),
+        Some(number @ 1..=9) => Some(flate2::Compression::new(number.unsigned_abs())),
+        Some(_) => None,
+    }
+}
+
+pub(super) fn compress(
+    level: flate2::Compression,
+    input: &[u8],
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
+    let mut encoder = GzEncoder::new(out, level);
+    encoder.write_all(input)?;
+    encoder.finish().map(drop)
+}
+
+pub(super) fn decompress(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    read_up_to(MultiGzDecoder::new(input), input.len(), max)
+}

@@ -1,0 +1,40 @@
+//! How much the bytes of a stranger may make of themselves.
+
+/// Caps on unpacking and walking a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes the records of one batch may unpack to.
+    pub decompressed_bytes_max: usize,
+    /// The most headers one record may have.
+    pub headers_per_record_max: u32,
+}
+
+impl Limits {
+    /// Up to here a stream may unpack to any multiple of its size.
+    const FREE_BYTES: usize = 1 << 20;
+    /// Beyond, to this multiple.
+    const RATIO_MAX: usize = 1_000;
+    /// No batch unpacks to more, whatever its topic allows.
+    const CEILING: usize = 64 << 20;
+
+    /// Limits where batches have at most `batch_bytes_max` bytes.
+    pub fn for_batches_up_to(batch_bytes_max: usize) -> Self {
+        Self {
+            decompressed_bytes_max: batch_bytes_max.saturating_mul(16).min(Self::CEILING),
+            headers_per_record_max: 1_000,
+        }
+    }
+
+    /// The most bytes that a stream of `size` bytes may unpack to.
+    pub(super) fn unpacked_max(&self, size: usize) -> usize {
+        let by_ratio = size.saturating_mul(Self::RATIO_MAX).max(Self::FREE_BYTES);
+        by_ratio.min(self.decompressed_bytes_max)
+    }
+}
+
+/// The widest limits: those of a reader, who does not know what the topic allows.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { decompressed_bytes_max: Self::CEILING, headers_per_record_max: 1_000 }
+    }
+}

@@ -1,0 +1,108 @@
+//! A place in a stranger's bytes, from which the parts of a record are taken one by one.
+//!
+//! Nothing is taken that is not there, and nothing is copied.
+
+use super::error::RecordFault;
+use super::varint::{unzigzag_32, unzigzag_64};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// Nothing to take.
+    pub(super) const EMPTY: Cursor<'static> = Cursor { rest: &[] };
+
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Bytes not yet taken.
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next byte.
+    #[inline]
+    pub(super) fn byte(&mut self) -> Result<u8, RecordFault> {
+        let (&byte, rest) = self.rest.split_first().ok_or(RecordFault::Truncated)?;
+        self.rest = rest;
+        Ok(byte)
+    }
+
+    /// The next `count` bytes.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], RecordFault> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(RecordFault::Truncated)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    /// A number of at most five bytes.
+    #[inline]
+    pub(super) fn varint(&mut self) -> Result<i32, RecordFault> {
+        let folded = self.unsigned(5)?;
+        u32::try_from(folded).map(unzigzag_32).map_err(|_| RecordFault::Varint)
+    }
+
+    /// A number of at most ten bytes.
+    #[inline]
+    pub(super) fn varlong(&mut self) -> Result<i64, RecordFault> {
+        self.unsigned(10).map(unzigzag_64)
+    }
+
+    /// Bytes with their length before them.
+    #[inline]
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], RecordFault> {
+        let length = self.varint()?;
+        self.take(usize::try_from(length).map_err(|_| RecordFault::Length(length))?)
+    }
+
+    /// Bytes with their length before them, or `None` for the length −1.
+    #[inline]
+    pub(super) fn nullable_bytes(&mut self) -> Result<Option<&'a [u8]>, RecordFault> {
+        match self.varint()? {
+            -1 => Ok(None),
+            length => {
+                let length = usize::try_from(length).map_err(|_| RecordFault::Length(length))?;
+                self.take(length).map(Some)
+            }
+        }
+    }
+
+    #[inline]
+    fn unsigned(&mut self, size_max: usize) -> Result<u64, RecordFault> {
+        // Almost every number in a record is small, and lengths mostly take two bytes.
+        match self.rest {
+            [low, rest @ ..] if *low < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*low))
+            }
+            [low, high, rest @ ..] if *high < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*low & 0x7f) | (u64::from(*high) << 7))
+            }
+            _ => self.unsigned_long(size_max),
+        }
+    }
+
+    fn unsigned_long(&mut self, size_max: usize) -> Result<u64, RecordFault> {
+        let mut value = 0_u64;
+        let mut shift = 0_u32;
+        for _ in 0..size_max {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            let placed = bits.wrapping_shl(shift);
+            if placed.wrapping_shr(shift) != bits {
+                return Err(RecordFault::Varint);
+            }
+            value |= placed;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+            shift = shift.saturating_add(7);
+        }
+        Err(RecordFault::Varint)
+    }
+}

@@ -1,0 +1,78 @@
+//! Changing the header of a batch in place.
+//!
+//! What the checksum does not cover is written as it is. For the rest the checksum is carried
+//! along without reading the records again, and a batch whose checksum was wrong stays wrong.
+
+use super::checksum;
+use super::header::{self, HEADER_SIZE, field, set_field};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
+
+/// A batch's header, to be changed: in the batch itself or in a copy that is sent in its place.
+#[derive(Debug)]
+pub struct HeaderMut<'a> {
+    header: &'a mut [u8; HEADER_SIZE],
+}
+
+impl<'a> HeaderMut<'a> {
+    /// The header at the start of `batch`, or `None` where there is not even that.
+    ///
+    /// The caller has parsed or built the batch.
+    pub fn of_batch(batch: &'a mut [u8]) -> Option<Self> {
+        batch.first_chunk_mut().map(Self::new)
+    }
+
+    /// This header of a batch that the caller has parsed or built.
+    pub fn new(header: &'a mut [u8; HEADER_SIZE]) -> Self {
+        Self { header }
+    }
+
+    /// Places the batch at `offset` in its log.
+    pub fn set_base_offset(&mut self, offset: Offset) {
+        set_field::<{ header::BASE_OFFSET }, 8>(self.header, offset.get().to_be_bytes());
+    }
+
+    /// Stamps the reign of the leader that appends the batch.
+    pub fn set_leader_epoch(&mut self, epoch: LeaderEpoch) {
+        set_field::<{ header::LEADER_EPOCH }, 4>(self.header, epoch.0.to_be_bytes());
+    }
+
+    /// Gives all records the time `now` at which the leader appended them.
+    pub fn set_log_append_time(&mut self, now: Timestamp) {
+        self.rewrite(|header| {
+            let attributes = i16::from_be_bytes(field::<{ header::ATTRIBUTES }, 2>(header));
+            let attributes = attributes | header::LOG_APPEND_TIME_BIT;
+            set_field::<{ header::ATTRIBUTES }, 2>(header, attributes.to_be_bytes());
+            set_field::<{ header::MAX_TIMESTAMP }, 8>(header, now.millis().to_be_bytes());
+        });
+    }
+
+    /// Corrects the latest time among the records, where a client stated another.
+    pub fn set_max_timestamp(&mut self, timestamp: Timestamp) {
+        self.rewrite(|header| {
+            set_field::<{ header::MAX_TIMESTAMP }, 8>(header, timestamp.millis().to_be_bytes());
+        });
+    }
+
+    /// Widens the batch to end `delta` after its base offset, as in topics that count bytes.
+    ///
+    /// # Panics
+    /// If `delta` is negative.
+    pub fn set_last_offset_delta(&mut self, delta: i32) {
+        assert!(delta >= 0, "a batch cannot end {delta} from its start");
+        self.rewrite(|header| {
+            set_field::<{ header::LAST_OFFSET_DELTA }, 4>(header, delta.to_be_bytes());
+        });
+    }
+
+    fn rewrite(&mut self, change: impl FnOnce(&mut [u8; HEADER_SIZE])) {
+        let before = *self.header;
+        change(self.header);
+        let length = i32::from_be_bytes(field::<{ header::LENGTH }, 4>(&before));
+        let payload_size = usize::try_from(length)
+            .unwrap_or(0)
+            .saturating_sub(HEADER_SIZE.saturating_sub(header::UNCOUNTED_SIZE));
+        let stated = u32::from_be_bytes(field::<{ header::CRC }, 4>(&before));
+        let checksum = checksum::after_header_change(stated, &before, self.header, payload_size);
+        set_field::<{ header::CRC }, 4>(self.header, checksum.to_be_bytes());
+    }
+}

@@ -1,0 +1,117 @@
+//! What a batch's header alone tells, for those who walk a file without reading its records.
+
+use super::batch::ProducerStamp;
+use super::error::RecordError;
+use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, checked_part, field};
+use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
+
+/// The facts of a batch that stand in its header.
+///
+/// Its offsets, counts and size are not negative and do not overflow; whether they are true only
+/// the checksum knows, and that needs the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchSummary {
+    /// Offset of the first record.
+    pub base_offset: Offset,
+    /// Offset of the last record, inclusive.
+    pub last_offset: Offset,
+    /// Bytes of the whole batch.
+    pub size: usize,
+    /// Reign of the leader that appended it.
+    pub leader_epoch: LeaderEpoch,
+    /// How many records there are.
+    pub record_count: u32,
+    /// The latest time among the records.
+    pub max_timestamp: Timestamp,
+    /// The idempotent producer that sent it.
+    pub producer: Option<ProducerStamp>,
+    /// The checksum.
+    pub crc: u32,
+}
+
+impl BatchSummary {
+    /// The summary of the batch that begins with `header`.
+    pub fn parse(header: &[u8; HEADER_SIZE]) -> Result<Self, RecordError> {
+        let [magic] = field::<{ header::MAGIC_BYTE }, 1>(header);
+        let magic = magic.cast_signed();
+        if magic != MAGIC {
+            return Err(RecordError::Magic { magic });
+        }
+        let stated = int::<{ header::LENGTH }>(header);
+        let size = usize::try_from(stated)
+            .map(|length| length.saturating_add(UNCOUNTED_SIZE))
+            .ok()
+            .filter(|size| *size >= HEADER_SIZE)
+            .ok_or(RecordError::Length { stated })?;
+        let (base_offset, last_offset) = offsets(header)?;
+        let count = int::<{ header::RECORD_COUNT }>(header);
+        let record_count = u32::try_from(count)
+            .map_err(|_| RecordError::Header { field: "record count", value: count.into() })?;
+        Ok(Self {
+            base_offset,
+            last_offset,
+            size,
+            leader_epoch: LeaderEpoch(int::<{ header::LEADER_EPOCH }>(header)),
+            record_count,
+            max_timestamp: Timestamp::from_millis(long::<{ header::MAX_TIMESTAMP }>(header)),
+            producer: producer(header),
+            crc: int::<{ header::CRC }>(header).cast_unsigned(),
+        })
+    }
+
+    /// The offset that follows the batch.
+    pub fn next_offset(&self) -> Offset {
+        self.last_offset.next()
+    }
+}
+
+/// A batch's checksum, computed as its bytes come by.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningChecksum(u32);
+
+impl RunningChecksum {
+    /// The checksum of a batch with this header and no records yet.
+    pub fn of_header(header: &[u8; HEADER_SIZE]) -> Self {
+        Self(crc32c::crc32c(checked_part(header)))
+    }
+
+    /// Takes in the next bytes of the records.
+    pub fn add(&mut self, payload: &[u8]) {
+        self.0 = crc32c::crc32c_append(self.0, payload);
+    }
+
+    /// The checksum of all that came by.
+    pub fn value(&self) -> u32 {
+        self.0
+    }
+}
+
+fn offsets(header: &[u8; HEADER_SIZE]) -> Result<(Offset, Offset), RecordError> {
+    let base = long::<{ header::BASE_OFFSET }>(header);
+    let base_offset =
+        Offset::checked(base).ok_or(RecordError::Header { field: "base offset", value: base })?;
+    let delta = i64::from(int::<{ header::LAST_OFFSET_DELTA }>(header));
+    // The offset that follows the batch must still be a number.
+    let last = base.checked_add(delta).filter(|last| delta >= 0 && *last < i64::MAX);
+    last.and_then(Offset::checked)
+        .map(|last_offset| (base_offset, last_offset))
+        .ok_or(RecordError::Header { field: "last offset delta", value: delta })
+}
+
+fn producer(header: &[u8; HEADER_SIZE]) -> Option<ProducerStamp> {
+    let id = long::<{ header::PRODUCER_ID }>(header);
+    let epoch = i16::from_be_bytes(field::<{ header::PRODUCER_EPOCH }, 2>(header));
+    (id >= 0).then_some(ProducerStamp {
+        id: ProducerId(id),
+        epoch: ProducerEpoch(epoch),
+        base_sequence: int::<{ header::BASE_SEQUENCE }>(header),
+    })
+}
+
+fn int<const AT: usize>(header: &[u8; HEADER_SIZE]) -> i32 {
+    i32::from_be_bytes(field::<AT, 4>(header))
+}
+
+fn long<const AT: usize>(header: &[u8; HEADER_SIZE]) -> i64 {
+    i64::from_be_bytes(field::<AT, 8>(header))
+}

@@ -1,0 +1,142 @@
+//! Whether a batch that a client sent may be stored.
+//!
+//! Checked here is what the bytes alone show: form, checksum, the header's fields, and the records
+//! themselves. They are walked whenever that needs no unpacking, and also when it does if the rules
+//! ask for it; else a compressed batch that lies harms only those who read it, within their limits.
+//! Sequence numbers and transactions are judged by whoever keeps the producers' state.
+
+use super::batch::{Batch, TimestampType};
+use super::compression::{Compression, Decompressor, Limits};
+use super::error::{RecordError, RecordFault};
+use super::header;
+use crate::types::Timestamp;
+
+/// What a topic asks of the batches it stores.
+#[derive(Clone, Copy, Debug)]
+pub struct ProduceRules {
+    /// The most bytes of a batch, its header included: `max.message.bytes`.
+    pub batch_bytes_max: usize,
+    /// Whether compressed batches are unpacked and walked too.
+    pub walk_compressed: bool,
+    /// Whether every record needs a key, as in a compacted topic; its batches are always walked.
+    pub keys_required: bool,
+    /// The earliest time a record may carry.
+    pub earliest: Timestamp,
+    /// The latest time a record may carry.
+    pub latest: Timestamp,
+    /// Caps on unpacking and walking.
+    pub limits: Limits,
+}
+
+/// A batch that may be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked<'a> {
+    /// The batch; its checksum holds.
+    pub batch: Batch<'a>,
+    /// The latest time among the records, if they were walked: the header may say another.
+    pub max_timestamp: Option<Timestamp>,
+}
+
+/// Attributes a client may set.
+const CLIENT_BITS: i16 = header::CODEC_BITS | header::TRANSACTIONAL_BIT;
+
+/// The one batch that `bytes` are, if `rules` allow it to be stored.
+///
+/// Nothing is allocated unless a compressed batch is to be walked.
+pub fn validate_produced<'a>(
+    bytes: &'a [u8],
+    rules: &ProduceRules,
+) -> Result<Checked<'a>, RecordError> {
+    let size = Batch::peek_len(bytes)?.unwrap_or(bytes.len());
+    if size > rules.batch_bytes_max {
+        return Err(RecordError::TooLarge { size, max: rules.batch_bytes_max });
+    }
+    let batch = Batch::parse(bytes)?;
+    if batch.base_offset().get() != 0 {
+        return Err(forbidden("base offset", batch.base_offset().get()));
+    }
+    batch.check_checksum()?;
+    check_header(&batch)?;
+    if is_walked(&batch, rules) {
+        let max_timestamp = check_records(&batch, rules)?;
+        return Ok(Checked { batch, max_timestamp: Some(max_timestamp) });
+    }
+    for timestamp in [batch.base_timestamp(), batch.max_timestamp()] {
+        rules.check_timestamp(None, timestamp)?;
+    }
+    Ok(Checked { batch, max_timestamp: None })
+}
+
+fn is_walked(batch: &Batch<'_>, rules: &ProduceRules) -> bool {
+    batch.compression() == Compression::None || rules.walk_compressed || rules.keys_required
+}
+
+fn check_header(batch: &Batch<'_>) -> Result<(), RecordError> {
+    if batch.timestamp_type() == TimestampType::LogAppendTime {
+        return Err(forbidden("timestamp type", 1));
+    }
+    if batch.attributes() & !CLIENT_BITS != 0 {
+        return Err(forbidden("attributes", i64::from(batch.attributes())));
+    }
+    let count = batch.record_count();
+    if count == 0 {
+        return Err(forbidden("record count", 0));
+    }
+    let delta = batch.last_offset_delta();
+    if delta != count.saturating_sub(1) {
+        return Err(forbidden("last offset delta", i64::from(delta)));
+    }
+    match batch.producer() {
+        Some(producer) if producer.epoch.0 < 0 => {
+            Err(forbidden("producer epoch", i64::from(producer.epoch.0)))
+        }
+        Some(producer) if producer.base_sequence < 0 => {
+            Err(forbidden("base sequence", i64::from(producer.base_sequence)))
+        }
+        None if batch.is_transactional() => Err(forbidden("producer id", -1)),
+        _ => Ok(()),
+    }
+}
+
+/// Walks the records and returns the latest time among them.
+fn check_records(batch: &Batch<'_>, rules: &ProduceRules) -> Result<Timestamp, RecordError> {
+    let payload = batch.decompressed(&mut Decompressor::new(rules.limits))?;
+    let mut max_timestamp = Timestamp::from_millis(i64::MIN);
+    for (index, record) in (0_u32..).zip(batch.records(&payload, &rules.limits)) {
+        let record = record?;
+        if rules.keys_required && record.key.is_none() {
+            return Err(RecordError::Record { index, fault: RecordFault::NoKey });
+        }
+        let timestamp = batch.timestamp_of(&record);
+        rules.check_timestamp(Some(index), timestamp)?;
+        max_timestamp = max_timestamp.max(timestamp);
+    }
+    Ok(max_timestamp)
+}
+
+impl ProduceRules {
+    /// Rules that only ask for batches of at most `batch_bytes_max` bytes.
+    pub fn for_batches_up_to(batch_bytes_max: usize) -> Self {
+        Self {
+            batch_bytes_max,
+            walk_compressed: false,
+            keys_required: false,
+            earliest: Timestamp::from_millis(i64::MIN),
+            latest: Timestamp::from_millis(i64::MAX),
+            limits: Limits::for_batches_up_to(batch_bytes_max),
+        }
+    }
+
+    fn check_timestamp(&self, index: Option<u32>, timestamp: Timestamp) -> Result<(), RecordError> {
+        // A record may say that it has no time, whatever the bounds.
+        if timestamp == Timestamp::NONE || (self.earliest..=self.latest).contains(&timestamp) {
+            Ok(())
+        } else {
+            Err(RecordError::Timestamp { index, timestamp })
+        }
+    }
+}
+
+fn forbidden(field: &'static str, value: i64) -> RecordError {
+    RecordError::Header { field, value }
+}

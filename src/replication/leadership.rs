@@ -1,0 +1,90 @@
+//! The rules by which a leader moves the high watermark. No I/O, no clock.
+
+use std::collections::BTreeMap;
+
+use crate::types::{BrokerId, LeaderEpoch, Offset};
+
+/// One leader's reign over one partition.
+#[derive(Clone, Debug)]
+pub struct Leadership {
+    epoch: LeaderEpoch,
+    /// How far each in-sync replica is safely stored, this broker included.
+    in_sync: BTreeMap<BrokerId, Offset>,
+    in_sync_min: usize,
+    high_watermark: Offset,
+}
+
+impl Leadership {
+    /// A reign that begins with all that `in_sync` holds below `high_watermark` replicated.
+    pub fn new(
+        epoch: LeaderEpoch,
+        in_sync: impl IntoIterator<Item = BrokerId>,
+        in_sync_min: usize,
+        high_watermark: Offset,
+    ) -> Self {
+        let in_sync = in_sync.into_iter().map(|broker| (broker, high_watermark)).collect();
+        Self { epoch, in_sync, in_sync_min, high_watermark }
+    }
+
+    /// The reign's number.
+    pub fn epoch(&self) -> LeaderEpoch {
+        self.epoch
+    }
+
+    /// The first offset not yet replicated.
+    pub fn high_watermark(&self) -> Offset {
+        self.high_watermark
+    }
+
+    /// The in-sync replicas, in the order of their ids.
+    pub fn in_sync(&self) -> impl Iterator<Item = BrokerId> {
+        self.in_sync.keys().copied()
+    }
+
+    /// Whether `acks=all` can be promised now.
+    pub fn has_enough_replicas(&self) -> bool {
+        self.in_sync.len() >= self.in_sync_min
+    }
+
+    /// Notes that `replica` holds everything below `stored`, and moves the high watermark as far as
+    /// that allows. Tells whether it moved.
+    pub fn replica_reached(&mut self, replica: BrokerId, stored: Offset) -> bool {
+        let Some(known) = self.in_sync.get_mut(&replica) else { return false };
+        *known = stored.max(*known);
+        if !self.has_enough_replicas() {
+            return false;
+        }
+        let covered = self.in_sync.values().min().copied().unwrap_or_default();
+        let moved = covered > self.high_watermark;
+        self.high_watermark = covered.max(self.high_watermark);
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(leadership: &mut Leadership, replica: i32, stored: i64) -> i64 {
+        leadership.replica_reached(BrokerId(replica), Offset::new(stored));
+        leadership.high_watermark().get()
+    }
+
+    #[test]
+    fn the_watermark_is_the_smallest_stored_offset_and_never_falls() {
+        let ids = [1, 2, 3].map(BrokerId);
+        let mut leadership = Leadership::new(LeaderEpoch(0), ids, 2, Offset::new(5));
+        assert_eq!(reached(&mut leadership, 1, 9), 5);
+        assert_eq!(reached(&mut leadership, 2, 7), 5);
+        assert_eq!(reached(&mut leadership, 3, 8), 7);
+        assert_eq!(reached(&mut leadership, 2, 6), 7);
+    }
+
+    #[test]
+    fn a_stranger_moves_nothing_and_too_few_replicas_hold_the_watermark() {
+        let mut leadership = Leadership::new(LeaderEpoch(0), [BrokerId(1)], 2, Offset::ZERO);
+        assert_eq!(reached(&mut leadership, 7, 9), 0);
+        assert_eq!(reached(&mut leadership, 1, 9), 0);
+        assert!(!leadership.has_enough_replicas());
+    }
+}

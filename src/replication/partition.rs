@@ -1,0 +1,400 @@
+//! One partition led by this broker: its log, its reign, its watermark and those who wait.
+//!
+//! Order of events for a record: appended → flushed → high watermark → answered and visible. The
+//! partition owns the step from flushed to visible; the flusher calls it by the log's listener.
+//! A partition that was never written has no directory, and its log is empty.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use arc_swap::ArcSwap;
+use tokio::sync::Notify;
+
+use crate::io::FileRange;
+use crate::replication::{Leadership, PartitionError, Registration, Waiting};
+use crate::storage::{
+    AppendAt, Appended, DataDir, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit, RecordAt,
+    SequenceError, StorageError, Upkeep,
+};
+use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
+
+/// When a producer is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// Never.
+    None,
+    /// When the leader holds the record safely.
+    Leader,
+    /// When the high watermark covers it.
+    All,
+}
+
+/// Where the logs of this broker are, and who flushes them.
+#[derive(Clone)]
+pub struct LocalLogs {
+    /// The data directory.
+    pub data: Arc<DataDir>,
+    /// Its flusher.
+    pub flusher: Arc<Flusher>,
+    /// Who records its marks and removes what is too old.
+    pub upkeep: Arc<Upkeep>,
+}
+
+/// What makes a partition.
+#[derive(Clone, Debug)]
+pub struct PartitionSpec {
+    /// Its name and number.
+    pub partition: TopicPartition,
+    /// The topic's identity; data of another id is not touched.
+    pub topic_id: TopicId,
+    /// This broker.
+    pub broker: BrokerId,
+    /// The reign in which this broker leads.
+    pub epoch: LeaderEpoch,
+    /// The in-sync replicas, this broker included.
+    pub in_sync: Vec<BrokerId>,
+    /// How many replicas it has in all.
+    pub replicas: usize,
+    /// The topic's settings.
+    pub config: Arc<LogConfig>,
+}
+
+/// What has to be covered before a producer is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The reign that appended it; another one can promise nothing.
+    pub epoch: LeaderEpoch,
+    /// The offset after the last record.
+    pub next_offset: Offset,
+    /// Who must hold it.
+    pub acks: Acks,
+}
+
+/// A reader's question.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadRequest {
+    /// Where to begin, as it came from the wire.
+    pub offset: i64,
+    /// The most bytes wanted.
+    pub max_bytes: u64,
+    /// Whether one batch is wanted even if it is larger.
+    pub at_least_one_batch: bool,
+}
+
+/// What a reader gets.
+#[derive(Clone, Debug)]
+pub struct ReadAnswer {
+    /// Whole batches, or nothing.
+    pub records: Option<FileRange>,
+    /// Records at and above it are not visible yet.
+    pub high_watermark: Offset,
+    /// The first offset there is.
+    pub log_start_offset: Offset,
+}
+
+/// A partition led by this broker.
+pub struct Partition {
+    spec: PartitionSpec,
+    config: ArcSwap<LogConfig>,
+    logs: LocalLogs,
+    log: OnceLock<Arc<Log>>,
+    /// Held while the log is opened or made, so that it happens once.
+    opening: Mutex<()>,
+    leadership: Mutex<Leadership>,
+    /// What `leadership` last said, for readers without a lock.
+    high_watermark: AtomicI64,
+    waiting: Arc<Waiting>,
+    stopped: OnceLock<&'static str>,
+    /// Whether it has been looked for.
+    opened: OnceLock<()>,
+    /// Whether the epoch is on record, so that batches may be stamped with it.
+    leading: OnceLock<()>,
+}
+
+impl Partition {
+    /// A partition whose log is opened when it is first needed.
+    pub fn new(spec: PartitionSpec, logs: LocalLogs) -> Arc<Self> {
+        let in_sync_min = spec.config.min_insync_replicas(spec.replicas);
+        let in_sync_min = in_sync_min.min(spec.replicas);
+        let leadership =
+            Leadership::new(spec.epoch, spec.in_sync.iter().copied(), in_sync_min, Offset::ZERO);
+        Arc::new(Self {
+            config: ArcSwap::new(Arc::clone(&spec.config)),
+            spec,
+            logs,
+            log: OnceLock::new(),
+            opening: Mutex::new(()),
+            leadership: Mutex::new(leadership),
+            high_watermark: AtomicI64::new(0),
+            waiting: Arc::default(),
+            stopped: OnceLock::new(),
+            opened: OnceLock::new(),
+            leading: OnceLock::new(),
+        })
+    }
+
+    /// Its name and number.
+    pub fn id(&self) -> &TopicPartition {
+        &self.spec.partition
+    }
+
+    /// The topic's identity.
+    pub fn topic_id(&self) -> TopicId {
+        self.spec.topic_id
+    }
+
+    /// The reign in which this broker leads it.
+    pub fn epoch(&self) -> LeaderEpoch {
+        self.spec.epoch
+    }
+
+    /// The topic's settings as they are now.
+    pub fn config(&self) -> Arc<LogConfig> {
+        self.config.load_full()
+    }
+
+    /// Lets the partition live by other settings from now on.
+    pub fn set_config(&self, config: Arc<LogConfig>) {
+        if let Some(log) = self.log.get() {
+            log.set_config(Arc::clone(&config));
+        }
+        self.config.store(config);
+    }
+
+    /// The first offset not yet visible to consumers.
+    pub fn high_watermark(&self) -> Offset {
+        Offset::new(self.high_watermark.load(Ordering::Acquire))
+    }
+
+    /// The first offset there is.
+    pub fn log_start_offset(&self) -> Offset {
+        self.log.get().map_or(Offset::ZERO, |log| log.log_start_offset())
+    }
+
+    /// The log, once it has been opened.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.log.get()
+    }
+
+    /// Whether [`Partition::append`] may be called without opening anything first.
+    pub fn is_appendable(&self) -> bool {
+        self.leading.get().is_some()
+    }
+
+    /// Whether [`Partition::open`] has nothing left to do.
+    pub fn is_open(&self) -> bool {
+        self.opened.get().is_some()
+    }
+
+    /// Opens the log if there is one. Waits for the disk.
+    pub fn open(self: &Arc<Self>) -> Result<(), PartitionError> {
+        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_running()?;
+        if self.log.get().is_none()
+            && let Some(log) = self.logs.data.log(&self.spec.partition)?
+        {
+            self.attach(log);
+        }
+        self.opened.get_or_init(|| ());
+        Ok(())
+    }
+
+    /// Makes the partition appendable: opens the log or makes one, and puts the reign on record
+    /// before its first batch. Waits for the disk.
+    pub fn lead(self: &Arc<Self>) -> Result<(), PartitionError> {
+        self.open()?;
+        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.leading.get().is_some() {
+            return Ok(());
+        }
+        let log = match self.log.get() {
+            Some(log) => log,
+            None => {
+                let metadata = PartitionMetadata {
+                    topic_id: self.spec.topic_id,
+                    offset_unit: self.config().offset_unit,
+                };
+                self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
+            }
+        };
+        log.start_epoch(self.spec.epoch)?;
+        self.leading.get_or_init(|| ());
+        Ok(())
+    }
+
+    /// Takes up an opened log. All of it that is flushed is replicated: at start every record that
+    /// recovery kept has been.
+    fn attach(self: &Arc<Self>, log: Arc<Log>) -> &Arc<Log> {
+        log.set_config(self.config());
+        let weak = Arc::downgrade(self);
+        log.on_flush(move |flushed| {
+            if let Some(partition) = Weak::upgrade(&weak) {
+                partition.advance(flushed);
+            }
+        });
+        let flushed = log.flushed_offset();
+        let log = self.log.get_or_init(|| log);
+        self.advance(flushed);
+        log
+    }
+
+    /// Appends validated batches, each on its own terms: one that is refused or known already does
+    /// not stop the others. Nothing is promised yet; see [`Partition::is_covered`].
+    pub fn append(
+        &self,
+        batches: &mut [&mut [u8]],
+        acks: Acks,
+        now: Timestamp,
+    ) -> Result<Vec<Result<Appended, SequenceError>>, PartitionError> {
+        self.check_running()?;
+        let log = match (self.leading.get(), self.log.get()) {
+            (Some(()), Some(log)) => log,
+            _ => return Err(PartitionError::NotOpen),
+        };
+        let outcomes = log.append(batches, AppendAt { epoch: self.spec.epoch, now })?;
+        if log.config().write_caching {
+            self.advance(log.log_end_offset());
+        }
+        let urgent = acks != Acks::None || !self.waiting.is_empty();
+        self.logs.flusher.schedule(log, urgent);
+        Ok(outcomes)
+    }
+
+    /// Whether what `target` asks has come true.
+    ///
+    /// # Errors
+    /// When it never will: the partition has stopped.
+    pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
+        self.check_running()?;
+        self.check_epoch(Some(target.epoch))?;
+        let reached = match (target.acks, self.log.get()) {
+            (Acks::None, _) => return Ok(true),
+            (Acks::Leader, Some(log)) => self.stored(log),
+            (Acks::Leader, None) => Offset::ZERO,
+            (Acks::All, _) => self.high_watermark(),
+        };
+        Ok(reached >= target.next_offset)
+    }
+
+    /// Whole batches from the one that holds the offset, as far as consumers may see.
+    pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
+        self.check_running()?;
+        let high_watermark = self.high_watermark();
+        let (start, end) = self.bounds();
+        let out_of_range = PartitionError::OffsetOutOfRange { wanted: request.offset, start, end };
+        let Some(from) = Offset::checked(request.offset).filter(|o| (start..=end).contains(o))
+        else {
+            return Err(out_of_range);
+        };
+        let records = match self.log.get() {
+            Some(log) if from < high_watermark => {
+                let limit = ReadLimit {
+                    max_bytes: request.max_bytes,
+                    below: high_watermark,
+                    at_least_one_batch: request.at_least_one_batch,
+                };
+                log.read(from, limit)?
+            }
+            _ => None,
+        };
+        Ok(ReadAnswer { records, high_watermark, log_start_offset: start })
+    }
+
+    /// The end of what consumers may see.
+    pub fn latest(&self) -> RecordAt {
+        self.untimed(self.high_watermark())
+    }
+
+    /// The first offset there is.
+    pub fn earliest(&self) -> RecordAt {
+        self.untimed(self.log_start_offset())
+    }
+
+    /// The first visible record at or after a time.
+    pub fn first_at(&self, time: Timestamp) -> Result<Option<RecordAt>, PartitionError> {
+        self.visible(|log| log.offset_for_timestamp(time))
+    }
+
+    /// The visible record with the latest time.
+    pub fn latest_by_time(&self) -> Result<Option<RecordAt>, PartitionError> {
+        self.visible(Log::max_timestamp)
+    }
+
+    fn untimed(&self, offset: Offset) -> RecordAt {
+        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.spec.epoch }
+    }
+
+    fn visible(
+        &self,
+        look: impl Fn(&Log) -> Result<Option<RecordAt>, StorageError>,
+    ) -> Result<Option<RecordAt>, PartitionError> {
+        self.check_running()?;
+        let Some(log) = self.log.get() else { return Ok(None) };
+        Ok(look(log)?.filter(|found| found.offset < self.high_watermark()))
+    }
+
+    /// Asks to be woken when records beyond `offset` become visible, or the partition stops. What
+    /// is not flushed yet is flushed at once: somebody waits for it.
+    pub fn wait_beyond(&self, offset: Offset, wake: &Arc<Notify>) -> Registration {
+        let registration = self.waiting.register(offset, wake);
+        if let Some(log) = self.log.get()
+            && log.flushed_offset() < log.log_end_offset()
+        {
+            self.logs.flusher.schedule(log, true);
+        }
+        registration
+    }
+
+    /// Ends this partition: who waits is told, nothing is appended or read any more.
+    pub fn stop(&self, reason: &'static str) {
+        let _ = self.stopped.set(reason);
+        self.waiting.wake_all();
+    }
+
+    /// Refuses a caller who believes in another leader.
+    pub fn check_epoch(&self, asked: Option<LeaderEpoch>) -> Result<(), PartitionError> {
+        let current = self.spec.epoch;
+        match asked {
+            Some(asked) if asked < current => Err(PartitionError::FencedEpoch { asked, current }),
+            Some(asked) if asked > current => Err(PartitionError::UnknownEpoch { asked, current }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_running(&self) -> Result<(), PartitionError> {
+        match self.stopped.get() {
+            Some(reason) => Err(PartitionError::Stopped { reason }),
+            None => Ok(()),
+        }
+    }
+
+    fn bounds(&self) -> (Offset, Offset) {
+        self.log
+            .get()
+            .map_or_else(Default::default, |log| (log.log_start_offset(), log.log_end_offset()))
+    }
+
+    /// Up to where this replica counts as holding the log.
+    fn stored(&self, log: &Log) -> Offset {
+        if log.config().write_caching { log.log_end_offset() } else { log.flushed_offset() }
+    }
+
+    /// This replica holds everything below `stored`: moves the watermark and wakes who waits.
+    fn advance(&self, stored: Offset) {
+        let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
+        if leadership.replica_reached(self.spec.broker, stored) {
+            // Under the lock, so that a later value is never overwritten by an earlier one.
+            let reached = leadership.high_watermark();
+            self.high_watermark.store(reached.get(), Ordering::Release);
+        }
+        drop(leadership);
+        self.waiting.wake_below(stored);
+    }
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partition").field("id", self.id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,413 @@
+//! The rows that set and show a topic's settings, in alphabetical order.
+//!
+//! Every key of Kafka's topics that means something here has its row; a key that has only one
+//! possible value accepts that one, so that what tools always send is not refused.
+
+use std::time::Duration;
+
+use crate::config::{ByteSize, Key, Kind};
+use crate::record::TimestampType;
+use crate::storage::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+
+/// A value as it is written in a setting.
+trait Setting: Sized {
+    fn parse(text: &str) -> Result<Self, String>;
+    fn show(&self) -> String;
+}
+
+macro_rules! plain {
+    ($($type:ty: $expected:literal),+ $(,)?) => {
+        $(impl Setting for $type {
+            fn parse(text: &str) -> Result<Self, String> {
+                text.trim().parse().map_err(|_| $expected.to_owned())
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        })+
+    };
+}
+
+plain! {
+    bool: "'true' or 'false'",
+    f64: "a number such as 0.5",
+    i32: "a whole number",
+}
+
+macro_rules! worded {
+    ($($type:ty),+) => {
+        $(impl Setting for $type {
+            fn parse(text: &str) -> Result<Self, String> {
+                text.trim().parse()
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        })+
+    };
+}
+
+worded!(ByteSize, CleanupPolicy, CompressionType, OffsetUnit);
+
+impl Setting for TimestampType {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "CreateTime" => Ok(Self::CreateTime),
+            "LogAppendTime" => Ok(Self::LogAppendTime),
+            _ => Err("'CreateTime' or 'LogAppendTime'".to_owned()),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::CreateTime => "CreateTime".to_owned(),
+            Self::LogAppendTime => "LogAppendTime".to_owned(),
+        }
+    }
+}
+
+impl Setting for u64 {
+    fn parse(text: &str) -> Result<Self, String> {
+        let number: Result<i64, _> = text.trim().parse();
+        number
+            .ok()
+            .and_then(|number| Self::try_from(number).ok())
+            .ok_or_else(|| "a whole number, not negative".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// In milliseconds.
+impl Setting for Duration {
+    fn parse(text: &str) -> Result<Self, String> {
+        u64::parse(text)
+            .map(Self::from_millis)
+            .map_err(|_| "a number of milliseconds, not negative".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.as_millis().to_string()
+    }
+}
+
+impl Setting for Option<u32> {
+    fn parse(text: &str) -> Result<Self, String> {
+        text.trim().parse().map(Some).map_err(|_| "a whole number, not negative".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.unwrap_or(1).to_string()
+    }
+}
+
+macro_rules! unlimited {
+    ($($type:ty),+) => {
+        /// −1 is no limit.
+        $(impl Setting for Option<$type> {
+            fn parse(text: &str) -> Result<Self, String> {
+                if text.trim() == "-1" {
+                    return Ok(None);
+                }
+                <$type as Setting>::parse(text)
+                    .map(Some)
+                    .map_err(|expected| format!("{expected}, or -1 for no limit"))
+            }
+
+            fn show(&self) -> String {
+                self.as_ref().map_or_else(|| "-1".to_owned(), Setting::show)
+            }
+        })+
+    };
+}
+
+unlimited!(ByteSize, Duration);
+
+/// A value within its range, both ends included.
+fn within<T: Setting + PartialOrd>(text: &str, least: T, most: T) -> Result<T, String> {
+    let value = T::parse(text)?;
+    if value >= least && value <= most {
+        Ok(value)
+    } else {
+        Err(format!("a value from {} to {}", least.show(), most.show()))
+    }
+}
+
+macro_rules! key {
+    ($name:literal, $kind:ident, $field:ident, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            kind: Kind::$kind,
+            set: |c, text| Setting::parse(text).map(|value| c.$field = value),
+            get: |c| c.$field.show(),
+        }
+    };
+    ($name:literal, $kind:ident, $field:ident, $least:expr, $most:expr, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            kind: Kind::$kind,
+            set: |c, text| within(text, $least, $most).map(|value| c.$field = value),
+            get: |c| c.$field.show(),
+        }
+    };
+}
+
+/// A setting that has only one possible value.
+macro_rules! always_false {
+    ($name:literal, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            kind: Kind::Boolean,
+            set: |_, text| match text.trim() {
+                "false" => Ok(()),
+                _ => Err("'false', the only value there is".to_owned()),
+            },
+            get: |_| "false".to_owned(),
+        }
+    };
+}
+
+const INT_MAX: ByteSize = ByteSize(i32::MAX.cast_unsigned() as u64);
+
+/// A segment is never asked to be smaller than this by a setting.
+const SEGMENT_MIN: ByteSize = ByteSize(1024);
+
+impl LogConfig {
+    /// One row per setting.
+    pub const KEYS: &'static [Key<Self>] = &[
+        key!(
+            "cleanup.policy",
+            List,
+            cleanup_policy,
+            "What removes old records: 'delete' by age and size, 'compact' by key, both or neither."
+        ),
+        key!(
+            "compression.gzip.level",
+            Int,
+            compression_gzip_level,
+            -1,
+            9,
+            "Effort of gzip, 1 to 9; -1 is the codec's own default."
+        ),
+        key!("compression.lz4.level", Int, compression_lz4_level, 1, 17, "Effort of LZ4, 1 to 17."),
+        key!(
+            "compression.type",
+            String,
+            compression_type,
+            "How batches are stored; 'producer' keeps them as they came."
+        ),
+        key!(
+            "compression.zstd.level",
+            Int,
+            compression_zstd_level,
+            -131_072,
+            22,
+            "Effort of Zstandard, -131072 to 22."
+        ),
+        key!(
+            "delete.retention.ms",
+            Long,
+            delete_retention,
+            "How many milliseconds a tombstone outlives the compaction that met it."
+        ),
+        key!(
+            "file.delete.delay.ms",
+            Long,
+            file_delete_delay,
+            "How many milliseconds a deleted segment's file stays on the disk."
+        ),
+        key!(
+            "flush.messages",
+            Long,
+            flush_messages,
+            1,
+            i64::MAX.cast_unsigned(),
+            "So many unflushed records make a flush due."
+        ),
+        key!(
+            "flush.ms",
+            Long,
+            flush_interval,
+            "An unflushed record of so many milliseconds makes a flush due."
+        ),
+        key!(
+            "flush.on.demand",
+            Boolean,
+            flush_on_demand,
+            "Whether an answer or a fetch that waits for it makes a flush due at once."
+        ),
+        key!(
+            "index.interval.bytes",
+            Int,
+            index_interval,
+            ByteSize(0),
+            INT_MAX,
+            "An index entry is made for about every so many bytes of records."
+        ),
+        key!(
+            "max.compaction.lag.ms",
+            Long,
+            max_compaction_lag,
+            "A record is compacted when it is so many milliseconds old."
+        ),
+        key!(
+            "max.message.bytes",
+            Int,
+            max_message_size,
+            ByteSize(0),
+            INT_MAX,
+            "The largest batch that may be appended, in bytes as it is sent."
+        ),
+        key!(
+            "message.timestamp.after.max.ms",
+            Long,
+            timestamp_after_max,
+            "A record whose timestamp is more milliseconds in the future is refused."
+        ),
+        key!(
+            "message.timestamp.before.max.ms",
+            Long,
+            timestamp_before_max,
+            "A record whose timestamp is more milliseconds in the past is refused."
+        ),
+        key!(
+            "message.timestamp.type",
+            String,
+            timestamp_type,
+            "Whose clock a record's timestamp tells: CreateTime the producer's, \
+             LogAppendTime the broker's."
+        ),
+        key!(
+            "min.cleanable.dirty.ratio",
+            Double,
+            min_cleanable_dirty_ratio,
+            0.0,
+            1.0,
+            "Compaction begins when this part of the log is not yet compacted."
+        ),
+        key!(
+            "min.compaction.lag.ms",
+            Long,
+            min_compaction_lag,
+            "A record is not compacted before it is so many milliseconds old."
+        ),
+        key!(
+            "min.insync.replicas",
+            Int,
+            min_insync_replicas_set,
+            "So many replicas must have flushed a record before acks=all is answered; unless set, \
+             1, and 2 from three replicas on."
+        ),
+        key!(
+            "offset.unit",
+            String,
+            offset_unit,
+            "What an offset counts: 'record', or 'byte' of the partition; fixed at creation."
+        ),
+        always_false!("preallocate", "Segments grow as they are written."),
+        key!(
+            "retention.bytes",
+            Long,
+            retention_size,
+            "The oldest segments go while the log is larger than so many bytes; -1 is no limit."
+        ),
+        key!(
+            "retention.ms",
+            Long,
+            retention,
+            "A segment goes when its newest record is so many milliseconds old; -1 is never."
+        ),
+        key!(
+            "segment.bytes",
+            Int,
+            segment_size,
+            SEGMENT_MIN,
+            INT_MAX,
+            "A segment of so many bytes is followed by a new one."
+        ),
+        key!(
+            "segment.index.bytes",
+            Int,
+            segment_index_size,
+            ByteSize(4),
+            INT_MAX,
+            "A segment whose index has so many bytes is followed by a new one."
+        ),
+        key!(
+            "segment.jitter.ms",
+            Long,
+            segment_jitter,
+            "Up to so many milliseconds are taken off segment.ms, other for each log."
+        ),
+        key!(
+            "segment.ms",
+            Long,
+            segment_age,
+            Duration::from_millis(1),
+            Duration::MAX,
+            "A segment of so many milliseconds is followed by a new one."
+        ),
+        key!(
+            "strict.batch.validation",
+            Boolean,
+            strict_batch_validation,
+            "Whether compressed batches too are unpacked and walked before they are appended."
+        ),
+        always_false!(
+            "unclean.leader.election.enable",
+            "A replica that may lack acknowledged records never leads unless a person says so."
+        ),
+        key!(
+            "write.caching",
+            Boolean,
+            write_caching,
+            "Whether records are acknowledged and shown from the page cache, before they are on \
+             disk."
+        ),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::set_all;
+
+    #[test]
+    fn every_default_is_accepted_as_it_is_shown() {
+        let mut config = LogConfig::default();
+        for key in LogConfig::KEYS {
+            let shown = (key.get)(&config);
+            assert_eq!((key.set)(&mut config, &shown), Ok(()), "{} = {shown}", key.name);
+            assert_eq!((key.get)(&config), shown, "{}", key.name);
+        }
+        assert_eq!(config.min_insync_replicas_set.take(), Some(1));
+        assert_eq!(config, LogConfig::default());
+    }
+
+    #[test]
+    fn keys_are_sorted_and_what_does_not_fit_is_refused() {
+        assert!(LogConfig::KEYS.is_sorted_by(|a, b| a.name < b.name));
+        let mut config = LogConfig::default();
+        for (name, value) in [
+            ("segment.bytes", "-1"),
+            ("segment.bytes", "4294967296"),
+            ("retention.ms", "-2"),
+            ("cleanup.policy", "burn"),
+            ("unclean.leader.election.enable", "true"),
+            ("min.cleanable.dirty.ratio", "1.5"),
+        ] {
+            assert!(set_all(&mut config, LogConfig::KEYS, [(name, value)]).is_err(), "{name}");
+        }
+        assert_eq!(config, LogConfig::default());
+        set_all(&mut config, LogConfig::KEYS, [("retention.ms", "-1"), ("segment.bytes", "1 MiB")])
+            .unwrap();
+        assert_eq!((config.retention, config.segment_size), (None, ByteSize(1 << 20)));
+    }
+}

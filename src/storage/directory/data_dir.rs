@@ -1,0 +1,216 @@
+//! The data directory itself: its logs, their marks, and its end.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::storage::directory::checkpoints::{Checkpoints, Kind};
+use crate::storage::directory::identity::{Identity, Opener};
+use crate::storage::directory::names;
+use crate::storage::directory::partition_metadata::PartitionMetadata;
+use crate::storage::directory::run::{Manifest, Run, StoppedLog};
+use crate::storage::directory::slot::{LogConfigs, Slot};
+use crate::storage::{Log, LogEnv, Offsets, ProducerLimits, StorageError};
+use crate::types::{Offset, TopicPartition};
+
+/// What a data directory has to be told.
+#[derive(Clone)]
+pub struct DataDirOptions {
+    /// Who opens it.
+    pub opener: Opener,
+    /// The boot of the machine, another one after every restart of it.
+    pub boot_id: String,
+    /// The settings of each log.
+    pub configs: LogConfigs,
+    /// What is remembered of idempotent producers.
+    pub producers: ProducerLimits,
+    /// So many logs are recovered at a time.
+    pub recovery_threads: usize,
+    /// How long a deleted log is kept.
+    pub keep_deleted: Duration,
+}
+
+/// How a data directory was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartReport {
+    /// Whether the last run has stopped in order: nothing had to be recovered.
+    pub was_clean: bool,
+    /// Logs that were recovered.
+    pub recovered: usize,
+    /// Checkpoints that were damaged and are made again.
+    pub rebuilt: Vec<&'static str>,
+    /// Where things went that nobody knew.
+    pub quarantined: Vec<PathBuf>,
+    /// Logs that are left alone because nobody can tell whose they are.
+    pub unusable: Vec<TopicPartition>,
+    /// Logs that the last run had and that are gone.
+    pub missing: Vec<TopicPartition>,
+}
+
+/// An open data directory. All calls may come from several threads at once.
+///
+/// Locks are taken in the order creation, closing, checkpoints, logs, a slot.
+pub struct DataDir {
+    pub(super) env: LogEnv,
+    pub(super) path: PathBuf,
+    pub(super) options: DataDirOptions,
+    pub(super) identity: Identity,
+    pub(super) run: Run,
+    pub(super) start: StartReport,
+    pub(super) logs: Mutex<BTreeMap<TopicPartition, Arc<Slot>>>,
+    pub(super) checkpoints: Mutex<Checkpoints>,
+    /// Deleted logs, and when they may go, by the monotonic clock.
+    pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
+    /// Held while a log is made or removed.
+    pub(super) creation: Mutex<()>,
+    /// Whether the manifest is written, after which nothing else is.
+    pub(super) is_closed: Mutex<bool>,
+    pub(super) _lock: Box<dyn Any + Send + Sync>,
+}
+
+impl DataDir {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whose it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// This opening of it.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// How it was found.
+    pub fn start_report(&self) -> &StartReport {
+        &self.start
+    }
+
+    /// The log of a partition, opened if it was not; `None` when it has none.
+    ///
+    /// # Errors
+    /// When the log cannot be opened, or nobody can tell whose it is.
+    pub fn log(&self, partition: &TopicPartition) -> Result<Option<Arc<Log>>, StorageError> {
+        let slot = self.lock_logs().get(partition).cloned();
+        let open = |slot: Arc<Slot>| slot.open(&self.env, &self.path, &self.options.configs);
+        slot.map(open).transpose()
+    }
+
+    /// The partitions with a log here, and whose they are.
+    pub fn partitions(&self) -> Vec<(TopicPartition, PartitionMetadata)> {
+        let known = |slot: &Arc<Slot>| {
+            let metadata = slot.metadata(&self.path).ok()?;
+            Some((slot.partition().clone(), metadata))
+        };
+        self.lock_logs().values().filter_map(known).collect()
+    }
+
+    /// The logs that are open.
+    pub fn open_logs(&self) -> Vec<Arc<Log>> {
+        self.lock_logs().values().filter_map(|slot| slot.opened()).collect()
+    }
+
+    /// The highest watermark of a partition that a checkpoint has recorded: a lower bound of what
+    /// consumers may have seen, and nothing to truncate to.
+    pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
+        self.lock_checkpoints().get(Kind::HighWatermark, partition)
+    }
+
+    /// Records where all logs are, and the high watermarks given; durable on return. Does nothing
+    /// when nothing has changed, or after `close`.
+    ///
+    /// # Errors
+    /// As the disk fails. But for want of space that is fatal: a sync has failed.
+    pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
+        for log in self.open_logs() {
+            log.checkpoint()?;
+        }
+        let is_closed = self.lock_closed();
+        if *is_closed {
+            return Ok(());
+        }
+        let mut checkpoints = self.lock_checkpoints();
+        self.gather(&mut checkpoints, high_watermarks);
+        checkpoints.write(&*self.env.disk)
+    }
+
+    /// Flushes and closes all logs and leaves the manifest by which the next opening knows that
+    /// nothing has to be recovered. Logs can still be read; nothing is written any more.
+    ///
+    /// # Errors
+    /// When a log cannot be flushed: there is no manifest then.
+    pub fn close(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_closed = self.lock_closed();
+        if *is_closed {
+            return Ok(());
+        }
+        for log in self.open_logs() {
+            log.close()?;
+        }
+        let mut checkpoints = self.lock_checkpoints();
+        self.gather(&mut checkpoints, high_watermarks);
+        checkpoints.write(&*self.env.disk)?;
+        let logs = self.stopped_logs(&checkpoints);
+        let manifest = Manifest { run: self.run.clone(), logs };
+        manifest.write(&*self.env.disk, &self.path.join(names::MANIFEST))?;
+        *is_closed = true;
+        Ok(())
+    }
+
+    /// Brings the marks up to date.
+    fn gather(&self, checkpoints: &mut Checkpoints, high_watermarks: &Offsets) {
+        for (partition, slot) in &*self.lock_logs() {
+            if !slot.is_known() {
+                continue;
+            }
+            checkpoints.set(partition, slot.marks());
+            if let Some(offset) = high_watermarks.get(partition) {
+                checkpoints.raise_high_watermark(partition, *offset);
+            }
+        }
+    }
+
+    fn stopped_logs(&self, checkpoints: &Checkpoints) -> Vec<StoppedLog> {
+        let stopped = |slot: &Arc<Slot>| {
+            let metadata = slot.metadata(&self.path).ok()?;
+            let partition = slot.partition().clone();
+            let bounds = slot.marks();
+            Some(StoppedLog {
+                high_watermark: checkpoints.get(Kind::HighWatermark, &partition),
+                partition,
+                topic_id: metadata.topic_id,
+                log_start: bounds.log_start,
+                log_end: bounds.durable,
+            })
+        };
+        self.lock_logs().values().filter_map(stopped).collect()
+    }
+
+    pub(super) fn lock_logs(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Arc<Slot>>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_checkpoints(&self) -> MutexGuard<'_, Checkpoints> {
+        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_deleted(&self) -> MutexGuard<'_, Vec<(Duration, PathBuf)>> {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_closed(&self) -> MutexGuard<'_, bool> {
+        self.is_closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for DataDir {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DataDir({}, run {})", self.path.display(), self.run.incarnation)
+    }
+}

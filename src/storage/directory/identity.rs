@@ -1,0 +1,199 @@
+//! Whose data directory this is: `meta.properties`.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `streamlog.format=1` | version of everything in the directory |
+//! | `cluster.id=…` | the cluster whose data this is |
+//! | `broker.id=…` | the broker that writes it |
+//! | `directory.id=…` | made once, at random: a replaced disk is told from the old one by it |
+//!
+//! It is written once, as the first file of a new directory, and never changed. Apache Kafka keeps a
+//! file of the same name; it has no `streamlog.format`, and its directories are refused.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use uuid::Uuid;
+
+use crate::io::Disk;
+use crate::storage::{StorageError, small_file};
+use crate::types::BrokerId;
+
+/// Whose data directory this is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The cluster whose data this is.
+    pub cluster_id: String,
+    /// The broker that writes it.
+    pub broker_id: BrokerId,
+    /// Made at random with the directory.
+    pub directory_id: String,
+}
+
+/// Who opens a data directory.
+#[derive(Clone, Debug)]
+pub struct Opener {
+    /// The cluster, where it is known before its data is; `None` takes the directory's, or a new one.
+    pub cluster_id: Option<String>,
+    /// The broker.
+    pub broker_id: BrokerId,
+}
+
+const FORMAT: &str = "1";
+const FORMAT_KEY: &str = "streamlog.format";
+
+impl Identity {
+    /// The identity in the file, if there is a file.
+    ///
+    /// # Errors
+    /// When it is a later release's, Kafka's, or damaged.
+    pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, StorageError> {
+        let bytes = small_file::read(disk, path)
+            .map_err(|source| StorageError::io("read", path, source))?;
+        bytes.map(|bytes| Self::decode(path, &bytes)).transpose()
+    }
+
+    /// Makes the file for a new directory; durable on return.
+    pub(super) fn create(
+        disk: &dyn Disk,
+        path: &Path,
+        opener: &Opener,
+    ) -> Result<Self, StorageError> {
+        let random = || Uuid::new_v4().to_string();
+        let identity = Self {
+            cluster_id: opener.cluster_id.clone().unwrap_or_else(random),
+            broker_id: opener.broker_id,
+            directory_id: random(),
+        };
+        small_file::replace(disk, path, identity.encode().as_bytes())
+            .map_err(|source| StorageError::io("write", path, source))?;
+        Ok(identity)
+    }
+
+    /// Refuses everyone but the owner.
+    pub(super) fn admit(&self, path: &Path, opener: &Opener) -> Result<(), StorageError> {
+        let foreign = |expected: String, found: String| {
+            Err(StorageError::Foreign { path: path.to_owned(), expected, found })
+        };
+        if let Some(cluster_id) = opener.cluster_id.as_ref()
+            && *cluster_id != self.cluster_id
+        {
+            return foreign(
+                format!("cluster {cluster_id}"),
+                format!("cluster {}", self.cluster_id),
+            );
+        }
+        if opener.broker_id != self.broker_id {
+            let (wanted, found) = (opener.broker_id, self.broker_id);
+            return foreign(format!("broker {wanted}"), format!("broker {found}"));
+        }
+        Ok(())
+    }
+
+    fn encode(&self) -> String {
+        let Self { cluster_id, broker_id, directory_id } = self;
+        format!(
+            "{FORMAT_KEY}={FORMAT}\ncluster.id={cluster_id}\nbroker.id={broker_id}\n\
+             directory.id={directory_id}\n"
+        )
+    }
+
+    fn decode(path: &Path, bytes: &[u8]) -> Result<Self, StorageError> {
+        let damaged = |reason: String| StorageError::Damaged { path: path.to_owned(), reason };
+        let text = str::from_utf8(bytes).map_err(|error| damaged(format!("no text: {error}")))?;
+        let values: BTreeMap<&str, &str> = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.split_once('='))
+            .map(|(key, value)| (key.trim(), value.trim()))
+            .collect();
+        let value = |key: &str| {
+            let found = values.get(key).filter(|value| !value.is_empty());
+            found.copied().ok_or_else(|| damaged(format!("'{key}' is missing")))
+        };
+        if !values.contains_key(FORMAT_KEY) && values.contains_key("version") {
+            return Err(StorageError::Foreign {
+                path: path.to_owned(),
+                expected: "streamlog".to_owned(),
+                found: "Apache Kafka".to_owned(),
+            });
+        }
+        check_format(path, value(FORMAT_KEY)?)?;
+        let broker_id = value("broker.id")?;
+        Ok(Self {
+            cluster_id: value("cluster.id")?.to_owned(),
+            broker_id: broker_id
+                .parse()
+                .map(BrokerId)
+                .map_err(|_| damaged(format!("'{broker_id}' is no broker id")))?,
+            directory_id: value("directory.id")?.to_owned(),
+        })
+    }
+}
+
+fn check_format(path: &Path, format: &str) -> Result<(), StorageError> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    Err(match format.parse() {
+        Ok(version) => {
+            let source = small_file::too_new(path, version, 1);
+            StorageError::TooNew { path: path.to_owned(), source }
+        }
+        Err(_) => {
+            let reason = format!("'{format}' is no format version");
+            StorageError::Damaged { path: path.to_owned(), reason }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryDisk;
+
+    const PATH: &str = "/meta.properties";
+
+    fn opener(cluster_id: Option<&str>, broker_id: i32) -> Opener {
+        let cluster_id = cluster_id.map(str::to_owned);
+        Opener { cluster_id, broker_id: BrokerId(broker_id) }
+    }
+
+    fn read(text: &str) -> Result<Option<Identity>, StorageError> {
+        let disk = MemoryDisk::default();
+        small_file::write_new(&disk, Path::new(PATH), text.as_bytes()).unwrap();
+        Identity::read(&disk, Path::new(PATH))
+    }
+
+    #[test]
+    fn what_was_created_is_read_and_admits_its_owner_only() {
+        let (disk, path) = (MemoryDisk::default(), Path::new(PATH));
+        assert_eq!(Identity::read(&disk, path).unwrap(), None);
+        let created = Identity::create(&disk, path, &opener(Some("c1"), 3)).unwrap();
+        assert_eq!(Identity::read(&disk, path).unwrap(), Some(created.clone()));
+        created.admit(path, &opener(Some("c1"), 3)).unwrap();
+        created.admit(path, &opener(None, 3)).unwrap();
+        for stranger in [opener(Some("c2"), 3), opener(Some("c1"), 4)] {
+            let refusal = created.admit(path, &stranger).unwrap_err();
+            assert!(matches!(refusal, StorageError::Foreign { .. }), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_directory_of_apache_kafka_is_refused() {
+        for text in ["version=0\nbroker.id=0\ncluster.id=x\n", "#\nversion=1\nnode.id=1\n"] {
+            let refusal = read(text).unwrap_err();
+            assert!(refusal.to_string().contains("Apache Kafka"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_later_format_is_refused_and_a_damaged_file_is_named() {
+        let refusal = read("streamlog.format=2\nsomething=else\n").unwrap_err();
+        assert!(matches!(refusal, StorageError::TooNew { .. }), "{refusal}");
+        for text in ["", "streamlog.format=x\n", "streamlog.format=1\ncluster.id=\n"] {
+            let refusal = read(text).unwrap_err();
+            assert!(matches!(refusal, StorageError::Damaged { .. }), "{text:?}: {refusal}");
+        }
+    }
+}

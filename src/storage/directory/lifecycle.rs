@@ -1,0 +1,179 @@
+//! Logs coming and going.
+//!
+//! | step of making | left by a crash after it |
+//! |---|---|
+//! | stale marks of the name are dropped, durably | nothing |
+//! | `<uuid>.tmp/` with `partition.metadata`, both synced | removed at the next start |
+//! | renamed to `<topic>-<partition>/`, parent synced | an empty log |
+//!
+//! Removing renames to `<uuid>.deleted/` and syncs the parent; the files go later, when nobody can
+//! be reading them any more and a person has had time to object.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use crate::storage::directory::data_dir::DataDir;
+use crate::storage::directory::names;
+use crate::storage::directory::partition_metadata::PartitionMetadata;
+use crate::storage::directory::slot::Slot;
+use crate::storage::directory::survey::{quarantine, remove_tree};
+use crate::storage::{Log, StartPoint, StorageError, small_file};
+use crate::types::{Offset, TopicId, TopicPartition};
+
+impl DataDir {
+    /// The log of a partition, made when there is none; its directory is durable on return.
+    ///
+    /// # Errors
+    /// `Foreign` when the partition's log is another topic's, or counts its offsets otherwise.
+    pub fn create_log(
+        &self,
+        partition: &TopicPartition,
+        metadata: PartitionMetadata,
+    ) -> Result<Arc<Log>, StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let existing = self.lock_logs().get(partition).cloned();
+        if let Some(slot) = existing {
+            self.require_same(&slot, metadata)?;
+            return slot.open(&self.env, &self.path, &self.options.configs);
+        }
+        let mut checkpoints = self.lock_checkpoints();
+        if checkpoints.forget(partition) {
+            checkpoints.write(&*self.env.disk)?;
+        }
+        drop(checkpoints);
+        self.create_directory(partition, metadata)?;
+        let slot = Arc::new(Slot::new(partition.clone(), Ok(metadata), StartPoint::New));
+        let log = slot.open(&self.env, &self.path, &self.options.configs)?;
+        self.lock_logs().insert(partition.clone(), slot);
+        Ok(log)
+    }
+
+    /// Closes the log of a deleted topic and takes it out of the directory; its files are removed
+    /// by `remove_deleted` later. Not an error when there is none.
+    ///
+    /// # Errors
+    /// `Foreign` when the log is another topic's.
+    pub fn remove_log(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+    ) -> Result<(), StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let existing = self.lock_logs().get(partition).cloned();
+        let Some(slot) = existing else { return Ok(()) };
+        let offset_unit = slot.metadata(&self.path)?.offset_unit;
+        self.require_same(&slot, PartitionMetadata { topic_id, offset_unit })?;
+        self.take_out(&slot)?;
+        let (from, to) = (names::log_path(&self.path, partition), names::deleted_path(&self.path));
+        let disk = &self.env.disk;
+        disk.rename(&from, &to)
+            .and_then(|()| disk.sync_dir(&self.path))
+            .map_err(|source| StorageError::io("delete", &from, source))?;
+        let due = self.env.clock.monotonic().saturating_add(self.options.keep_deleted);
+        self.lock_deleted().push((due, to));
+        Ok(())
+    }
+
+    /// Puts the logs that `is_known` does not know into quarantine, and tells which they were. Logs
+    /// of which nobody can tell whose they are stay as they are.
+    pub fn retain(
+        &self,
+        is_known: impl Fn(&TopicPartition, TopicId) -> bool,
+    ) -> Result<Vec<TopicPartition>, StorageError> {
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
+        let mut strays = Vec::new();
+        for slot in slots.into_iter().filter(|slot| slot.is_known()) {
+            let partition = slot.partition();
+            if is_known(partition, slot.metadata(&self.path)?.topic_id) {
+                continue;
+            }
+            self.take_out(&slot)?;
+            quarantine(&*self.env.disk, &self.path, &partition.to_string())?;
+            strays.push(partition.clone());
+        }
+        Ok(strays)
+    }
+
+    /// Lets a log end at `to` or, when that is within a batch, where the batch begins, and returns
+    /// the new end. Its marks are lowered before it: those on disk never lie beyond the log.
+    ///
+    /// # Errors
+    /// As the disk fails, or the log refuses.
+    pub fn truncate_log(&self, log: &Log, to: Offset) -> Result<Offset, StorageError> {
+        let mut checkpoints = self.lock_checkpoints();
+        checkpoints.lower(log.partition(), log.cut_at(to)?);
+        checkpoints.write(&*self.env.disk)?;
+        log.truncate(to)
+    }
+
+    /// Lets a log begin at `to`, if it begins below, and returns where it begins; durable on
+    /// return. What lies below is removed by retention.
+    ///
+    /// # Errors
+    /// As the disk fails, or when `to` lies beyond the log end.
+    pub fn advance_log_start(&self, log: &Log, to: Offset) -> Result<Offset, StorageError> {
+        let start = log.advance_log_start(to)?;
+        let mut checkpoints = self.lock_checkpoints();
+        checkpoints.set(log.partition(), log.marks());
+        checkpoints.write(&*self.env.disk)?;
+        Ok(start)
+    }
+
+    /// Removes the files of deleted logs whose time has come, and tells when to come again.
+    pub fn remove_deleted(&self) -> Result<Option<Duration>, StorageError> {
+        let now = self.env.clock.monotonic();
+        let mut deleted = self.lock_deleted();
+        let (due, later) = deleted.drain(..).partition(|(due, _)| *due <= now);
+        *deleted = later;
+        let next = deleted.iter().map(|(due, _)| *due).min();
+        drop(deleted);
+        let due: Vec<(Duration, std::path::PathBuf)> = due;
+        for (_, path) in due {
+            remove_tree(&*self.env.disk, &path, true)?;
+        }
+        Ok(next)
+    }
+
+    fn create_directory(
+        &self,
+        partition: &TopicPartition,
+        metadata: PartitionMetadata,
+    ) -> Result<(), StorageError> {
+        let disk = &*self.env.disk;
+        let unfinished = names::unfinished_path(&self.path);
+        let refused = |source| StorageError::io("create", &unfinished, source);
+        disk.create_dir(&unfinished).map_err(refused)?;
+        metadata.write(disk, &unfinished)?;
+        let path = names::log_path(&self.path, partition);
+        disk.sync_dir(&unfinished)
+            .and_then(|()| disk.rename(&unfinished, &path))
+            .and_then(|()| small_file::sync_parent(disk, &path))
+            .map_err(|source| StorageError::io("create", &path, source))
+    }
+
+    /// Closes a log and forgets it; its files are where they were.
+    fn take_out(&self, slot: &Slot) -> Result<(), StorageError> {
+        if let Some(log) = slot.opened() {
+            log.close()?;
+        }
+        self.lock_logs().remove(slot.partition());
+        self.lock_checkpoints().forget(slot.partition());
+        Ok(())
+    }
+
+    fn require_same(&self, slot: &Slot, wanted: PartitionMetadata) -> Result<(), StorageError> {
+        let found = slot.metadata(&self.path)?;
+        if found == wanted {
+            return Ok(());
+        }
+        let describe = |metadata: PartitionMetadata| {
+            format!("topic {} with offsets by {}", metadata.topic_id, metadata.offset_unit)
+        };
+        Err(StorageError::Foreign {
+            path: names::log_path(&self.path, slot.partition()),
+            expected: describe(wanted),
+            found: describe(found),
+        })
+    }
+}

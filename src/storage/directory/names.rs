@@ -1,0 +1,141 @@
+//! What the names in a data directory mean.
+//!
+//! | name | is |
+//! |---|---|
+//! | `.lock` | the lock, held while the directory is open |
+//! | `meta.properties` | whose directory this is |
+//! | `run` | the last run: its number and its boot |
+//! | `clean-stop` | the manifest of that run, if it ended well |
+//! | `durable-point-checkpoint`, `rebuild-point-checkpoint`, `log-start-offset-checkpoint`, `high-watermark-checkpoint` | offsets by partition |
+//! | `<topic>-<partition>/` | a log |
+//! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
+//! | `<uuid>.deleted/` | a deleted log, kept for a while |
+//! | `quarantine/` | what nobody knew; never removed |
+//! | `lost+found/` | the file system's own |
+
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::types::{PartitionIndex, TopicPartition};
+
+pub(super) const LOCK: &str = ".lock";
+pub(super) const IDENTITY: &str = "meta.properties";
+pub(super) const RUN: &str = "run";
+pub(super) const MANIFEST: &str = "clean-stop";
+pub(super) const DURABLE_POINTS: &str = "durable-point-checkpoint";
+pub(super) const REBUILD_POINTS: &str = "rebuild-point-checkpoint";
+pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
+pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
+pub(super) const QUARANTINE: &str = "quarantine";
+
+const OWN_FILES: [&str; 8] =
+    [LOCK, IDENTITY, RUN, MANIFEST, DURABLE_POINTS, REBUILD_POINTS, LOG_STARTS, HIGH_WATERMARKS];
+const LOST_AND_FOUND: &str = "lost+found";
+const UNFINISHED: &str = ".tmp";
+const DELETED: &str = ".deleted";
+
+/// What a name in a data directory means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A file or directory that belongs there and is looked at by its name.
+    Own,
+    /// The log of a partition.
+    Log(TopicPartition),
+    /// Something whose making was interrupted.
+    Unfinished,
+    /// A deleted log that is still there.
+    Deleted,
+    /// Nothing of ours.
+    Unknown,
+}
+
+/// What a name in a data directory means.
+pub(super) fn meaning(name: &str, is_dir: bool) -> Meaning {
+    if is_dir {
+        directory(name)
+    } else if OWN_FILES.contains(&name) {
+        Meaning::Own
+    } else if name.strip_suffix(UNFINISHED).is_some_and(|stem| OWN_FILES.contains(&stem)) {
+        Meaning::Unfinished
+    } else {
+        Meaning::Unknown
+    }
+}
+
+fn directory(name: &str) -> Meaning {
+    let is_uuid = |stem: &str| Uuid::parse_str(stem).is_ok();
+    if name == QUARANTINE || name == LOST_AND_FOUND {
+        Meaning::Own
+    } else if name.strip_suffix(UNFINISHED).is_some_and(is_uuid) {
+        Meaning::Unfinished
+    } else if name.strip_suffix(DELETED).is_some_and(is_uuid) {
+        Meaning::Deleted
+    } else {
+        partition_of(name).map_or(Meaning::Unknown, Meaning::Log)
+    }
+}
+
+/// The partition whose directory has this name.
+pub(crate) fn partition_of(name: &str) -> Option<TopicPartition> {
+    let (topic, number) = name.rsplit_once('-')?;
+    let partition = PartitionIndex(number.parse().ok().filter(|number| *number >= 0)?);
+    let partition = TopicPartition { topic: topic.parse().ok()?, partition };
+    // A number has one spelling, so that two directories are never one partition.
+    (partition.to_string() == name).then_some(partition)
+}
+
+/// Where the log of a partition is.
+pub(super) fn log_path(dir: &Path, partition: &TopicPartition) -> PathBuf {
+    dir.join(partition.to_string())
+}
+
+/// A new name for something unfinished.
+pub(super) fn unfinished_path(dir: &Path) -> PathBuf {
+    dir.join(format!("{}{UNFINISHED}", Uuid::new_v4()))
+}
+
+/// A new name for a deleted log.
+pub(super) fn deleted_path(dir: &Path) -> PathBuf {
+    dir.join(format!("{}{DELETED}", Uuid::new_v4()))
+}
+
+/// A new name in the quarantine for what was called `name`.
+pub(super) fn quarantine_path(dir: &Path, name: &str) -> PathBuf {
+    // The name itself may fill all the 255 bytes that a file system gives to one.
+    dir.join(QUARANTINE).join(Uuid::new_v4().to_string()).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(topic: &str, partition: i32) -> Meaning {
+        let topic = topic.parse().unwrap();
+        Meaning::Log(TopicPartition { topic, partition: PartitionIndex(partition) })
+    }
+
+    #[test]
+    fn a_log_has_the_name_of_its_partition() {
+        assert_eq!(meaning("web-0", true), log("web", 0));
+        assert_eq!(meaning("a-b-17", true), log("a-b", 17));
+        assert_eq!(meaning("--0", true), log("-", 0));
+        for name in ["web", "web-", "-0", "web-00", "web-+1", "web--1x", "web-x", "w b-0", "..-0x"]
+        {
+            assert_eq!(meaning(name, true), Meaning::Unknown, "{name}");
+        }
+        assert_eq!(meaning("web-0", false), Meaning::Unknown, "a file");
+    }
+
+    #[test]
+    fn only_names_we_make_are_taken_for_unfinished_or_deleted() {
+        let dir = Path::new("");
+        let name = |path: PathBuf| path.to_string_lossy().into_owned();
+        assert_eq!(meaning(&name(unfinished_path(dir)), true), Meaning::Unfinished);
+        assert_eq!(meaning(&name(deleted_path(dir)), true), Meaning::Deleted);
+        assert_eq!(meaning("run.tmp", false), Meaning::Unfinished);
+        assert_eq!(meaning("photos.tmp", true), Meaning::Unknown);
+        assert_eq!(meaning("photos.tmp", false), Meaning::Unknown);
+        assert_eq!(meaning("photos.deleted", true), Meaning::Unknown);
+    }
+}

@@ -1,0 +1,218 @@
+//! Opening a data directory.
+//!
+//! After a run that stopped in order nothing is read but small files, and the manifest goes before
+//! anything is written. After any other, every log is recovered before the new run begins: should
+//! that be interrupted, the next opening still knows in which boot the last records were written.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use crate::io::{Clock, Disk};
+use crate::storage::directory::checkpoints::Checkpoints;
+use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
+use crate::storage::directory::identity::Identity;
+use crate::storage::directory::names;
+use crate::storage::directory::partition_metadata::PartitionMetadata;
+use crate::storage::directory::run::{Manifest, Run};
+use crate::storage::directory::slot::Slot;
+use crate::storage::directory::survey::{Survey, require_empty};
+use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
+use crate::types::TopicPartition;
+
+/// What the last run has left behind.
+struct Past {
+    run: Option<Run>,
+    /// Only if it is that run's.
+    manifest: Option<Manifest>,
+    checkpoints: Checkpoints,
+}
+
+impl DataDir {
+    /// Opens a data directory, making it when it is not there. Logs are recovered when the last
+    /// run did not stop in order; else they open when they are first asked for.
+    ///
+    /// # Errors
+    /// When somebody else has it open, it is somebody else's, a later release has written it, or
+    /// the disk fails.
+    pub fn open(
+        (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>),
+        path: &Path,
+        options: DataDirOptions,
+    ) -> Result<Self, StorageError> {
+        let lock = take_lock(&*disk, path, &options.boot_id)?;
+        let identity = admit(&*disk, path, &options)?;
+        let (past, rebuilt) = Past::read(&*disk, path)?;
+        let survey = Survey::take(&*disk, path)?;
+        let run = match &past.run {
+            Some(run) => run.next(&options.boot_id),
+            None => Run::first(&options.boot_id),
+        };
+        let slots = survey.logs.into_iter().map(|(partition, metadata)| {
+            let start = past.start_point(&partition, &metadata, &options.boot_id);
+            (partition.clone(), Arc::new(Slot::new(partition, metadata, start)))
+        });
+        let logs: BTreeMap<_, _> = slots.collect();
+        let due = clock.monotonic().saturating_add(options.keep_deleted);
+        let mut directory = Self {
+            run,
+            start: StartReport { rebuilt, quarantined: survey.quarantined, ..past.report(&logs) },
+            env: LogEnv { disk, clock, producers: options.producers },
+            path: path.to_owned(),
+            identity,
+            logs: Mutex::new(logs),
+            checkpoints: Mutex::new(past.checkpoints),
+            deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
+            creation: Mutex::default(),
+            is_closed: Mutex::default(),
+            _lock: lock,
+            options,
+        };
+        directory.start.recovered = directory.recover()?;
+        directory.begin()?;
+        Ok(directory)
+    }
+
+    /// Begins the run: from here on the last one's manifest means nothing.
+    fn begin(&self) -> Result<(), StorageError> {
+        let disk = &*self.env.disk;
+        let mut checkpoints = self.lock_checkpoints();
+        let logs = self.lock_logs();
+        checkpoints.retain(|partition| logs.contains_key(partition));
+        for slot in logs.values().filter(|slot| slot.is_known()) {
+            checkpoints.set(slot.partition(), slot.marks());
+        }
+        checkpoints.write(disk)?;
+        self.run.write(disk, &self.path.join(names::RUN))?;
+        let manifest = self.path.join(names::MANIFEST);
+        small_file::remove(disk, &manifest)
+            .map_err(|source| StorageError::io("remove", &manifest, source))
+    }
+
+    /// Opens all logs that have to be recovered, some at a time, and tells how many they were.
+    fn recover(&self) -> Result<usize, StorageError> {
+        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
+        let slots: Vec<_> = slots.into_iter().filter(|slot| slot.needs_recovery()).collect();
+        let next = AtomicUsize::new(0);
+        let failure = Mutex::new(None);
+        let work = || {
+            while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = slot.open(&self.env, &self.path, &self.options.configs) {
+                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    next.store(slots.len(), Ordering::Relaxed);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let more = self.options.recovery_threads.min(slots.len()).saturating_sub(1);
+            for _ in 0..more {
+                scope.spawn(work);
+            }
+            work();
+        });
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(slots.len()),
+        }
+    }
+}
+
+impl Past {
+    fn read(disk: &dyn Disk, path: &Path) -> Result<(Self, Vec<&'static str>), StorageError> {
+        let (mut checkpoints, mut rebuilt) = Checkpoints::read(disk, path)?;
+        let run = match Run::read(disk, &path.join(names::RUN))? {
+            Stored::Sound(run) => Some(run),
+            Stored::Absent => None,
+            Stored::Damaged(_) => {
+                rebuilt.push(names::RUN);
+                None
+            }
+        };
+        let manifest = match Manifest::read(disk, &path.join(names::MANIFEST))? {
+            Stored::Sound(manifest) => Some(manifest),
+            Stored::Absent => None,
+            Stored::Damaged(_) => {
+                rebuilt.push(names::MANIFEST);
+                None
+            }
+        };
+        let manifest = manifest.filter(|manifest| Some(&manifest.run) == run.as_ref());
+        for log in manifest.iter().flat_map(|manifest| &manifest.logs) {
+            if let Some(offset) = log.high_watermark {
+                checkpoints.raise_high_watermark(&log.partition, offset);
+            }
+        }
+        Ok((Self { run, manifest, checkpoints }, rebuilt))
+    }
+
+    /// What there is to tell about the logs found.
+    fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) -> StartReport {
+        let unusable = logs.values().filter(|slot| !slot.is_known());
+        let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
+        let missing = stopped.filter(|log| !logs.contains_key(&log.partition));
+        StartReport {
+            was_clean: self.manifest.is_some(),
+            unusable: unusable.map(|slot| slot.partition().clone()).collect(),
+            missing: missing.map(|log| log.partition.clone()).collect(),
+            ..StartReport::default()
+        }
+    }
+
+    /// From where a log found in the directory goes on.
+    fn start_point(
+        &self,
+        partition: &TopicPartition,
+        metadata: &Result<PartitionMetadata, String>,
+        boot_id: &str,
+    ) -> StartPoint {
+        let topic_id = metadata.as_ref().ok().map(|metadata| metadata.topic_id);
+        let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
+        let mut stopped =
+            stopped.filter(|log| log.partition == *partition && Some(log.topic_id) == topic_id);
+        if let Some(log) = stopped.next() {
+            return StartPoint::Clean { log_start: log.log_start, log_end: log.log_end };
+        }
+        let marks = self.checkpoints.of(partition);
+        StartPoint::Unclean {
+            log_start: marks.log_start,
+            durable: marks.durable,
+            rebuild: marks.rebuild,
+            // Without a known boot nothing is taken for a torn tail that could be damage.
+            same_boot: self.run.as_ref().is_none_or(|run| run.boot_id == boot_id),
+        }
+    }
+}
+
+/// Takes the lock on a directory, making the directory when it is not there.
+fn take_lock(
+    disk: &dyn Disk,
+    path: &Path,
+    boot_id: &str,
+) -> Result<Box<dyn std::any::Any + Send + Sync>, StorageError> {
+    let refused = |action| move |source| StorageError::io(action, path, source);
+    if !disk.exists(path).map_err(refused("look for"))? {
+        disk.create_dir(path).map_err(refused("create"))?;
+        small_file::sync_parent(disk, path).map_err(refused("create"))?;
+    }
+    let owner = format!("process {} of boot {boot_id}", std::process::id());
+    disk.lock(&path.join(names::LOCK), &owner).map_err(|source| match source.kind() {
+        ErrorKind::WouldBlock => {
+            StorageError::Locked { path: path.to_owned(), owner: source.to_string() }
+        }
+        _ => StorageError::io("lock", path, source),
+    })
+}
+
+/// The directory's identity, made for an empty one.
+fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Identity, StorageError> {
+    let file = path.join(names::IDENTITY);
+    if let Some(identity) = Identity::read(disk, &file)? {
+        identity.admit(path, &options.opener)?;
+        return Ok(identity);
+    }
+    require_empty(disk, path)?;
+    Identity::create(disk, &file, &options.opener)
+}

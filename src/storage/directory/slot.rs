@@ -1,0 +1,98 @@
+//! A log's place in the directory, whether the log is open or not.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::storage::directory::names;
+use crate::storage::directory::partition_metadata::{self, PartitionMetadata};
+use crate::storage::{Log, LogConfig, LogEnv, Marks, StartPoint, StorageError};
+use crate::types::{Offset, TopicPartition};
+
+/// Gives the settings of a log that is being opened.
+pub type LogConfigs =
+    Arc<dyn Fn(&TopicPartition, &PartitionMetadata) -> Arc<LogConfig> + Send + Sync>;
+
+/// A log's place in the directory.
+pub(super) struct Slot {
+    partition: TopicPartition,
+    /// Or why nobody knows whose log it is: then it is left as it is, and never opened.
+    metadata: Result<PartitionMetadata, String>,
+    start: StartPoint,
+    log: Mutex<Option<Arc<Log>>>,
+}
+
+impl Slot {
+    pub(super) fn new(
+        partition: TopicPartition,
+        metadata: Result<PartitionMetadata, String>,
+        start: StartPoint,
+    ) -> Self {
+        Self { partition, metadata, start, log: Mutex::default() }
+    }
+
+    pub(super) fn partition(&self) -> &TopicPartition {
+        &self.partition
+    }
+
+    /// Whose log it is.
+    pub(super) fn metadata(&self, dir: &Path) -> Result<PartitionMetadata, StorageError> {
+        self.metadata.clone().map_err(|reason| {
+            let path = partition_metadata::path_in(&names::log_path(dir, &self.partition));
+            StorageError::Damaged { path, reason }
+        })
+    }
+
+    /// Whether whose log it is can be told.
+    pub(super) fn is_known(&self) -> bool {
+        self.metadata.is_ok()
+    }
+
+    /// Whether it has to be recovered before it may be used.
+    pub(super) fn needs_recovery(&self) -> bool {
+        self.is_known() && matches!(self.start, StartPoint::Unclean { .. })
+    }
+
+    /// The log, opened now if it was not yet; others who want it wait.
+    pub(super) fn open(
+        &self,
+        env: &LogEnv,
+        dir: &Path,
+        configs: &LogConfigs,
+    ) -> Result<Arc<Log>, StorageError> {
+        let metadata = self.metadata(dir)?;
+        let mut log = self.lock();
+        if let Some(log) = &*log {
+            return Ok(Arc::clone(log));
+        }
+        let config = configs(&self.partition, &metadata);
+        let path = names::log_path(dir, &self.partition);
+        let opened = Log::open(env, path, self.partition.clone(), config, self.start)?;
+        Ok(Arc::clone(log.insert(Arc::new(opened))))
+    }
+
+    /// The log, if it is open.
+    pub(super) fn opened(&self) -> Option<Arc<Log>> {
+        self.lock().clone()
+    }
+
+    /// Where the log is now, or was when it was closed.
+    pub(super) fn marks(&self) -> Marks {
+        match (self.opened(), self.start) {
+            (Some(log), _) => log.marks(),
+            (None, StartPoint::New) => {
+                let zero = Offset::ZERO;
+                Marks { log_start: zero, durable: zero, rebuild: zero }
+            }
+            (None, StartPoint::Clean { log_start, log_end }) => {
+                Marks { log_start, durable: log_end, rebuild: log_end }
+            }
+            (None, StartPoint::Unclean { log_start, durable, rebuild, .. }) => {
+                Marks { log_start, durable, rebuild }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Log>>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

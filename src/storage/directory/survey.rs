@@ -1,0 +1,92 @@
+//! Looking through a data directory when it is opened.
+
+use std::path::{Path, PathBuf};
+
+use crate::io::Disk;
+use crate::storage::directory::names::{self, Meaning};
+use crate::storage::directory::partition_metadata::PartitionMetadata;
+use crate::storage::{StorageError, Stored};
+use crate::types::TopicPartition;
+
+/// What a data directory holds.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// The logs, and whose they are or why that cannot be told.
+    pub(super) logs: Vec<(TopicPartition, Result<PartitionMetadata, String>)>,
+    /// Deleted logs that are still there.
+    pub(super) deleted: Vec<PathBuf>,
+    /// Where things went that nobody knew.
+    pub(super) quarantined: Vec<PathBuf>,
+}
+
+impl Survey {
+    /// Looks through `dir`, removes what is unfinished, and puts what is unknown into quarantine.
+    pub(super) fn take(disk: &dyn Disk, dir: &Path) -> Result<Self, StorageError> {
+        let mut survey = Self::default();
+        let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
+        for entry in entries {
+            let path = dir.join(&entry.name);
+            match names::meaning(&entry.name, entry.is_dir) {
+                Meaning::Own => {}
+                Meaning::Log(partition) => {
+                    let metadata = match PartitionMetadata::read(disk, &path)? {
+                        Stored::Sound(metadata) => Ok(metadata),
+                        Stored::Absent => Err("it is missing".to_owned()),
+                        Stored::Damaged(reason) => Err(reason),
+                    };
+                    survey.logs.push((partition, metadata));
+                }
+                Meaning::Unfinished => remove_tree(disk, &path, entry.is_dir)?,
+                Meaning::Deleted => survey.deleted.push(path),
+                Meaning::Unknown => survey.quarantined.push(quarantine(disk, dir, &entry.name)?),
+            }
+        }
+        Ok(survey)
+    }
+}
+
+/// Refuses a directory that holds anything but what a first opening leaves.
+pub(super) fn require_empty(disk: &dyn Disk, dir: &Path) -> Result<(), StorageError> {
+    let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
+    let stranger = entries.into_iter().find(|entry| {
+        matches!(
+            names::meaning(&entry.name, entry.is_dir),
+            Meaning::Log(_) | Meaning::Deleted | Meaning::Unknown
+        )
+    });
+    match stranger {
+        None => Ok(()),
+        Some(entry) => Err(StorageError::Foreign {
+            path: dir.to_owned(),
+            expected: "streamlog".to_owned(),
+            found: format!("others: it has '{}' and no '{}'", entry.name, names::IDENTITY),
+        }),
+    }
+}
+
+/// Puts something in `dir` into its quarantine, durably, and tells where.
+pub(super) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<PathBuf, StorageError> {
+    let from = dir.join(name);
+    let to = names::quarantine_path(dir, name);
+    let cell = to.parent().unwrap_or(dir);
+    let quarantine = dir.join(names::QUARANTINE);
+    disk.create_dir(cell)
+        .and_then(|()| disk.rename(&from, &to))
+        .and_then(|()| disk.sync_dir(cell))
+        .and_then(|()| disk.sync_dir(&quarantine))
+        .and_then(|()| disk.sync_dir(dir))
+        .map_err(|source| StorageError::io("quarantine", &from, source))?;
+    Ok(to)
+}
+
+/// Removes a file, or a directory with all that is in it.
+pub(super) fn remove_tree(disk: &dyn Disk, path: &Path, is_dir: bool) -> Result<(), StorageError> {
+    let refused = |source| StorageError::io("remove", path, source);
+    if !is_dir {
+        return disk.remove_file(path).map_err(refused);
+    }
+    for entry in disk.list(path).map_err(refused)? {
+        remove_tree(disk, &path.join(&entry.name), entry.is_dir)?;
+    }
+    disk.remove_dir(path).map_err(refused)
+}

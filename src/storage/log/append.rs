@@ -1,0 +1,220 @@
+//! Appending batches.
+//!
+//! All batches of a call go to the file in one write, or none does: after a failed write the file
+//! is cut back to where it was. Readers see nothing of a call before all of it is written.
+
+use std::io::{self, IoSlice};
+use std::sync::{Arc, MutexGuard};
+
+use crate::io::write_all_at;
+use crate::record::{BatchSummary, HEADER_SIZE, HeaderMut, TimestampType};
+use crate::storage::log::Log;
+use crate::storage::log::partition_log::describe;
+use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::segments::Located;
+use crate::storage::{
+    AppendedBatch, LogConfig, ProducerBatch, SequenceError, Staged, StorageError, Verdict,
+};
+use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
+
+/// The circumstances of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendAt {
+    /// The leader's reign; it was announced by `start_epoch`.
+    pub epoch: LeaderEpoch,
+    /// The broker's wall clock.
+    pub now: Timestamp,
+}
+
+/// Where a batch is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The offset of its first record.
+    pub base_offset: Offset,
+    /// The offset that follows it: it is flushed when this is.
+    pub next_offset: Offset,
+    /// The time the log gave its records, in a topic where the log does.
+    pub log_append_time: Option<Timestamp>,
+    /// Whether it was there already, sent before by the same idempotent producer.
+    pub is_duplicate: bool,
+}
+
+/// What becomes of the batches of one call.
+struct Plan {
+    outcomes: Vec<Result<Appended, SequenceError>>,
+    /// The batches to be written, by their number in the call, as they will be in the file.
+    new: Vec<(usize, BatchSummary)>,
+    staged: Staged,
+    next_offset: Offset,
+}
+
+impl Log {
+    /// Appends validated batches, each of which is alone in its bytes. Offsets, epoch and, where
+    /// the topic asks for it, the time are written into them.
+    ///
+    /// A batch that its producer sent before, or that is out of sequence, is not appended and does
+    /// not keep the others from it; what became of each is in its place of the result.
+    ///
+    /// # Errors
+    /// When none of them was appended: no space, a failed or closed log, another epoch.
+    ///
+    /// # Panics
+    /// When bytes are no batch: the caller did not validate them.
+    pub fn append(
+        &self,
+        batches: &mut [&mut [u8]],
+        at: AppendAt,
+    ) -> Result<Vec<Result<Appended, SequenceError>>, StorageError> {
+        let mut tail = self.tail_in_epoch(at.epoch)?;
+        while !tail.is_prepared {
+            drop(tail);
+            self.prepare()?;
+            tail = self.tail_in_epoch(at.epoch)?;
+        }
+        let config = self.home.config.load();
+        let plan = plan(&tail, batches, at, &config);
+        if !plan.new.is_empty() {
+            let bytes = plan.new.iter().map(|(_, summary)| summary.size as u64).sum();
+            self.make_room(&mut tail, bytes, at.now)?;
+            self.write(&mut tail, batches, &plan)?;
+            self.take_in(&mut tail, &plan, bytes, at.now);
+            let now = self.home.clock.monotonic();
+            tail.producers.record(plan.staged, now);
+        }
+        Ok(plan.outcomes)
+    }
+
+    /// The tail of a log that takes records, in the reign of `epoch`.
+    fn tail_in_epoch(&self, epoch: LeaderEpoch) -> Result<MutexGuard<'_, Tail>, StorageError> {
+        let tail = self.writable_tail()?;
+        if epoch == LeaderEpoch::NONE || tail.epoch != epoch {
+            let partition = self.home.partition.clone();
+            let (given, current) = (epoch, tail.epoch);
+            return Err(StorageError::EpochMismatch { partition, given, current });
+        }
+        Ok(tail)
+    }
+
+    /// Writes the new batches of a plan at the end of the active segment, or nothing.
+    fn write(
+        &self,
+        tail: &mut Tail,
+        batches: &[&mut [u8]],
+        plan: &Plan,
+    ) -> Result<(), StorageError> {
+        let Some(Active { segment, size, .. }) = &tail.active else {
+            return Err(self.home.refused("append", io::ErrorKind::NotFound.into()));
+        };
+        let file = Arc::clone(segment.file()?);
+        let mut buffers: Vec<_> =
+            plan.new.iter().map(|(index, _)| IoSlice::new(batches[*index])).collect();
+        let Err(error) = write_all_at(&*file, &mut buffers, *size) else { return Ok(()) };
+        let error = segment.refused("write", error);
+        tail.cut_dirty = true;
+        if let Err(cause) = file.set_len(*size) {
+            let cause = segment.refused("cut back", cause);
+            tail.state = State::Failed(describe(&cause));
+        }
+        Err(error)
+    }
+
+    /// Lets the log end after the batches that were written.
+    fn take_in(&self, tail: &mut Tail, plan: &Plan, bytes: u64, now: Timestamp) {
+        let Some(active) = &mut tail.active else { return };
+        assert!(
+            plan.next_offset > tail.next_offset,
+            "an append leads from {} to {}",
+            tail.next_offset,
+            plan.next_offset
+        );
+        let mut records = 0;
+        for (_, summary) in &plan.new {
+            let batch = Located { position: active.size, summary: *summary };
+            active.segment.push_entries(active.indexer.pass(&batch));
+            active.size = batch.end();
+            records += u64::from(summary.record_count);
+        }
+        active.last_append = now;
+        tail.next_offset = plan.next_offset;
+        tail.pending.add(records, bytes, self.home.clock.monotonic());
+        tail.bytes_to_rebuild += bytes;
+        // In this order: who sees the size may take all of it for what lies below the end.
+        self.offsets.log_end.set(plan.next_offset);
+        active.segment.publish_size(active.size);
+    }
+}
+
+/// Gives every batch its place, and sorts out those that are not to be written.
+fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig) -> Plan {
+    let mut plan = Plan {
+        outcomes: Vec::with_capacity(batches.len()),
+        new: Vec::with_capacity(batches.len()),
+        staged: Staged::default(),
+        next_offset: tail.next_offset,
+    };
+    for (index, batch) in batches.iter_mut().enumerate() {
+        let summary = place(batch, plan.next_offset, at, config);
+        let outcome = tail.producers.check(&mut plan.staged, &producer_batch(&summary));
+        if outcome == Ok(Verdict::Append) {
+            plan.new.push((index, summary));
+            plan.next_offset = summary.next_offset();
+        }
+        plan.outcomes.push(outcome.map(|verdict| appended(verdict, &summary, config)));
+    }
+    plan
+}
+
+/// Writes into a batch what the log decides: the one place where offsets are assigned.
+fn place(batch: &mut [u8], base: Offset, at: AppendAt, config: &LogConfig) -> BatchSummary {
+    let size = batch.len();
+    let header: Option<&mut [u8; HEADER_SIZE]> = batch.first_chunk_mut();
+    #[expect(
+        clippy::expect_used,
+        reason = "a caller that did not validate has broken the contract"
+    )]
+    let header = header.expect("a batch has a header");
+    let mut fields = HeaderMut::new(header);
+    fields.set_base_offset(base);
+    fields.set_leader_epoch(at.epoch);
+    if config.timestamp_type == TimestampType::LogAppendTime {
+        fields.set_log_append_time(at.now);
+    }
+    let summary = BatchSummary::parse(header);
+    #[expect(
+        clippy::expect_used,
+        reason = "a caller that did not validate has broken the contract"
+    )]
+    let summary = summary.expect("the batch was validated");
+    assert!(summary.size == size, "a batch of {} bytes came in {size}", summary.size);
+    summary
+}
+
+/// What the producer state wants to know of a batch.
+pub(in crate::storage) fn producer_batch(summary: &BatchSummary) -> ProducerBatch {
+    let stamp = summary.producer;
+    ProducerBatch {
+        producer_id: stamp.map_or(ProducerId::NONE, |stamp| stamp.id),
+        producer_epoch: stamp.map_or(ProducerEpoch(-1), |stamp| stamp.epoch),
+        base_sequence: stamp.map_or(-1, |stamp| stamp.base_sequence),
+        record_count: i32::try_from(summary.record_count.max(1)).unwrap_or(i32::MAX),
+        appended: AppendedBatch {
+            base_offset: summary.base_offset,
+            last_offset: summary.last_offset,
+            max_timestamp: summary.max_timestamp,
+        },
+    }
+}
+
+fn appended(verdict: Verdict, summary: &BatchSummary, config: &LogConfig) -> Appended {
+    let (place, is_duplicate) = match verdict {
+        Verdict::Append => (producer_batch(summary).appended, false),
+        Verdict::Duplicate(original) => (original, true),
+    };
+    let is_log_time = config.timestamp_type == TimestampType::LogAppendTime;
+    Appended {
+        base_offset: place.base_offset,
+        next_offset: place.last_offset.next(),
+        log_append_time: is_log_time.then_some(place.max_timestamp),
+        is_duplicate,
+    }
+}

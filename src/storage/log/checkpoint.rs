@@ -1,0 +1,110 @@
+//! What a restart may start from: the marks, and the files they speak of.
+
+use std::sync::Arc;
+
+use crate::storage::log::Log;
+use crate::storage::log::tail::State;
+use crate::storage::segments::Home;
+use crate::storage::{ProducerStates, StorageError, retain_snapshots, write_snapshot};
+use crate::types::Offset;
+
+/// Where a restart after a crash begins to read. To be recorded about every second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// The first offset that can be read.
+    pub log_start: Offset,
+    /// Everything below it is durable: a bad batch there is damage, above it a torn write.
+    pub durable: Offset,
+    /// Indexes and producer states are durable up to here.
+    pub rebuild: Offset,
+}
+
+/// The rebuild point moves when so many bytes follow it: reading them again takes well below a
+/// second.
+const BYTES_TO_REBUILD: u64 = 64 << 20;
+
+impl Log {
+    /// The marks as they are.
+    pub fn marks(&self) -> Marks {
+        let durable = self.flushed_offset();
+        let log_start = self.log_start_offset();
+        Marks { log_start, durable, rebuild: self.rebuild.get().min(durable) }
+    }
+
+    /// Moves the rebuild point when enough was appended or a segment was left, and returns the
+    /// marks. Blocks on the disk, holds nothing up.
+    pub fn checkpoint(&self) -> Result<Marks, StorageError> {
+        let tail = self.lock_tail();
+        let is_due = tail.bytes_to_rebuild >= BYTES_TO_REBUILD || !tail.unsealed.is_empty();
+        drop(tail);
+        if is_due {
+            self.move_rebuild_point()?;
+        }
+        Ok(self.marks())
+    }
+
+    /// Flushes everything and leaves the files so that the log may be opened as clean, between the
+    /// marks returned. It takes no more records; what is there can be read.
+    pub fn close(&self) -> Result<Marks, StorageError> {
+        let mut tail = self.lock_tail();
+        let was_open = tail.state == State::Open;
+        if matches!(tail.state, State::Open | State::Dormant) {
+            tail.state = State::Closed;
+        }
+        drop(tail);
+        self.flush()?;
+        if was_open {
+            self.move_rebuild_point()?;
+        }
+        Ok(self.marks())
+    }
+
+    fn move_rebuild_point(&self) -> Result<(), StorageError> {
+        let mut tail = self.lock_tail();
+        let Some(active) = &tail.active else { return Ok(()) };
+        let active = Arc::clone(&active.segment);
+        let point = tail.next_offset;
+        let producers = tail.producers.clone();
+        let generation = tail.generation;
+        let left = std::mem::take(&mut tail.unsealed);
+        let bytes = std::mem::take(&mut tail.bytes_to_rebuild);
+        drop(tail);
+        let written = left
+            .iter()
+            .try_for_each(|segment| segment.write_seal())
+            .and_then(|()| active.write_indexes(true))
+            .and_then(|()| self.write_producers(point, &producers));
+        let mut tail = self.lock_tail();
+        if written.is_err() {
+            tail.unsealed.splice(..0, left);
+            tail.bytes_to_rebuild += bytes;
+        } else if tail.generation == generation {
+            self.rebuild.set(point);
+        }
+        written
+    }
+
+    /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use
+    /// only once everything below it is flushed.
+    fn write_producers(
+        &self,
+        point: Offset,
+        producers: &ProducerStates,
+    ) -> Result<(), StorageError> {
+        let (disk, dir) = (&*self.home.disk, &self.home.dir);
+        let kept = self.rebuild.get();
+        write_snapshot(disk, dir, point, producers)
+            .and_then(|()| retain_snapshots(disk, dir, |offset| offset == point || offset == kept))
+            .map_err(|error| self.home.refused("write the producers of", error))
+    }
+}
+
+/// Removes the producer snapshots beyond the log's end, so that none is taken for true when the
+/// log has grown past it again.
+pub(in crate::storage) fn discard_snapshots(
+    home: &Home,
+    log_end: Offset,
+) -> Result<(), StorageError> {
+    retain_snapshots(&*home.disk, &home.dir, |offset| offset <= log_end)
+        .map_err(|error| home.refused("remove the producers of", error))
+}

@@ -1,0 +1,55 @@
+//! Leader epochs: announcing one, and telling a follower where one ended.
+
+use crate::storage::log::Log;
+use crate::storage::{EpochStart, StorageError};
+use crate::types::{LeaderEpoch, Offset};
+
+impl Log {
+    /// Begins the reign of `epoch` at the log's end, which is returned. It becomes durable before
+    /// its first record is appended, by `prepare` or by the append.
+    ///
+    /// # Errors
+    /// `EpochMismatch` when the log has records of a later epoch.
+    pub fn start_epoch(&self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
+        let mut tail = self.writable_tail()?;
+        let mut epochs = self.lock_epochs();
+        if epoch < tail.epoch || !epochs.may_follow(epoch, tail.next_offset) {
+            let partition = self.home.partition.clone();
+            let current = epochs.latest().unwrap_or(LeaderEpoch::NONE);
+            return Err(StorageError::EpochMismatch { partition, given: epoch, current });
+        }
+        epochs.note(epoch, tail.next_offset);
+        drop(epochs);
+        tail.epoch = epoch;
+        tail.is_prepared = false;
+        Ok(tail.next_offset)
+    }
+
+    /// The last epoch of this log that is not above `epoch`, and the offset at which it ended;
+    /// `None` when the log cannot tell. What `OffsetForLeaderEpoch` answers.
+    pub fn epoch_end(
+        &self,
+        epoch: LeaderEpoch,
+    ) -> Result<Option<(LeaderEpoch, Offset)>, StorageError> {
+        let log_end = self.awake_tail()?.next_offset;
+        Ok(self.lock_epochs().end_offset_for(epoch, log_end))
+    }
+
+    /// The epoch of the record at `offset`; `None` before the first one known.
+    pub fn epoch_at(&self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
+        drop(self.awake_tail()?);
+        Ok(self.lock_epochs().epoch_at(offset))
+    }
+
+    /// The latest epoch announced or found in the log.
+    pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, StorageError> {
+        drop(self.awake_tail()?);
+        Ok(self.lock_epochs().latest())
+    }
+
+    /// All epochs, rising.
+    pub fn epochs(&self) -> Result<Vec<EpochStart>, StorageError> {
+        drop(self.awake_tail()?);
+        Ok(self.lock_epochs().entries().to_vec())
+    }
+}

@@ -1,0 +1,161 @@
+//! Making records durable.
+//!
+//! A flush takes what is dirty, syncs it without any lock that an append needs, oldest segment
+//! first, then the directory, and publishes the offset up to which everything was there when it
+//! began; unless the log was cut meanwhile. One flush of a log is under way at a time, so that the
+//! flushed offset only speaks of what its own or an earlier flush has synced.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::storage::StorageError;
+use crate::storage::log::Log;
+use crate::storage::log::tail::{Pending, State};
+use crate::storage::segments::Segment;
+use crate::types::Offset;
+
+/// Called with every flushed offset, after it is published.
+pub(super) type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
+
+/// What no flush has taken up yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unflushed {
+    /// So many records.
+    pub records: u64,
+    /// So many bytes.
+    pub bytes: u64,
+    /// When `flush.messages` or `flush.ms` wants them flushed, by the monotonic clock.
+    pub due: Duration,
+}
+
+/// A flush that has begun. Dropped without `finish_flush`, it has published nothing, and what it
+/// took up is lost to later flushes: the log must then fail.
+#[must_use]
+#[derive(Debug)]
+pub struct FlushTicket<'log> {
+    log: &'log Log,
+    segments: Vec<Arc<Segment>>,
+    names: bool,
+    target: Offset,
+    generation: u64,
+    _turn: MutexGuard<'log, ()>,
+}
+
+/// The active segment's index is written when so many entries wait.
+const INDEX_ENTRIES_PENDING: usize = 512;
+
+impl Log {
+    /// Makes all records durable that were appended before the call, and returns the offset after
+    /// them. Blocks while the disk works.
+    ///
+    /// # Errors
+    /// When the disk fails; the log then takes no more records until it is opened again.
+    pub fn flush(&self) -> Result<Offset, StorageError> {
+        match self.begin_flush()? {
+            Some(ticket) => {
+                let synced = ticket.sync();
+                ticket.finish(synced)
+            }
+            None => Ok(self.flushed_offset()),
+        }
+    }
+
+    /// Takes up what is to be flushed; `None` when all is. Waits for a flush that is under way.
+    pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
+        let turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.lock_tail();
+        if let State::Failed(cause) = &tail.state {
+            let partition = self.home.partition.clone();
+            return Err(StorageError::Failed { partition, cause: Arc::clone(cause) });
+        }
+        let is_clean = !tail.names_dirty && !tail.cut_dirty;
+        if tail.next_offset == self.flushed_offset() && is_clean {
+            return Ok(None);
+        }
+        tail.cut_dirty = false;
+        tail.pending = Pending::default();
+        let mut segments = std::mem::take(&mut tail.dirty);
+        segments.extend(tail.active.as_ref().map(|active| Arc::clone(&active.segment)));
+        Ok(Some(FlushTicket {
+            log: self,
+            segments,
+            names: std::mem::take(&mut tail.names_dirty),
+            target: tail.next_offset,
+            generation: tail.generation,
+            _turn: turn,
+        }))
+    }
+
+    /// Sets who is told of every flushed offset.
+    ///
+    /// # Panics
+    /// When it is set already.
+    pub fn on_flush(&self, listener: impl Fn(Offset) + Send + Sync + 'static) {
+        let is_first = self.listener.set(Box::new(listener)).is_ok();
+        assert!(is_first, "{} has a flush listener already", self.home.partition);
+    }
+
+    /// What waits and is not being flushed; `None` when nothing is.
+    pub fn unflushed(&self) -> Option<Unflushed> {
+        let Pending { records, bytes, since } = self.lock_tail().pending;
+        let since = since?;
+        let config = self.home.config.load();
+        let is_enough = records >= config.flush_messages;
+        let due = if is_enough { since } else { since.saturating_add(config.flush_interval) };
+        Some(Unflushed { records, bytes, due })
+    }
+
+    fn publish_flushed(&self, ticket: &FlushTicket<'_>) -> Offset {
+        let tail = self.lock_tail();
+        let before = self.flushed_offset();
+        if tail.generation != ticket.generation {
+            return before;
+        }
+        assert!(
+            before <= ticket.target && ticket.target <= tail.next_offset,
+            "a flush to {} of a log flushed to {before} and ending at {}",
+            ticket.target,
+            tail.next_offset
+        );
+        self.offsets.flushed.set(ticket.target);
+        drop(tail);
+        if let Some(listener) = self.listener.get() {
+            listener(ticket.target);
+        }
+        ticket.target
+    }
+}
+
+impl FlushTicket<'_> {
+    /// How many files there are to sync.
+    pub fn files(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Syncs them, and the directory if it has new names.
+    pub fn sync(&self) -> Result<(), StorageError> {
+        for segment in &self.segments {
+            segment.sync()?;
+        }
+        if self.names { self.log.home.sync_names() } else { Ok(()) }
+    }
+
+    /// Ends the flush: publishes its offset when everything was `synced`, by `sync` or by a sync
+    /// of the whole file system, and fails the log when it was not.
+    pub fn finish(self, synced: Result<(), StorageError>) -> Result<Offset, StorageError> {
+        if let Err(error) = synced {
+            self.log.fail(&error);
+            return Err(error);
+        }
+        let flushed = self.log.publish_flushed(&self);
+        for segment in &self.segments {
+            if segment.pending_entries() >= INDEX_ENTRIES_PENDING {
+                // Indexes are caches: what cannot be written now stays in memory.
+                segment.write_indexes(false).unwrap_or_else(|error| {
+                    tracing::warn!(%error, "index entries stay in memory");
+                });
+            }
+        }
+        Ok(flushed)
+    }
+}

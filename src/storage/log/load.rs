@@ -1,0 +1,96 @@
+//! Looking at a log's files, when it is first needed or after recovery.
+
+use std::sync::Arc;
+
+use crate::storage::log::Log;
+use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::segments::{FileKind, Segment};
+use crate::storage::{StorageError, recovery};
+
+impl Log {
+    /// Gets a log ready that was closed in order: its end must be where the close has left it.
+    pub(super) fn wake(&self, tail: &mut Tail) -> Result<(), StorageError> {
+        let segments = self.segments.load_full();
+        let Some(last) = segments.last() else {
+            tail.state = State::Open;
+            return Ok(());
+        };
+        *self.lock_epochs() = recovery::load_epochs(&self.home, &segments)?;
+        tail.producers = recovery::load_producers(
+            &self.home,
+            &segments,
+            (tail.next_offset, self.producer_limits),
+        )?;
+        let size = last.size()?;
+        let ends_in_damage = last.damages().last().is_some_and(|damage| damage.end >= size);
+        self.settle(tail, last, ends_in_damage)
+    }
+
+    /// Gets a log ready that recovery has read.
+    pub(super) fn wake_recovered(&self, ends_in_damage: bool) -> Result<(), StorageError> {
+        let mut tail = self.lock_tail();
+        match self.segments.load().last() {
+            Some(last) => self.settle(&mut tail, last, ends_in_damage),
+            None => {
+                tail.state = State::Open;
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes the last segment the active one.
+    fn settle(
+        &self,
+        tail: &mut Tail,
+        last: &Arc<Segment>,
+        ends_in_damage: bool,
+    ) -> Result<(), StorageError> {
+        if ends_in_damage {
+            tail.state = State::EndsInDamage;
+            return Ok(());
+        }
+        let size = last.size()?;
+        let (indexer, batch) = last.end_at(size)?;
+        let end = batch.map_or(last.base(), |batch| batch.summary.next_offset());
+        if end != tail.next_offset {
+            let bounds = (end.min(tail.next_offset), end.max(tail.next_offset));
+            return Err(self.home.corrupt(bounds, (&last.path(FileKind::Log), size)));
+        }
+        tail.active = Some(Active {
+            segment: Arc::clone(last),
+            size,
+            indexer,
+            began: self.home.clock.monotonic(),
+            last_append: self.home.clock.now(),
+        });
+        tail.state = State::Open;
+        Ok(())
+    }
+
+    /// Does all that must be durable before the first record of an epoch is appended: directory
+    /// and epoch history. `append` does it when nobody has; it blocks on the disk.
+    pub fn prepare(&self) -> Result<(), StorageError> {
+        let tail = self.writable_tail()?;
+        if tail.is_prepared {
+            return Ok(());
+        }
+        let is_new = tail.active.is_none();
+        drop(tail);
+        if is_new {
+            let dir = &self.home.dir;
+            let created = self.home.disk.create_dir(dir);
+            created.map_err(|error| self.home.refused("create", error))?;
+            let parent = dir.parent().unwrap_or(dir);
+            let synced = self.home.disk.sync_dir(parent);
+            synced.map_err(|error| StorageError::io("sync", parent, error))?;
+        }
+        let epochs = self.lock_epochs();
+        epochs.store().map_err(|error| self.home.refused("write the epochs of", error))?;
+        let stored = epochs.latest();
+        drop(epochs);
+        let mut tail = self.lock_tail();
+        // Another epoch may have been announced meanwhile; it is not stored then.
+        tail.is_prepared = stored == Some(tail.epoch);
+        Ok(())
+    }
+}

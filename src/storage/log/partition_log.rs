@@ -1,0 +1,257 @@
+//! The log itself: opening, closing, its bounds and its settings.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+
+use crate::io::{Clock, Disk};
+use crate::storage::log::flush::FlushListener;
+use crate::storage::log::offsets::{Offsets, Published};
+use crate::storage::log::tail::{State, Tail};
+use crate::storage::recovery::{self, Known};
+use crate::storage::segments::{Damage, FileKind, Home, Segment};
+use crate::storage::{EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError};
+use crate::types::{Offset, TopicPartition};
+
+/// What a log needs of the world.
+#[derive(Clone, Debug)]
+pub struct LogEnv {
+    /// Where the files are.
+    pub disk: Arc<dyn Disk>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// How many idempotent producers are remembered, and how long.
+    pub producers: ProducerLimits,
+}
+
+/// What is known of a log before it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartPoint {
+    /// It has never held anything; its directory need not exist.
+    New,
+    /// It was closed in order and everything is durable. Files are looked at when first needed.
+    Clean {
+        /// The first offset.
+        log_start: Offset,
+        /// The offset after the last record.
+        log_end: Offset,
+    },
+    /// It was not closed.
+    Unclean {
+        /// The first offset, as last recorded.
+        log_start: Offset,
+        /// Everything below it was durable.
+        durable: Offset,
+        /// Producer states and indexes were durable up to here.
+        rebuild: Offset,
+        /// Whether the machine has run on since: if so no unsynced byte was lost by power.
+        same_boot: bool,
+    },
+}
+
+/// One partition's log. All calls may come from several threads at once.
+pub struct Log {
+    pub(super) home: Arc<Home>,
+    pub(super) producer_limits: ProducerLimits,
+    pub(super) offsets: Offsets,
+    /// The offset up to which a restart need not rebuild anything.
+    pub(super) rebuild: Published,
+    /// Sorted by base offset; the last one grows. Replaced by the holder of the tail's lock only.
+    pub(super) segments: ArcSwap<Vec<Arc<Segment>>>,
+    pub(super) tail: Mutex<Tail>,
+    pub(super) epochs: Mutex<EpochCache>,
+    /// Held by the one flush under way.
+    pub(super) flush_turn: Mutex<()>,
+    pub(super) listener: OnceLock<FlushListener>,
+    /// Files to be removed, and when, by the monotonic clock.
+    pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
+}
+
+impl Log {
+    /// Opens the log in `dir`. A log that was not closed is recovered first: then everything it
+    /// holds was read and found good, or stands among its damages, and is durable.
+    ///
+    /// # Errors
+    /// When the disk refuses, or a file is of a later release.
+    pub fn open(
+        env: &LogEnv,
+        dir: PathBuf,
+        partition: TopicPartition,
+        config: Arc<LogConfig>,
+        start: StartPoint,
+    ) -> Result<Self, StorageError> {
+        let home = Arc::new(Home {
+            disk: Arc::clone(&env.disk),
+            clock: Arc::clone(&env.clock),
+            dir,
+            partition,
+            config: ArcSwap::from(config),
+        });
+        match start {
+            StartPoint::New => {
+                let log = Self::with(home, env.producers, Vec::new(), (Offset::ZERO, Offset::ZERO));
+                log.lock_tail().state = State::Open;
+                Ok(log)
+            }
+            StartPoint::Clean { log_start, log_end } => {
+                let segments = recovery::existing_segments(&home)?;
+                Ok(Self::with(home, env.producers, segments, (log_start, log_end)))
+            }
+            StartPoint::Unclean { log_start, durable, rebuild, same_boot } => {
+                let known = Known { log_start, durable, rebuild, same_boot };
+                let recovered = recovery::recover(&home, &known, env.producers)?;
+                let bounds = (recovered.log_start, recovered.log_end);
+                let log = Self::with(home, env.producers, recovered.segments, bounds);
+                *log.lock_epochs() = recovered.epochs;
+                log.lock_tail().producers = recovered.producers;
+                log.wake_recovered(recovered.ends_in_damage)?;
+                Ok(log)
+            }
+        }
+    }
+
+    /// The first offset that can be read.
+    pub fn log_start_offset(&self) -> Offset {
+        self.offsets.log_start.get()
+    }
+
+    /// The offset that the next record will have.
+    pub fn log_end_offset(&self) -> Offset {
+        self.offsets.log_end.get()
+    }
+
+    /// Everything below it is durable.
+    pub fn flushed_offset(&self) -> Offset {
+        self.offsets.flushed.get()
+    }
+
+    /// Whose log it is.
+    pub fn partition(&self) -> &TopicPartition {
+        &self.home.partition
+    }
+
+    /// Its directory, which exists once something was appended.
+    pub fn dir(&self) -> &Path {
+        &self.home.dir
+    }
+
+    /// What rules it now.
+    pub fn config(&self) -> Arc<LogConfig> {
+        self.home.config.load_full()
+    }
+
+    /// Lets other settings rule from the next operation on.
+    pub fn set_config(&self, config: Arc<LogConfig>) {
+        self.home.config.store(config);
+    }
+
+    /// What of it is known to be damaged.
+    pub fn damages(&self) -> Vec<Damage> {
+        self.segments.load().iter().flat_map(|segment| segment.damages().to_vec()).collect()
+    }
+
+    /// Bytes of all its batches, those below the log start included until their segment goes.
+    pub fn size_bytes(&self) -> Result<u64, StorageError> {
+        self.segments.load().iter().map(|segment| segment.size()).sum()
+    }
+
+    /// Takes no more records from now on because of `cause`; what is there can still be read.
+    pub fn fail(&self, cause: &StorageError) {
+        let mut tail = self.lock_tail();
+        if !matches!(tail.state, State::Failed(_)) {
+            tail.state = State::Failed(describe(cause));
+        }
+    }
+
+    fn with(
+        home: Arc<Home>,
+        producer_limits: ProducerLimits,
+        segments: Vec<Arc<Segment>>,
+        (log_start, log_end): (Offset, Offset),
+    ) -> Self {
+        let producers = ProducerStates::new(producer_limits);
+        let epochs = EpochCache::new(Arc::clone(&home.disk), &home.dir);
+        Self {
+            home,
+            producer_limits,
+            offsets: Offsets::flushed(log_start, log_end),
+            rebuild: Published::new(log_end),
+            segments: ArcSwap::from_pointee(segments),
+            tail: Mutex::new(Tail::new(State::Dormant, log_end, producers)),
+            epochs: Mutex::new(epochs),
+            flush_turn: Mutex::new(()),
+            listener: OnceLock::new(),
+            deleted: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub(super) fn lock_tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_epochs(&self) -> MutexGuard<'_, EpochCache> {
+        self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tail, with the log's files looked at.
+    pub(super) fn awake_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
+        let mut tail = self.lock_tail();
+        if tail.state == State::Dormant {
+            self.wake(&mut tail)?;
+        }
+        Ok(tail)
+    }
+
+    /// The tail of a log that takes records.
+    pub(super) fn writable_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
+        let tail = self.awake_tail()?;
+        let partition = || self.home.partition.clone();
+        match &tail.state {
+            State::Dormant | State::Open => Ok(tail),
+            State::Failed(cause) => {
+                Err(StorageError::Failed { partition: partition(), cause: Arc::clone(cause) })
+            }
+            State::EndsInDamage => Err(self.last_damage()),
+            State::Closed => Err(StorageError::Closed { partition: partition() }),
+        }
+    }
+
+    fn last_damage(&self) -> StorageError {
+        let segments = self.segments.load();
+        let damage = segments.last().and_then(|segment| {
+            let path = segment.path(FileKind::Log);
+            segment.damages().last().map(|damage| (*damage, path))
+        });
+        let end = self.log_end_offset();
+        damage.map_or_else(
+            || self.home.corrupt((end, end), (&self.home.dir, 0)),
+            |(damage, path)| self.home.corrupt((damage.first, damage.next), (&path, damage.start)),
+        )
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Log({} {}..{}..{})",
+            self.home.partition,
+            self.log_start_offset(),
+            self.flushed_offset(),
+            self.log_end_offset()
+        )
+    }
+}
+
+/// An error and its causes in one line.
+pub(super) fn describe(error: &StorageError) -> Arc<str> {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text.into()
+}

@@ -1,0 +1,81 @@
+//! Reading: which bytes of which file hold the records somebody wants.
+
+use std::sync::Arc;
+
+use crate::io::FileRange;
+use crate::storage::StorageError;
+use crate::storage::log::Log;
+use crate::storage::segments::{Segment, Span};
+use crate::types::Offset;
+
+/// How much a reader wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadLimit {
+    /// So many bytes at most.
+    pub max_bytes: u64,
+    /// Only batches that end below this offset: the high watermark, as a rule.
+    pub below: Offset,
+    /// Whether the first batch comes whole even if it is larger than `max_bytes`, so that a reader
+    /// with a small buffer gets on.
+    pub at_least_one_batch: bool,
+}
+
+impl Log {
+    /// The batches from the one that holds `from`, or the first one after it, on; all from one
+    /// segment. `None` when there are none within the limit.
+    ///
+    /// The bytes are not looked at: what recovery or a verifying read has found damaged is refused,
+    /// anything else is served as the disk has it.
+    ///
+    /// # Errors
+    /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` where the log is
+    /// known to be damaged.
+    pub fn read(&self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
+        // A segment may be deleted between the look at the list and the look at its file.
+        loop {
+            let segments = self.segments.load_full();
+            match self.read_in(&segments, from, limit) {
+                Err(StorageError::Io { .. }) if !Arc::ptr_eq(&segments, &self.segments.load()) => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn read_in(
+        &self,
+        segments: &[Arc<Segment>],
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<FileRange>, StorageError> {
+        let (start, end) = (self.log_start_offset(), self.log_end_offset());
+        if from < start || from > end {
+            let partition = self.home.partition.clone();
+            return Err(StorageError::OffsetOutOfRange { partition, offset: from, start, end });
+        }
+        if from >= limit.below.min(end) {
+            return Ok(None);
+        }
+        let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
+        for (index, segment) in segments.iter().enumerate().skip(first) {
+            if segment.base() >= limit.below {
+                break;
+            }
+            let Some(batch) = segment.locate(from)? else { continue };
+            let next_base = segments.get(index + 1).map(|next| next.base());
+            let span = Span {
+                bytes_max: limit.max_bytes,
+                below: limit.below,
+                at_least_one: limit.at_least_one_batch,
+                segment_end: next_base.unwrap_or(end),
+            };
+            let length = segment.span_end(&batch, &span)? - batch.position;
+            let file = Arc::clone(segment.file()?);
+            return Ok((length > 0).then_some(FileRange {
+                file,
+                position: batch.position,
+                length,
+            }));
+        }
+        Ok(None)
+    }
+}

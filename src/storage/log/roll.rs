@@ -1,0 +1,80 @@
+//! Going on to the next segment.
+//!
+//! The new file is made under the tail's lock, which costs what one more write would; its name is
+//! made durable by the next flush, before anything in it counts as flushed. A crash in between
+//! loses the name and with it only what was never promised.
+
+use std::sync::Arc;
+
+use crate::storage::log::Log;
+use crate::storage::log::tail::{Active, Tail};
+use crate::storage::segments::{Indexer, Segment};
+use crate::storage::{LogConfig, StorageError};
+use crate::types::Timestamp;
+
+impl Log {
+    /// Leaves the active segment, if it holds anything, so that it can be compacted or deleted.
+    pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
+        let mut tail = self.writable_tail()?;
+        if tail.active.as_ref().is_some_and(|active| active.size > 0) {
+            self.roll_tail(&mut tail, now)?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that there is an active segment with room for so many more bytes.
+    pub(super) fn make_room(
+        &self,
+        tail: &mut Tail,
+        bytes: u64,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let Some(active) = &mut tail.active else {
+            return self.roll_tail(tail, now);
+        };
+        let elapsed = self.home.clock.monotonic();
+        if active.size == 0 {
+            active.began = elapsed;
+            return Ok(());
+        }
+        let config = self.home.config.load();
+        let age = elapsed.saturating_sub(active.began);
+        // A record takes at least seven bytes, so this bounds the offsets to come as well.
+        let span = tail.next_offset.since(active.segment.base()).cast_unsigned() + bytes;
+        let is_full = active.size + bytes > config.segment_size.0
+            || age >= self.age_max(&config)
+            || span > i32::MAX.cast_unsigned().into()
+            || active.segment.index_size()? >= config.segment_index_size.0;
+        if is_full { self.roll_tail(tail, now) } else { Ok(()) }
+    }
+
+    /// Makes the segment that begins at the log's end the active one.
+    pub(super) fn roll_tail(&self, tail: &mut Tail, now: Timestamp) -> Result<(), StorageError> {
+        let segment = Arc::new(Segment::create(&self.home, tail.next_offset)?);
+        tail.names_dirty = true;
+        if let Some(mut left) = tail.active.take() {
+            left.segment.seal(&mut left.indexer, now, tail.next_offset);
+            tail.dirty.push(Arc::clone(&left.segment));
+            tail.unsealed.push(left.segment);
+        }
+        let mut segments = self.segments.load_full().to_vec();
+        segments.push(Arc::clone(&segment));
+        self.segments.store(Arc::new(segments));
+        let interval = self.home.config.load().index_interval.0;
+        tail.active = Some(Active {
+            indexer: Indexer::new(segment.base(), interval),
+            segment,
+            size: 0,
+            began: self.home.clock.monotonic(),
+            last_append: now,
+        });
+        Ok(())
+    }
+
+    /// How old a segment may become; each log takes another part of the jitter off.
+    fn age_max(&self, config: &LogConfig) -> std::time::Duration {
+        let name = self.home.partition.to_string();
+        let part = f64::from(crc32c::crc32c(name.as_bytes())) / f64::from(u32::MAX);
+        config.segment_age.saturating_sub(config.segment_jitter.mul_f64(part))
+    }
+}

@@ -1,0 +1,149 @@
+//! The producers of one partition.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::storage::producers::entry::Entry;
+use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
+use crate::types::ProducerId;
+
+/// How long and how many producers are remembered per partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProducerLimits {
+    /// `producer.id.expiration.ms`: a producer silent for so long is forgotten. Measured by the
+    /// monotonic clock and from the start of this process at the earliest, so that no jump of the
+    /// wall clock makes room for a duplicate.
+    pub expiration: Duration,
+    /// Beyond so many the longest silent are forgotten. About 250 bytes each.
+    pub producers_max: usize,
+}
+
+impl Default for ProducerLimits {
+    fn default() -> Self {
+        Self { expiration: Duration::from_hours(24), producers_max: 10_000 }
+    }
+}
+
+/// What to do with a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is new.
+    Append,
+    /// It is in the log already, here; the producer gets the answer of the original, under the same
+    /// condition.
+    Duplicate(AppendedBatch),
+}
+
+/// What is remembered of a partition's idempotent producers.
+#[derive(Clone, Debug)]
+pub struct ProducerStates {
+    limits: ProducerLimits,
+    entries: HashMap<ProducerId, Entry>,
+}
+
+/// Batches found good but not appended yet: the state as it will be when they are. Dropped when the
+/// write fails.
+#[derive(Debug, Default)]
+pub struct Staged {
+    entries: HashMap<ProducerId, Entry>,
+}
+
+impl ProducerStates {
+    /// A partition without producers.
+    pub fn new(limits: ProducerLimits) -> Self {
+        Self { limits, entries: HashMap::new() }
+    }
+
+    /// Decides on the next batch of one append call, after those staged before it; a batch to be
+    /// appended is staged in turn. A batch of an unknown producer may begin at any sequence.
+    ///
+    /// # Errors
+    /// When the producer is fenced or a batch before this one is missing.
+    pub fn check(
+        &self,
+        staged: &mut Staged,
+        batch: &ProducerBatch,
+    ) -> Result<Verdict, SequenceError> {
+        if !batch.is_idempotent() {
+            return Ok(Verdict::Append);
+        }
+        debug_assert!(batch.base_sequence >= 0, "sequence {}", batch.base_sequence);
+        let known =
+            staged.entries.get(&batch.producer_id).or_else(|| self.entries.get(&batch.producer_id));
+        let verdict = known.map_or(Ok(Verdict::Append), |entry| entry.check(batch))?;
+        if verdict == Verdict::Append {
+            staged
+                .entries
+                .entry(batch.producer_id)
+                .or_insert_with(|| known_or_new(&self.entries, batch))
+                .record(batch);
+        }
+        Ok(verdict)
+    }
+
+    /// Takes in what was staged, once it is in the log; `now` is the monotonic clock's.
+    pub fn record(&mut self, staged: Staged, now: Duration) {
+        for (producer_id, mut entry) in staged.entries {
+            entry.last_seen = now;
+            self.entries.insert(producer_id, entry);
+        }
+        self.make_room();
+    }
+
+    /// Takes in one batch that is in the log, without judging it: at recovery, and on followers.
+    pub fn replay(&mut self, batch: &ProducerBatch, now: Duration) {
+        if !batch.is_idempotent() {
+            return;
+        }
+        let entry = self
+            .entries
+            .entry(batch.producer_id)
+            .or_insert_with(|| Entry::new(batch.producer_epoch));
+        entry.record(batch);
+        entry.last_seen = now;
+        self.make_room();
+    }
+
+    /// Forgets the producers that have been silent for too long.
+    pub fn expire(&mut self, now: Duration) {
+        let expiration = self.limits.expiration;
+        self.entries.retain(|_, entry| now.saturating_sub(entry.last_seen) < expiration);
+    }
+
+    /// How many producers are remembered.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn entries(&self) -> &HashMap<ProducerId, Entry> {
+        &self.entries
+    }
+
+    pub(super) fn insert(&mut self, producer_id: ProducerId, entry: Entry) {
+        self.entries.insert(producer_id, entry);
+    }
+
+    /// Forgets the longest silent, an eighth at a time: looking for them costs a pass over all.
+    fn make_room(&mut self) {
+        let most = self.limits.producers_max;
+        if self.entries.len() <= most {
+            return;
+        }
+        let mut by_age: Vec<_> =
+            self.entries.iter().map(|(id, entry)| (entry.last_seen, *id)).collect();
+        let surplus = (by_age.len() - most + most / 8).min(by_age.len() - 1);
+        by_age.select_nth_unstable(surplus);
+        for (_, producer_id) in &by_age[..surplus] {
+            self.entries.remove(producer_id);
+        }
+    }
+}
+
+fn known_or_new(entries: &HashMap<ProducerId, Entry>, batch: &ProducerBatch) -> Entry {
+    entries.get(&batch.producer_id).cloned().unwrap_or_else(|| Entry::new(batch.producer_epoch))
+}

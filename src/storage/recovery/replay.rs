@@ -1,0 +1,62 @@
+//! What follows from a log's batches: leader epochs and producer states.
+
+use std::sync::Arc;
+
+use crate::record::BatchSummary;
+use crate::storage::log::producer_batch;
+use crate::storage::segments::{Home, Segment};
+use crate::storage::{
+    EpochCache, ProducerLimits, ProducerStates, StorageError, Stored, latest_snapshot,
+};
+use crate::types::Offset;
+
+/// The epoch history of a log, from its file or, where that is of no use, from its batches.
+pub(crate) fn load_epochs(
+    home: &Home,
+    segments: &[Arc<Segment>],
+) -> Result<EpochCache, StorageError> {
+    let stored = stored_epochs(home)?;
+    if let Stored::Sound(epochs) = stored {
+        return Ok(epochs);
+    }
+    if let Stored::Damaged(reason) = stored {
+        tracing::warn!(dir = %home.dir.display(), reason, "epoch history made again");
+    }
+    let mut epochs = EpochCache::new(Arc::clone(&home.disk), &home.dir);
+    for segment in segments {
+        segment.each_from(segment.base(), |batch| note_epoch(&mut epochs, &batch.summary))?;
+    }
+    Ok(epochs)
+}
+
+/// The epoch history as its file tells it.
+pub(super) fn stored_epochs(home: &Home) -> Result<Stored<EpochCache>, StorageError> {
+    EpochCache::load(Arc::clone(&home.disk), &home.dir)
+        .map_err(|source| StorageError::read(&home.dir, source))
+}
+
+/// Lets a history know of a batch in its log.
+pub(super) fn note_epoch(epochs: &mut EpochCache, batch: &BatchSummary) {
+    let (epoch, start) = (batch.leader_epoch, batch.base_offset);
+    if epochs.epoch_at(start) != Some(epoch) && epochs.may_follow(epoch, start) {
+        epochs.note(epoch, start);
+    }
+}
+
+/// The producer states of a log that ends at `end`: the latest snapshot and the batches since.
+pub(crate) fn load_producers(
+    home: &Home,
+    segments: &[Arc<Segment>],
+    (end, limits): (Offset, ProducerLimits),
+) -> Result<ProducerStates, StorageError> {
+    let now = home.clock.monotonic();
+    let snapshot = latest_snapshot(&*home.disk, &home.dir, end, (limits, now));
+    let snapshot = snapshot.map_err(|source| StorageError::read(&home.dir, source))?;
+    let (mut states, from) =
+        snapshot.unwrap_or_else(|| (ProducerStates::new(limits), Offset::ZERO));
+    let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
+    for segment in &segments[first..] {
+        segment.each_from(from, |batch| states.replay(&producer_batch(&batch.summary), now))?;
+    }
+    Ok(states)
+}

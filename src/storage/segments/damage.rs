@@ -1,0 +1,75 @@
+//! The ranges of a log that are known to be damaged: kept, never served, never cut.
+//!
+//! They stand in the file `damaged` of the log's directory, a checked text with a row
+//! `segment start end first next` for each: the segment's base offset, the positions and the
+//! offsets between which nothing can be read, ends excluded.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::io::Disk;
+use crate::storage::{Stored, checked_text, small_file};
+use crate::types::Offset;
+
+/// A stretch of a segment that holds no good batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Base offset of the segment.
+    pub segment: Offset,
+    /// Position of the first damaged byte.
+    pub start: u64,
+    /// Position after the last; `start` when the bytes are missing altogether.
+    pub end: u64,
+    /// The first offset that cannot be read.
+    pub first: Offset,
+    /// The first offset after it that can.
+    pub next: Offset,
+}
+
+const FILE_NAME: &str = "damaged";
+const VERSION: i64 = 0;
+
+impl Damage {
+    /// What is known to be damaged in the log in `dir`.
+    ///
+    /// # Errors
+    /// `InvalidData` when the file is damaged itself: nothing would tell then what may be served.
+    pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Self>> {
+        match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
+            Stored::Absent => Ok(Vec::new()),
+            Stored::Sound(damages) => Ok(damages),
+            Stored::Damaged(reason) => Err(io::Error::new(io::ErrorKind::InvalidData, reason)),
+        }
+    }
+
+    /// Replaces what is known; durable on return.
+    pub(crate) fn store(disk: &dyn Disk, dir: &Path, damages: &[Self]) -> io::Result<()> {
+        let path = dir.join(FILE_NAME);
+        if damages.is_empty() {
+            small_file::remove(disk, &path)
+        } else {
+            checked_text::write(disk, &path, VERSION, damages.iter())
+        }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { segment, start, end, first, next } = self;
+        write!(f, "{segment} {start} {end} {first} {next}")
+    }
+}
+
+fn parse(row: &str) -> Option<Damage> {
+    let mut words = row.split(' ').map(|word| word.parse::<i64>().ok());
+    let mut number = || words.next().flatten();
+    let damage = Damage {
+        segment: Offset::checked(number()?)?,
+        start: u64::try_from(number()?).ok()?,
+        end: u64::try_from(number()?).ok()?,
+        first: Offset::checked(number()?)?,
+        next: Offset::checked(number()?)?,
+    };
+    words.next().is_none().then_some(damage)
+}

@@ -1,0 +1,78 @@
+//! The entries of the two sparse indexes, in Kafka's format: big-endian, offsets relative to the
+//! segment's base offset.
+//!
+//! | offset index, 8 bytes | time index, 12 bytes |
+//! |---|---|
+//! | last offset of a batch, relative, 4 | largest timestamp so far, 8 |
+//! | position of that batch, 4 | last offset of the batch that has it, relative, 4 |
+//!
+//! Both numbers of both strictly rise or, the second of a time entry, never fall.
+
+use crate::types::Timestamp;
+
+/// An entry of a fixed size.
+pub(crate) trait Entry: Copy {
+    /// Its bytes.
+    type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
+
+    /// The entry in its bytes.
+    fn decode(bytes: &Self::Bytes) -> Self;
+
+    /// Its bytes.
+    fn encode(self) -> Self::Bytes;
+}
+
+/// Where a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OffsetEntry {
+    /// The batch's last offset, less the segment's base offset.
+    pub(crate) relative_offset: i32,
+    /// The batch's position in the file.
+    pub(crate) position: i32,
+}
+
+/// The largest timestamp of all batches up to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeEntry {
+    /// The timestamp.
+    pub(crate) timestamp: Timestamp,
+    /// The last offset of the first batch that has it, less the segment's base offset.
+    pub(crate) relative_offset: i32,
+}
+
+impl Entry for OffsetEntry {
+    type Bytes = [u8; 8];
+
+    fn decode(bytes: &Self::Bytes) -> Self {
+        let [a, b, c, d, rest @ ..] = *bytes;
+        Self {
+            relative_offset: i32::from_be_bytes([a, b, c, d]),
+            position: i32::from_be_bytes(rest),
+        }
+    }
+
+    fn encode(self) -> Self::Bytes {
+        let [a, b, c, d] = self.relative_offset.to_be_bytes();
+        let [e, f, g, h] = self.position.to_be_bytes();
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+impl Entry for TimeEntry {
+    type Bytes = [u8; 12];
+
+    fn decode(bytes: &Self::Bytes) -> Self {
+        let [a, b, c, d, e, f, g, h, rest @ ..] = *bytes;
+        Self {
+            timestamp: Timestamp::from_millis(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
+            relative_offset: i32::from_be_bytes(rest),
+        }
+    }
+
+    fn encode(self) -> Self::Bytes {
+        let mut bytes = [0; 12];
+        bytes[..8].copy_from_slice(&self.timestamp.millis().to_be_bytes());
+        bytes[8..].copy_from_slice(&self.relative_offset.to_be_bytes());
+        bytes
+    }
+}

@@ -1,0 +1,125 @@
+//! The names of a segment's files.
+//!
+//! | name | holds |
+//! |---|---|
+//! | `%020d.log` | batches; the number is the segment's base offset |
+//! | `%020d.index`, `%020d.timeindex` | the sparse indexes |
+//! | `%020d.seal` | what is known of a segment that no longer grows |
+//! | `….log.cleaned` | a replacement being written; means nothing yet |
+//! | `….log.swap` | a whole replacement, for all segments that its offsets cover |
+//! | `….deleted` | a file nobody looks for any more |
+
+use std::path::{Path, PathBuf};
+
+use crate::types::Offset;
+
+/// What a file of a segment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// Batches.
+    Log,
+    /// Positions by offset.
+    OffsetIndex,
+    /// Offsets by time.
+    TimeIndex,
+    /// The facts of a finished segment.
+    Seal,
+    /// A replacement being written.
+    Cleaned,
+    /// A replacement that is whole.
+    Swap,
+    /// Something to be removed.
+    Deleted,
+}
+
+/// A name taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentFile {
+    /// The number in the name.
+    pub(crate) base: Offset,
+    /// What the file holds.
+    pub(crate) kind: FileKind,
+}
+
+const DIGITS: usize = 20;
+
+impl FileKind {
+    /// The files that make up a segment, the batches last: while they are there, so is the segment.
+    pub(crate) const OF_SEGMENT: [Self; 4] =
+        [Self::Seal, Self::TimeIndex, Self::OffsetIndex, Self::Log];
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Log => ".log",
+            Self::OffsetIndex => ".index",
+            Self::TimeIndex => ".timeindex",
+            Self::Seal => ".seal",
+            Self::Cleaned => ".log.cleaned",
+            Self::Swap => ".log.swap",
+            Self::Deleted => ".deleted",
+        }
+    }
+}
+
+impl SegmentFile {
+    /// Takes a name apart; `None` when it is no segment's.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let (digits, suffix) = name.split_at_checked(DIGITS)?;
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let base = Offset::checked(digits.parse().ok()?)?;
+        if suffix.ends_with(FileKind::Deleted.suffix()) {
+            return Some(Self { base, kind: FileKind::Deleted });
+        }
+        [FileKind::Cleaned, FileKind::Swap]
+            .into_iter()
+            .chain(FileKind::OF_SEGMENT)
+            .find(|kind| kind.suffix() == suffix)
+            .map(|kind| Self { base, kind })
+    }
+
+    /// The path of this kind of file, for the segment that begins at `base`.
+    pub(crate) fn path(dir: &Path, base: Offset, kind: FileKind) -> PathBuf {
+        dir.join(format!("{:0DIGITS$}{}", base.get(), kind.suffix()))
+    }
+}
+
+/// The name a file bears from its deletion until it is removed.
+pub(crate) fn deleted(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(FileKind::Deleted.suffix());
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_what_its_path_was_made_of() {
+        let base = Offset::new(1234);
+        for kind in FileKind::OF_SEGMENT.into_iter().chain([FileKind::Cleaned, FileKind::Swap]) {
+            let path = SegmentFile::path(Path::new("x"), base, kind);
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap();
+            assert_eq!(SegmentFile::parse(name), Some(SegmentFile { base, kind }));
+            let gone = deleted(&path);
+            let name = gone.file_name().and_then(|name| name.to_str()).unwrap();
+            let kind = FileKind::Deleted;
+            assert_eq!(SegmentFile::parse(name), Some(SegmentFile { base, kind }));
+        }
+    }
+
+    #[test]
+    fn a_strange_name_is_no_segment() {
+        for name in [
+            "",
+            "1.log",
+            "0000000000000000000x.log",
+            "00000000000000000001.lag",
+            "99999999999999999999.log",
+        ] {
+            assert_eq!(SegmentFile::parse(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Which batches of a segment get index entries.
+//!
+//! The same batches always give the same entries, whether they are being appended, recovered or
+//! indexed anew.
+
+use crate::storage::segments::Located;
+use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
+use crate::types::{Offset, Timestamp};
+
+/// Goes along a segment and says where entries are due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Indexer {
+    base: Offset,
+    interval: u64,
+    bytes_since_entry: u64,
+    /// The largest timestamp so far, and the last offset of the first batch that has it.
+    max_timestamp: Timestamp,
+    max_timestamp_offset: Offset,
+    last_time_entry: Timestamp,
+}
+
+/// The entries due at one batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Due {
+    pub(crate) offset: Option<OffsetEntry>,
+    pub(crate) time: Option<TimeEntry>,
+}
+
+impl Indexer {
+    /// An indexer at the beginning of the segment `base`.
+    pub(crate) fn new(base: Offset, interval: u64) -> Self {
+        Self {
+            base,
+            interval,
+            bytes_since_entry: 0,
+            max_timestamp: Timestamp::NONE,
+            max_timestamp_offset: base,
+            last_time_entry: Timestamp::NONE,
+        }
+    }
+
+    /// An indexer at the batch of the last offset entry, where `time` is the last time entry.
+    ///
+    /// That batch is passed next and gets no second entry: none is ever due at the first batch.
+    pub(crate) fn resumed(base: Offset, interval: u64, time: Option<TimeEntry>) -> Self {
+        let mut indexer = Self::new(base, interval);
+        if let Some(entry) = time {
+            indexer.max_timestamp = entry.timestamp;
+            indexer.max_timestamp_offset = base.plus(entry.relative_offset.into());
+            indexer.last_time_entry = entry.timestamp;
+        }
+        indexer
+    }
+
+    /// The largest timestamp so far; `NONE` before the first batch.
+    pub(crate) fn max_timestamp(&self) -> Timestamp {
+        self.max_timestamp
+    }
+
+    /// Passes a batch, and tells the entries due at it.
+    pub(crate) fn pass(&mut self, batch: &Located) -> Due {
+        if batch.summary.max_timestamp > self.max_timestamp {
+            self.max_timestamp = batch.summary.max_timestamp;
+            self.max_timestamp_offset = batch.summary.last_offset;
+        }
+        let mut due = Due::default();
+        if self.bytes_since_entry > self.interval {
+            due.offset = self.offset_entry(batch);
+            due.time = self.time_entry();
+            self.bytes_since_entry = 0;
+        }
+        self.bytes_since_entry += batch.summary.size as u64;
+        due
+    }
+
+    /// The time entry that says what is not yet said: at intervals, and when the segment is left.
+    pub(crate) fn time_entry(&mut self) -> Option<TimeEntry> {
+        if self.max_timestamp <= self.last_time_entry {
+            return None;
+        }
+        let relative_offset = relative(self.max_timestamp_offset, self.base)?;
+        self.last_time_entry = self.max_timestamp;
+        Some(TimeEntry { timestamp: self.max_timestamp, relative_offset })
+    }
+
+    fn offset_entry(&self, batch: &Located) -> Option<OffsetEntry> {
+        Some(OffsetEntry {
+            relative_offset: relative(batch.summary.last_offset, self.base)?,
+            position: i32::try_from(batch.position).ok()?,
+        })
+    }
+}
+
+/// How far an offset lies beyond the base, if an index can say it.
+fn relative(offset: Offset, base: Offset) -> Option<i32> {
+    i32::try_from(offset.since(base)).ok()
+}

@@ -1,0 +1,245 @@
+//! Finding batches within a segment: by offset, by position, by time.
+//!
+//! The index gives a place to start; the batch there must be the one the index speaks of, else the
+//! index is made again from the batches. From there it is a walk over at most an index interval.
+
+use std::io::ErrorKind;
+
+use crate::storage::StorageError;
+use crate::storage::segments::entry::OffsetEntry;
+use crate::storage::segments::{BatchWalk, Damage, FileKind, Indexer, Located, Segment};
+use crate::types::{Offset, Timestamp};
+
+/// How much of a segment a reader wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// So many bytes at most.
+    pub(crate) bytes_max: u64,
+    /// Only batches that end below this offset.
+    pub(crate) below: Offset,
+    /// Whether the first batch is given whole, however large it is.
+    pub(crate) at_least_one: bool,
+    /// The offset after the segment's last, as known after its size was.
+    pub(crate) segment_end: Offset,
+}
+
+impl Segment {
+    /// The first batch that ends at or after `offset`; `None` when there is none.
+    ///
+    /// # Errors
+    /// `Corrupt` when the offset lies in a damaged stretch.
+    pub(crate) fn locate(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
+        let wanted = offset.since(self.base());
+        let mut walk =
+            self.walk_from(self.size()?, |entry| i64::from(entry.relative_offset) <= wanted)?;
+        while let Some(batch) = self.step(&mut walk, |damage| damage.next > offset)? {
+            if batch.summary.last_offset >= offset {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the batches end that `span` allows after `first`.
+    pub(crate) fn span_end(&self, first: &Located, span: &Span) -> Result<u64, StorageError> {
+        if first.summary.last_offset >= span.below {
+            return Ok(first.position);
+        }
+        let mut cap = first.position.saturating_add(span.bytes_max);
+        if first.end() > cap {
+            return Ok(if span.at_least_one { first.end() } else { first.position });
+        }
+        let size = self.size()?;
+        let sound_end = self.sound_end(first.position, size);
+        if span.below >= span.segment_end && cap >= sound_end {
+            return Ok(sound_end);
+        }
+        cap = cap.min(sound_end);
+        let below = span.below.since(self.base());
+        let mut walk = self.walk_from(sound_end, |entry| {
+            i64::from(entry.relative_offset) < below
+                && u64::try_from(entry.position).is_ok_and(|position| position <= cap)
+        })?;
+        if walk.position() < first.end() {
+            walk.go_to(first.end());
+        }
+        let mut end = walk.position();
+        while end < cap
+            && let Some(batch) = self.step(&mut walk, |_| true)?
+            && batch.end() <= cap
+            && batch.summary.last_offset < span.below
+        {
+            end = batch.end();
+        }
+        Ok(end)
+    }
+
+    /// The first batch at or after `position` whose largest timestamp is at least `timestamp`.
+    pub(crate) fn first_at_or_after(
+        &self,
+        timestamp: Timestamp,
+        from: Offset,
+    ) -> Result<Option<Located>, StorageError> {
+        let entry = self
+            .times
+            .last_where(|entry| entry.timestamp < timestamp)
+            .map_err(|error| self.refused("index", error))?;
+        let start =
+            entry.map_or(self.base(), |entry| self.base().plus(entry.relative_offset.into()));
+        let start = start.max(from);
+        let wanted = start.since(self.base());
+        let mut walk =
+            self.walk_from(self.size()?, |entry| i64::from(entry.relative_offset) <= wanted)?;
+        while let Some(batch) = self.step(&mut walk, |_| false)? {
+            let reached = batch.summary.last_offset >= start;
+            if reached && batch.summary.max_timestamp >= timestamp {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Shows all batches that end at or after `offset`; damaged stretches are passed over.
+    pub(crate) fn each_from(
+        &self,
+        offset: Offset,
+        mut see: impl FnMut(&Located),
+    ) -> Result<(), StorageError> {
+        let wanted = offset.since(self.base());
+        let mut walk =
+            self.walk_from(self.size()?, |entry| i64::from(entry.relative_offset) <= wanted)?;
+        while let Some(batch) = self.step(&mut walk, |_| false)? {
+            if batch.summary.last_offset >= offset {
+                see(&batch);
+            }
+        }
+        Ok(())
+    }
+
+    /// The indexer that has passed all batches below `size`, and the last of them.
+    pub(crate) fn end_at(&self, size: u64) -> Result<(Indexer, Option<Located>), StorageError> {
+        let interval = self.home.config.load().index_interval.0;
+        let mut walk = self.walk_from(size, |_| true)?;
+        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        let mut indexer = Indexer::resumed(self.base(), interval, time);
+        let mut last = None;
+        while let Some(batch) = self.step(&mut walk, |_| false)? {
+            indexer.pass(&batch);
+            last = Some(batch);
+        }
+        Ok((indexer, last))
+    }
+
+    /// The last batch with an index entry that ends below `offset`, if its header is as the entry
+    /// says: where a scan may begin.
+    pub(crate) fn indexed_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
+        let below = offset.since(self.base());
+        let entry = self.offsets.last_where(|entry| i64::from(entry.relative_offset) < below);
+        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
+            return Ok(None);
+        };
+        let position = u64::try_from(entry.position).unwrap_or_default();
+        let last_offset = self.base().plus(entry.relative_offset.into());
+        let batch = BatchWalk::new(&**self.file()?, position, self.size()?).next();
+        Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
+    }
+
+    /// Forgets the index entries beyond `batch`, or all, and returns the indexer to go on with: at
+    /// that batch, or at the beginning.
+    pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {
+        let interval = self.home.config.load().index_interval.0;
+        let Some(batch) = batch else {
+            self.offsets.replace(Vec::new());
+            self.times.replace(Vec::new());
+            return Ok(Indexer::new(self.base(), interval));
+        };
+        let last = batch.summary.last_offset.since(self.base());
+        self.offsets
+            .keep_where(|entry| i64::from(entry.relative_offset) <= last)
+            .and_then(|()| self.times.keep_where(|entry| i64::from(entry.relative_offset) <= last))
+            .map_err(|error| self.refused("index", error))?;
+        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        Ok(Indexer::resumed(self.base(), interval, time))
+    }
+
+    /// A walk to `end` from the batch of the last index entry that `holds` is true of.
+    fn walk_from(
+        &self,
+        end: u64,
+        holds: impl Fn(&OffsetEntry) -> bool,
+    ) -> Result<BatchWalk<'_>, StorageError> {
+        let file = &**self.file()?;
+        let in_file = |entry: &OffsetEntry| {
+            u64::try_from(entry.position).is_ok_and(|at| at < end) && holds(entry)
+        };
+        let entry = self.offsets.last_where(in_file);
+        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
+            return Ok(BatchWalk::new(file, 0, end));
+        };
+        let position = u64::try_from(entry.position).unwrap_or_default();
+        let mut walk = BatchWalk::new(file, position, end);
+        let last_offset = self.base().plus(entry.relative_offset.into());
+        if let Ok(Some(batch)) = walk.next()
+            && batch.summary.last_offset == last_offset
+        {
+            walk.go_to(position);
+            return Ok(walk);
+        }
+        self.index_anew()?;
+        Ok(BatchWalk::new(file, 0, end))
+    }
+
+    /// Makes both indexes again, in memory, from the batches.
+    fn index_anew(&self) -> Result<(), StorageError> {
+        let path = self.path(FileKind::OffsetIndex);
+        tracing::warn!(path = %path.display(), "an index does not match its batches; made again");
+        let interval = self.home.config.load().index_interval.0;
+        let mut indexer = Indexer::new(self.base(), interval);
+        let (mut offsets, mut times) = (Vec::new(), Vec::new());
+        let mut walk = BatchWalk::new(&**self.file()?, 0, self.size()?);
+        while let Some(batch) = self.step(&mut walk, |_| false)? {
+            let due = indexer.pass(&batch);
+            offsets.extend(due.offset);
+            times.extend(due.time);
+        }
+        times.extend(indexer.time_entry());
+        self.offsets.replace(offsets);
+        self.times.replace(times);
+        Ok(())
+    }
+
+    /// The next batch of a walk. A damaged stretch that `refuses` says so of is an error; others
+    /// are passed over.
+    fn step(
+        &self,
+        walk: &mut BatchWalk<'_>,
+        refuses: impl Fn(&Damage) -> bool,
+    ) -> Result<Option<Located>, StorageError> {
+        let position = walk.position();
+        let mut at_position = self.damages.iter().filter(|damage| damage.start == position);
+        if let Some(damage) = at_position.next() {
+            if refuses(damage) {
+                let path = self.path(FileKind::Log);
+                let offsets = (damage.first, damage.next);
+                return Err(self.home.corrupt(offsets, (&path, damage.start)));
+            }
+            walk.go_to(damage.end);
+        }
+        walk.next().map_err(|error| match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => self.not_a_batch(position),
+            _ => self.refused("read", error),
+        })
+    }
+
+    /// The refusal of bytes that turn out to be no batch; how far that goes is not known.
+    fn not_a_batch(&self, position: u64) -> StorageError {
+        let path = self.path(FileKind::Log);
+        self.home.corrupt((self.base(), self.base()), (&path, position))
+    }
+
+    /// Where the sound bytes after `position` end.
+    fn sound_end(&self, position: u64, size: u64) -> u64 {
+        let starts = self.damages.iter().map(|damage| damage.start);
+        starts.filter(|start| *start > position).min().unwrap_or(size).min(size)
+    }
+}

@@ -1,0 +1,31 @@
+//! One segment of a log: its batches, its two sparse indexes and its seal.
+//!
+//! `%020d.log`, named by its base offset, holds batches byte for byte, one after another. The bytes
+//! below a segment's published size never change; only the last segment of a log grows. Indexes
+//! and seals are caches: absent or wrong ones are made again from the batches.
+
+mod damage;
+mod entry;
+mod file_name;
+mod home;
+mod index;
+mod indexer;
+mod locate;
+mod scan;
+mod seal;
+mod segment;
+mod walk;
+mod window;
+
+pub use damage::Damage;
+pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
+pub(crate) use file_name::{FileKind, SegmentFile};
+pub(crate) use home::Home;
+pub(crate) use indexer::Indexer;
+pub(crate) use locate::Span;
+pub use scan::{BadBatch, Expected};
+pub(crate) use scan::{BatchScan, Scanned};
+pub(crate) use seal::Seal;
+pub(crate) use segment::Segment;
+pub(crate) use walk::{BatchWalk, Located};
+pub(crate) use window::Medium;

@@ -1,0 +1,247 @@
+//! A segment: one file of batches, and what is kept beside it.
+//!
+//! The published size is where the last whole batch ends; bytes below it do not change, and nobody
+//! reads beyond. Only the log's tail publishes, and only of the last segment. Files are opened when
+//! first needed and stay open while the segment is in use.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::io::{File, OpenMode};
+use crate::storage::StorageError;
+use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
+use crate::storage::segments::file_name;
+use crate::storage::segments::index::Index;
+use crate::storage::segments::indexer::Due;
+use crate::storage::segments::{Damage, FileKind, Home, Indexer, Seal, SegmentFile};
+use crate::types::{Offset, Timestamp};
+
+/// One segment of a log.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(super) home: Arc<Home>,
+    base: Offset,
+    file: OnceLock<Arc<dyn File>>,
+    /// `UNKNOWN` until somebody asks.
+    size: AtomicU64,
+    pub(super) offsets: Index<OffsetEntry>,
+    pub(super) times: Index<TimeEntry>,
+    seal: Mutex<Option<Seal>>,
+    pub(super) damages: Vec<Damage>,
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+impl Segment {
+    /// The segment whose files are there.
+    pub(crate) fn existing(home: &Arc<Home>, base: Offset, damages: Vec<Damage>) -> Self {
+        let disk = || Arc::clone(&home.disk);
+        let path = |kind| SegmentFile::path(&home.dir, base, kind);
+        Self {
+            home: Arc::clone(home),
+            base,
+            file: OnceLock::new(),
+            size: AtomicU64::new(UNKNOWN),
+            offsets: Index::at(disk(), path(FileKind::OffsetIndex)),
+            times: Index::at(disk(), path(FileKind::TimeIndex)),
+            seal: Mutex::new(None),
+            damages,
+        }
+    }
+
+    /// Makes an empty segment. Its name is durable after the directory is synced, and until then
+    /// nothing in it may count as flushed.
+    pub(crate) fn create(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
+        let path = SegmentFile::path(&home.dir, base, FileKind::Log);
+        let refused = |error| StorageError::io("create", &path, error);
+        let file = home.disk.open(&path, OpenMode::Create).map_err(refused)?;
+        // A roll that failed half-way may have left the name.
+        file.set_len(0).map_err(refused)?;
+        let mut segment = Self::existing(home, base, Vec::new());
+        segment.file = OnceLock::from(file);
+        segment.size = AtomicU64::new(0);
+        let path = |kind| SegmentFile::path(&home.dir, base, kind);
+        segment.offsets = Index::new(Arc::clone(&home.disk), path(FileKind::OffsetIndex));
+        segment.times = Index::new(Arc::clone(&home.disk), path(FileKind::TimeIndex));
+        Ok(segment)
+    }
+
+    /// The offset it begins at.
+    pub(crate) fn base(&self) -> Offset {
+        self.base
+    }
+
+    /// The path of one of its files.
+    pub(crate) fn path(&self, kind: FileKind) -> PathBuf {
+        SegmentFile::path(&self.home.dir, self.base, kind)
+    }
+
+    /// The stretches of it that cannot be read.
+    pub(crate) fn damages(&self) -> &[Damage] {
+        &self.damages
+    }
+
+    /// The file of batches.
+    pub(crate) fn file(&self) -> Result<&Arc<dyn File>, StorageError> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let path = self.path(FileKind::Log);
+        let opened = self.home.disk.open(&path, OpenMode::Write);
+        let file = opened.map_err(|error| StorageError::io("open", &path, error))?;
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// Where its last whole batch ends.
+    pub(crate) fn size(&self) -> Result<u64, StorageError> {
+        let size = self.size.load(Ordering::Acquire);
+        if size != UNKNOWN {
+            return Ok(size);
+        }
+        let length = self.file()?.len();
+        let length = length.map_err(|error| self.refused("read", error))?;
+        // Nobody publishes a size before it is known; of two who look, both see the same.
+        let known =
+            self.size.compare_exchange(UNKNOWN, length, Ordering::AcqRel, Ordering::Acquire);
+        Ok(known.map_or_else(|published| published, |_| length))
+    }
+
+    /// Lets readers see the bytes below `size`.
+    pub(crate) fn publish_size(&self, size: u64) {
+        self.size.store(size, Ordering::Release);
+    }
+
+    /// Adds the entries due at a batch, in memory.
+    pub(crate) fn push_entries(&self, due: Due) {
+        if let Some(entry) = due.offset {
+            self.offsets.push(entry);
+        }
+        if let Some(entry) = due.time {
+            self.times.push(entry);
+        }
+    }
+
+    /// Writes the index entries that are in memory only; `sync` makes the indexes durable.
+    pub(crate) fn write_indexes(&self, sync: bool) -> Result<(), StorageError> {
+        self.offsets
+            .write(sync)
+            .and_then(|()| self.times.write(sync))
+            .map_err(|error| self.refused("index", error))
+    }
+
+    /// How many index entries are in memory only.
+    pub(crate) fn pending_entries(&self) -> usize {
+        self.offsets.pending()
+    }
+
+    /// Bytes of the offset index.
+    pub(crate) fn index_size(&self) -> Result<u64, StorageError> {
+        let entries = self.offsets.len().map_err(|error| self.refused("index", error))?;
+        Ok(entries * size_of::<OffsetEntry>() as u64)
+    }
+
+    /// Says that the segment grows no more and what it holds; `write_seal` writes it down.
+    pub(crate) fn seal(&self, indexer: &mut Indexer, sealed_at: Timestamp, next_offset: Offset) {
+        if let Some(entry) = indexer.time_entry() {
+            self.times.push(entry);
+        }
+        let size = self.size.load(Ordering::Acquire);
+        assert_ne!(size, UNKNOWN, "segment {} was never active", self.base);
+        let max_timestamp = indexer.max_timestamp();
+        *self.sealed() = Some(Seal { sealed_at, max_timestamp, next_offset, size });
+    }
+
+    /// Writes the seal and the indexes of a sealed segment, durably.
+    pub(crate) fn write_seal(&self) -> Result<(), StorageError> {
+        self.write_indexes(true)?;
+        let Some(seal) = *self.sealed() else { return Ok(()) };
+        let path = self.path(FileKind::Seal);
+        seal.store(&*self.home.disk, &path).map_err(|error| StorageError::io("write", &path, error))
+    }
+
+    /// What is known of the finished segment, whose offsets end at `next_offset`; found out when
+    /// nobody has written it down.
+    pub(crate) fn facts(&self, next_offset: Offset) -> Result<Seal, StorageError> {
+        if let Some(seal) = *self.sealed() {
+            return Ok(seal);
+        }
+        let path = self.path(FileKind::Seal);
+        let stored = Seal::load(&*self.home.disk, &path)
+            .map_err(|error| StorageError::io("read", &path, error))?;
+        let size = self.size()?;
+        if let Some(seal) = stored.filter(|seal| seal.size == size) {
+            *self.sealed() = Some(seal);
+            return Ok(seal);
+        }
+        let max_timestamp = self.end_at(size)?.0.max_timestamp();
+        let seal = Seal { sealed_at: self.home.clock.now(), max_timestamp, next_offset, size };
+        *self.sealed() = Some(seal);
+        self.write_seal()?;
+        Ok(seal)
+    }
+
+    /// Cuts the segment to `size`, the end of a batch, after which `next_offset` comes. It may grow
+    /// again. The caller syncs.
+    pub(crate) fn cut(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
+        self.publish_size(size);
+        *self.sealed() = None;
+        self.file()?.set_len(size).map_err(|error| self.refused("cut", error))?;
+        let below = next_offset.since(self.base);
+        self.offsets
+            .keep_where(|entry| i64::from(entry.relative_offset) < below)
+            .and_then(|()| self.times.keep_where(|entry| i64::from(entry.relative_offset) < below))
+            .map_err(|error| self.refused("index", error))?;
+        match self.home.disk.remove_file(&self.path(FileKind::Seal)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(self.refused("unseal", error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes bytes and length durable. Any error means that nothing is known of the disk any more.
+    pub(crate) fn sync(&self) -> Result<(), StorageError> {
+        self.file()?.sync_data().map_err(|error| self.refused("sync", error))
+    }
+
+    /// Gives all its files the names of what nobody looks for, the batches last, and makes that
+    /// durable. The new names are returned, to be removed.
+    pub(crate) fn delete(&self) -> Result<Vec<PathBuf>, StorageError> {
+        let mut deleted = Vec::new();
+        for kind in FileKind::OF_SEGMENT {
+            let path = self.path(kind);
+            let name = file_name::deleted(&path);
+            match self.home.disk.rename(&path, &name) {
+                Ok(()) => deleted.push(name),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StorageError::io("delete", &path, error)),
+            }
+        }
+        self.home.sync_names()?;
+        Ok(deleted)
+    }
+
+    /// Removes all its files, the batches last. The caller syncs the directory.
+    pub(crate) fn remove(&self) -> Result<(), StorageError> {
+        for kind in FileKind::OF_SEGMENT {
+            let path = self.path(kind);
+            match self.home.disk.remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(StorageError::io("remove", &path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// An error about the file of batches.
+    pub(crate) fn refused(&self, action: &'static str, error: std::io::Error) -> StorageError {
+        StorageError::io(action, &self.path(FileKind::Log), error)
+    }
+
+    fn sealed(&self) -> MutexGuard<'_, Option<Seal>> {
+        self.seal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,84 @@
+//! A stretch of a file held in memory while it is looked through.
+
+use std::io;
+
+use crate::io::File;
+
+/// Where bytes are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// Wherever the system finds them first.
+    Cache,
+    /// The disk itself: a cached page may be one whose write-back failed.
+    Disk,
+}
+
+/// The bytes of a file below some end, read a stretch at a time.
+#[derive(Debug)]
+pub(super) struct Window<'f> {
+    file: &'f dyn File,
+    medium: Medium,
+    end: u64,
+    stretch: usize,
+    /// What has been read, and where it begins.
+    buffer: Vec<u8>,
+    start: u64,
+}
+
+impl<'f> Window<'f> {
+    /// A window on the bytes below `end`, which reads `stretch` of them at a time.
+    pub(super) fn new(file: &'f dyn File, end: u64, medium: Medium, stretch: usize) -> Self {
+        Self { file, medium, end, stretch, buffer: Vec::new(), start: 0 }
+    }
+
+    /// Where the bytes end.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The bytes from `position` on: at least `wanted` of them, but for the end.
+    ///
+    /// # Errors
+    /// As the file's reads; a file that ends early only gives fewer bytes.
+    pub(super) fn bytes(&mut self, position: u64, wanted: usize) -> io::Result<&[u8]> {
+        let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
+        let wanted = wanted.min(left);
+        let held = self.held(position);
+        if held < wanted {
+            self.fill(position, wanted.max(self.stretch.min(left)))?;
+        }
+        let skip = usize::try_from(position - self.start).unwrap_or(usize::MAX);
+        Ok(self.buffer.get(skip..).unwrap_or_default())
+    }
+
+    /// How many bytes from `position` on are in memory.
+    fn held(&self, position: u64) -> usize {
+        let skip = position.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
+        skip.map_or(0, |skip| self.buffer.len().saturating_sub(skip))
+    }
+
+    fn fill(&mut self, position: u64, count: usize) -> io::Result<()> {
+        self.start = position;
+        self.buffer.resize(count, 0);
+        let mut done = 0;
+        while done < count {
+            let at = position + done as u64;
+            let buffer = &mut self.buffer[done..];
+            let read = match self.medium {
+                Medium::Cache => self.file.read_at(buffer, at),
+                Medium::Disk => self.file.read_medium_at(buffer, at),
+            };
+            match read {
+                Ok(0) => break,
+                Ok(read) => done += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.buffer.clear();
+                    return Err(error);
+                }
+            }
+        }
+        self.buffer.truncate(done);
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+//! Requests and responses as frames: length, header, body.
+//!
+//! ```text
+//! request:  i32 length | i16 key | i16 version | i32 correlation id | text client id | tags | body
+//! response: i32 length | i32 correlation id | tags | body
+//! ```
+//!
+//! The tags exist in flexible versions only. Two exceptions of Kafka's: the client id always has
+//! the classic `i16` length, and a response to `ApiVersions` never has tags in its header, so that
+//! a client can read it before the two sides have agreed on anything. Frames come in here without
+//! their length prefix, which the connection has taken off, and leave with it.
+
+use std::ops::RangeInclusive;
+
+use bytes::{Bytes, BytesMut};
+
+use super::records::{EncodedFrame, sent_length};
+use super::writer::Gap;
+use super::{ApiKey, Layout, Reader, Wire, WireError, Writer};
+
+/// A request's body: which API, which versions exist here, and what answers it.
+pub trait Message: Wire {
+    /// The API.
+    const KEY: ApiKey;
+
+    /// The versions with a layout here.
+    const VERSIONS: RangeInclusive<i16>;
+
+    /// The first version with compact lengths and tagged fields.
+    const FIRST_FLEXIBLE: i16 = Self::KEY.first_flexible();
+
+    /// The body of the answer.
+    type Response: Wire;
+}
+
+/// What stands before every request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHeader<'a> {
+    /// What is asked for.
+    pub api_key: ApiKey,
+    /// In which version; not checked yet.
+    pub version: i16,
+    /// What the answer must repeat.
+    pub correlation_id: i32,
+    /// The name the client gave itself.
+    pub client_id: Option<&'a str>,
+}
+
+impl<'a> RequestHeader<'a> {
+    /// Reads the header of a frame and leaves a reader at its body.
+    ///
+    /// The version is not checked: an `ApiVersions` request of any version has to be answered.
+    pub fn decode(frame: &'a [u8]) -> Result<(Self, Reader<'a>), WireError> {
+        let mut reader = Reader::new(frame, Layout::classic(0));
+        let api_key = ApiKey::decode(&mut reader)?;
+        let version = i16::decode(&mut reader)?;
+        let correlation_id = i32::decode(&mut reader)?;
+        let client_id = reader.read_text()?;
+        reader.set_layout(Layout::of(api_key, version));
+        reader.read_tags(|_, _| Ok(false))?;
+        Ok((Self { api_key, version, correlation_id, client_id }, reader))
+    }
+
+    /// Reads the body that follows this header. Bytes after it are ignored, as Kafka does.
+    pub fn decode_body<R: Message>(&self, reader: &mut Reader<'_>) -> Result<R, WireError> {
+        check_version::<R>(self.version)?;
+        R::decode(reader)
+    }
+}
+
+/// A request as a frame, ready to be sent.
+pub fn encode_request<R: Message>(
+    correlation_id: i32,
+    client_id: &str,
+    version: i16,
+    request: &R,
+) -> Result<EncodedFrame, WireError> {
+    check_version::<R>(version)?;
+    let layout = Layout::of(R::KEY, version);
+    let mut writer = start_frame();
+    R::KEY.encode(&mut writer);
+    version.encode(&mut writer);
+    correlation_id.encode(&mut writer);
+    writer.write_text(Some(client_id));
+    writer.set_layout(layout);
+    writer.write_tags(&[]);
+    request.encode(&mut writer);
+    finish_frame(writer)
+}
+
+/// A response as a frame, ready to be sent. A version without a layout here is refused.
+pub fn encode_response<R: Message>(
+    correlation_id: i32,
+    version: i16,
+    response: &R::Response,
+) -> Result<EncodedFrame, WireError> {
+    check_version::<R>(version)?;
+    let mut writer = start_frame();
+    correlation_id.encode(&mut writer);
+    writer.set_layout(response_header_layout(R::KEY, version));
+    writer.write_tags(&[]);
+    writer.set_layout(Layout::of(R::KEY, version));
+    response.encode(&mut writer);
+    finish_frame(writer)
+}
+
+/// The correlation id and body of a response. Byte fields are slices of `frame`.
+pub fn decode_response<R: Message>(
+    frame: &Bytes,
+    version: i16,
+) -> Result<(i32, R::Response), WireError> {
+    check_version::<R>(version)?;
+    let mut reader = Reader::sharing(frame, response_header_layout(R::KEY, version));
+    let correlation_id = i32::decode(&mut reader)?;
+    reader.read_tags(|_, _| Ok(false))?;
+    reader.set_layout(Layout::of(R::KEY, version));
+    Ok((correlation_id, R::Response::decode(&mut reader)?))
+}
+
+fn check_version<R: Message>(version: i16) -> Result<(), WireError> {
+    if R::VERSIONS.contains(&version) {
+        Ok(())
+    } else {
+        Err(WireError::UnsupportedVersion { message: R::KEY.name(), version })
+    }
+}
+
+fn response_header_layout(api: ApiKey, version: i16) -> Layout {
+    if api == ApiKey::ApiVersions { Layout::classic(version) } else { Layout::of(api, version) }
+}
+
+/// A writer with room for the length of the frame.
+fn start_frame() -> Writer {
+    let mut writer = Writer::new(Layout::classic(0));
+    writer.put(&[0; size_of::<i32>()]);
+    writer
+}
+
+fn finish_frame(writer: Writer) -> Result<EncodedFrame, WireError> {
+    let (mut buffer, gaps) = writer.finish_with_gaps()?;
+    set_length(&mut buffer, &gaps)?;
+    Ok(EncodedFrame::new(buffer, gaps))
+}
+
+fn set_length(buffer: &mut BytesMut, gaps: &[Gap]) -> Result<(), WireError> {
+    let length = sent_length(buffer.len(), gaps).saturating_sub(size_of::<i32>());
+    let prefix = i32::try_from(length).map_err(|_| WireError::TooLong(length))?;
+    if let Some(place) = buffer.first_chunk_mut() {
+        *place = prefix.to_be_bytes();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse};
+
+    #[test]
+    fn a_header_lies_on_the_wire_as_kafka_says() {
+        let request = HeartbeatRequest::default();
+        let classic = encode_request(0x0102_0304, "me", 3, &request).unwrap().into_bytes();
+        let header = [0, 0, 0, 22, 0, 12, 0, 3, 1, 2, 3, 4, 0, 2, b'm', b'e'];
+        assert_eq!(classic.get(..16), Some(&header[..]));
+        let flexible = encode_request(0x0102_0304, "me", 4, &request).unwrap().into_bytes();
+        let header = [0, 0, 0, 21, 0, 12, 0, 4, 1, 2, 3, 4, 0, 2, b'm', b'e', 0];
+        assert_eq!(flexible.get(..17), Some(&header[..]));
+
+        let response = HeartbeatResponse::default();
+        let classic = encode_response::<HeartbeatRequest>(5, 3, &response).unwrap();
+        assert_eq!(classic.into_bytes().get(..8), Some(&[0, 0, 0, 10, 0, 0, 0, 5][..]));
+        let flexible = encode_response::<HeartbeatRequest>(5, 4, &response).unwrap();
+        assert_eq!(flexible.into_bytes().get(..9), Some(&[0, 0, 0, 12, 0, 0, 0, 5, 0][..]));
+    }
+
+    #[test]
+    fn a_header_is_read_whatever_its_version_and_its_unknown_tags() {
+        let frame = [0, 18, 0, 99, 0, 0, 0, 7, 0xff, 0xff, 1, 5, 2, 8, 8, 42];
+        let (header, mut reader) = RequestHeader::decode(&frame).unwrap();
+        let expected = RequestHeader {
+            api_key: ApiKey::ApiVersions,
+            version: 99,
+            correlation_id: 7,
+            client_id: None,
+        };
+        assert_eq!(header, expected);
+        assert_eq!(reader.remaining(), 1);
+        let body = header.decode_body::<ApiVersionsRequest>(&mut reader);
+        let refused = WireError::UnsupportedVersion { message: "ApiVersions", version: 99 };
+        assert_eq!(body, Err(refused));
+    }
+
+    #[test]
+    fn a_version_without_a_layout_is_neither_written_nor_read() {
+        let refused = WireError::UnsupportedVersion { message: "Heartbeat", version: 5 };
+        let request = encode_request(1, "me", 5, &HeartbeatRequest::default());
+        assert_eq!(request.unwrap_err(), refused);
+        let response = encode_response::<HeartbeatRequest>(1, 5, &HeartbeatResponse::default());
+        assert_eq!(response.unwrap_err(), refused);
+        let frame = Bytes::from_static(&[0; 40]);
+        assert_eq!(decode_response::<HeartbeatRequest>(&frame, 5), Err(refused));
+    }
+
+    #[test]
+    fn any_key_and_version_is_named_or_refused() {
+        for key in i16::MIN..=i16::MAX {
+            for version in [i16::MIN, -1, 0, 3, 12, i16::MAX] {
+                let mut frame = [key.to_be_bytes(), version.to_be_bytes()].concat();
+                frame.extend([0, 0, 0, 7, 0xff, 0xff, 0]);
+                match RequestHeader::decode(&frame) {
+                    Ok((header, _)) => assert_eq!(header.api_key.number(), key),
+                    Err(error) => assert_eq!(error, WireError::UnknownApi(key)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_cut_short_is_refused() {
+        let request = HeartbeatRequest::default();
+        let frame = encode_request(1, "me", 4, &request).unwrap().into_bytes().slice(4..);
+        for length in 0..13 {
+            assert!(RequestHeader::decode(frame.get(..length).unwrap()).is_err(), "{length}");
+        }
+        assert!(RequestHeader::decode(frame.get(..13).unwrap()).is_ok());
+    }
+}

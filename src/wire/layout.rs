@@ -1,0 +1,31 @@
+//! Which of a message's layouts is meant.
+
+use std::ops::RangeBounds;
+
+use super::ApiKey;
+
+/// Version of a message, and whether it is a *flexible* one: compact lengths and tagged fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Version of the API.
+    pub version: i16,
+    /// Whether lengths are varints and every structure ends in tagged fields.
+    pub flexible: bool,
+}
+
+impl Layout {
+    /// The layout of `api`'s messages in this version.
+    pub const fn of(api: ApiKey, version: i16) -> Self {
+        Self { version, flexible: version >= api.first_flexible() }
+    }
+
+    /// A layout without compact lengths and tagged fields.
+    pub const fn classic(version: i16) -> Self {
+        Self { version, flexible: false }
+    }
+
+    /// Whether this version lies within `versions`.
+    pub fn is_in(self, versions: impl RangeBounds<i16>) -> bool {
+        versions.contains(&self.version)
+    }
+}

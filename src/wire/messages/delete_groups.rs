@@ -1,0 +1,29 @@
+//! `DeleteGroups` (key 42): empty groups and their offsets are removed.
+
+use crate::wire::ErrorCode;
+use crate::wire::structure::{api, structure};
+
+structure! {
+    /// Names the groups to remove.
+    DeleteGroupsRequest {
+        groups_names: Vec<String>,
+    }
+}
+
+structure! {
+    /// What was removed.
+    DeleteGroupsResponse {
+        throttle_time_ms: i32,
+        results: Vec<Group>,
+    }
+}
+
+structure! {
+    /// Whether one group was removed.
+    Group {
+        group_id: String,
+        error_code: ErrorCode,
+    }
+}
+
+api!(DeleteGroups, 0..=2, DeleteGroupsRequest => DeleteGroupsResponse);

@@ -1,0 +1,66 @@
+//! `DescribeLogDirs` (key 35): data directories, and how much of them each partition takes.
+
+use crate::wire::ErrorCode;
+use crate::wire::structure::{api, structure};
+
+structure! {
+    /// Asks about the broker's disks.
+    DescribeLogDirsRequest {
+        /// The partitions meant; `None` means all.
+        topics: Option<Vec<RequestTopic>>,
+    }
+}
+
+structure! {
+    /// Partitions of one topic.
+    RequestTopic {
+        topic: String,
+        partitions: Vec<i32>,
+    }
+}
+
+structure! {
+    /// The data directories.
+    DescribeLogDirsResponse {
+        throttle_time_ms: i32,
+        error_code: ErrorCode [3..],
+        results: Vec<LogDir>,
+    }
+}
+
+structure! {
+    /// One data directory.
+    LogDir {
+        error_code: ErrorCode,
+        /// Its absolute path.
+        log_dir: String,
+        topics: Vec<Topic>,
+        /// Size of the file system, or −1.
+        total_bytes: i64 [4..] = -1,
+        /// What is free on it, or −1.
+        usable_bytes: i64 [4..] = -1,
+    }
+}
+
+structure! {
+    /// Partitions of one topic.
+    Topic {
+        name: String,
+        partitions: Vec<Partition>,
+    }
+}
+
+structure! {
+    /// One partition's log.
+    Partition {
+        partition_index: i32,
+        /// Bytes in its segments.
+        partition_size: i64,
+        /// How many records it is behind.
+        offset_lag: i64,
+        /// Whether it is a copy that will replace the log of another directory.
+        is_future_key: bool,
+    }
+}
+
+api!(DescribeLogDirs, 1..=4, DescribeLogDirsRequest => DescribeLogDirsResponse);

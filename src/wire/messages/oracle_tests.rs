@@ -1,0 +1,191 @@
+//! Every API in every version against `kafka-protocol`, whose codecs are generated from Kafka's own
+//! message definitions.
+//!
+//! What streamlog wrote is read there and written again, and must be the same bytes. Since ours
+//! read back what they wrote (`message_tests`), the other direction follows.
+
+use std::fmt::Debug;
+
+use bytes::{Buf, Bytes};
+use kafka_protocol::messages as theirs;
+use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Message as TheirMessage};
+
+use super::*;
+use crate::wire::sample::{Sample, Samples};
+use crate::wire::{
+    ApiKey, Assignment, ErrorCode, Layout, Message, Subscription, Wire, Writer, encode_request,
+    encode_response,
+};
+
+const SEEDS: std::ops::Range<u64> = 0..40;
+
+fn encode(value: &impl Wire, layout: Layout) -> Bytes {
+    let mut writer = Writer::new(layout);
+    value.encode(&mut writer);
+    writer.finish().unwrap().freeze()
+}
+
+fn agree<Ours, Theirs>(layout: Layout, name: &str)
+where
+    Ours: Wire + Sample + Debug,
+    Theirs: Encodable + Decodable + Debug,
+{
+    for seed in SEEDS {
+        let value = Ours::sample(&mut Samples::new(seed, layout));
+        let ours = encode(&value, layout);
+        let mut rest = ours.clone();
+        let read = Theirs::decode(&mut rest, layout.version)
+            .unwrap_or_else(|error| panic!("{name} seed {seed}: {error} in {value:?}"));
+        assert_eq!(rest.remaining(), 0, "{name} seed {seed}: {value:?}");
+        let mut written = Vec::new();
+        read.encode(&mut written, layout.version).unwrap();
+        assert_eq!(written, ours, "{name} seed {seed}: {value:?} is {read:?}");
+    }
+}
+
+/// Messages in which streamlog starts from another value than Kafka: null for what most senders
+/// leave out, and −1 for "no follower".
+const OTHER_DEFAULTS: [&str; 4] = [
+    "DescribeLogDirs request",
+    "FindCoordinator response",
+    "InitProducerId request",
+    "ListOffsets request",
+];
+
+/// What a sender leaves unset means the same on both sides.
+fn defaults_agree<Ours, Theirs>(layout: Layout, name: &str)
+where
+    Ours: Wire + Default,
+    Theirs: Encodable + Default,
+{
+    if OTHER_DEFAULTS.iter().any(|other| name.starts_with(other)) {
+        return;
+    }
+    let mut theirs = Vec::new();
+    Theirs::default().encode(&mut theirs, layout.version).unwrap();
+    assert_eq!(encode(&Ours::default(), layout), theirs, "{name}");
+}
+
+/// Checks one API in all versions that both sides know; answers those that only we know.
+fn agree_on<R, TheirRequest, TheirResponse>() -> Vec<(ApiKey, i16)>
+where
+    R: Message<Response: Sample + Default + Debug> + Sample + Default + Debug,
+    TheirRequest: Encodable + Decodable + HeaderVersion + TheirMessage + Default + Debug,
+    TheirResponse: Encodable + Decodable + HeaderVersion + TheirMessage + Default + Debug,
+{
+    let known =
+        |version: i16| (TheirRequest::VERSIONS.min..=TheirRequest::VERSIONS.max).contains(&version);
+    for version in R::VERSIONS.filter(|&version| known(version)) {
+        let layout = Layout::of(R::KEY, version);
+        let (request, response) =
+            (format!("{} request v{version}", R::KEY), format!("{} response v{version}", R::KEY));
+        agree::<R, TheirRequest>(layout, &request);
+        agree::<R::Response, TheirResponse>(layout, &response);
+        defaults_agree::<R, TheirRequest>(layout, &request);
+        defaults_agree::<R::Response, TheirResponse>(layout, &response);
+        headers_agree::<R, TheirRequest, TheirResponse>(version);
+    }
+    R::VERSIONS.filter(|&version| !known(version)).map(|version| (R::KEY, version)).collect()
+}
+
+/// Whole frames: what they make of our headers.
+fn headers_agree<R, TheirRequest, TheirResponse>(version: i16)
+where
+    R: Message<Response: Sample + Default + Debug> + Sample + Default + Debug,
+    TheirRequest: Encodable + Decodable + HeaderVersion,
+    TheirResponse: Encodable + Decodable + HeaderVersion,
+{
+    let samples = &mut Samples::new(1, Layout::of(R::KEY, version));
+    let request = encode_request(7, "tester", version, &R::sample(samples)).unwrap();
+    let mut frame = request.into_bytes();
+    assert_eq!(usize::try_from(frame.get_i32()).unwrap(), frame.len());
+    let header_version = TheirRequest::header_version(version);
+    let header = theirs::RequestHeader::decode(&mut frame, header_version).unwrap();
+    assert_eq!(header.request_api_key, R::KEY.number());
+    assert_eq!(header.request_api_version, version);
+    assert_eq!(header.correlation_id, 7);
+    assert_eq!(header.client_id.as_deref(), Some("tester"));
+    TheirRequest::decode(&mut frame, version).unwrap();
+    assert_eq!(frame.remaining(), 0, "{} request v{version}", R::KEY);
+
+    let response = encode_response::<R>(8, version, &Sample::sample(samples)).unwrap();
+    let mut frame = response.into_bytes();
+    assert_eq!(usize::try_from(frame.get_i32()).unwrap(), frame.len());
+    let header_version = TheirResponse::header_version(version);
+    let header = theirs::ResponseHeader::decode(&mut frame, header_version).unwrap();
+    assert_eq!(header.correlation_id, 8);
+    TheirResponse::decode(&mut frame, version).unwrap();
+    assert_eq!(frame.remaining(), 0, "{} response v{version}", R::KEY);
+}
+
+macro_rules! agree_on_all {
+    ($($request:ident $response:ident,)*) => {
+        [$(agree_on::<$request, theirs::$request, theirs::$response>(),)*].concat()
+    };
+}
+
+#[test]
+fn every_message_is_what_kafka_takes_it_for() {
+    let unknown_there = agree_on_all! {
+        AlterConfigsRequest AlterConfigsResponse,
+        ApiVersionsRequest ApiVersionsResponse,
+        CreatePartitionsRequest CreatePartitionsResponse,
+        CreateTopicsRequest CreateTopicsResponse,
+        DeleteGroupsRequest DeleteGroupsResponse,
+        DeleteRecordsRequest DeleteRecordsResponse,
+        DeleteTopicsRequest DeleteTopicsResponse,
+        DescribeClusterRequest DescribeClusterResponse,
+        DescribeConfigsRequest DescribeConfigsResponse,
+        DescribeGroupsRequest DescribeGroupsResponse,
+        DescribeLogDirsRequest DescribeLogDirsResponse,
+        FetchRequest FetchResponse,
+        FindCoordinatorRequest FindCoordinatorResponse,
+        HeartbeatRequest HeartbeatResponse,
+        IncrementalAlterConfigsRequest IncrementalAlterConfigsResponse,
+        InitProducerIdRequest InitProducerIdResponse,
+        JoinGroupRequest JoinGroupResponse,
+        LeaveGroupRequest LeaveGroupResponse,
+        ListGroupsRequest ListGroupsResponse,
+        ListOffsetsRequest ListOffsetsResponse,
+        MetadataRequest MetadataResponse,
+        OffsetCommitRequest OffsetCommitResponse,
+        OffsetDeleteRequest OffsetDeleteResponse,
+        OffsetFetchRequest OffsetFetchResponse,
+        OffsetForLeaderEpochRequest OffsetForLeaderEpochResponse,
+        ProduceRequest ProduceResponse,
+        SyncGroupRequest SyncGroupResponse,
+    };
+    assert_eq!(unknown_there, []);
+}
+
+#[test]
+fn what_consumers_tell_each_other_is_what_kafka_takes_it_for() {
+    for version in 0..=3 {
+        let layout = Layout::classic(version);
+        agree::<Subscription, theirs::ConsumerProtocolSubscription>(layout, "subscription");
+        agree::<Assignment, theirs::ConsumerProtocolAssignment>(layout, "assignment");
+    }
+}
+
+#[test]
+fn the_error_codes_have_kafkas_names() {
+    /// Only in Kafka 2.7.
+    const RETIRED: i16 = 99;
+    for code in (-1..=133).filter(|&code| code != RETIRED) {
+        let named = kafka_protocol::ResponseError::try_from_code(code);
+        let theirs = named.map(|error| format!("{error:?}").to_lowercase());
+        let ours = ErrorCode::from(code).name().map(|name| name.to_lowercase().replace('_', ""));
+        if let Some(theirs) = theirs {
+            assert_eq!(ours, Some(theirs), "code {code}");
+        }
+    }
+}
+
+#[test]
+fn the_apis_have_kafkas_numbers() {
+    for key in ApiKey::ALL {
+        if let Ok(theirs) = theirs::ApiKey::try_from(key.number()) {
+            assert_eq!(format!("{theirs:?}"), key.name());
+        }
+    }
+}

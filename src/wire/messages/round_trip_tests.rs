@@ -1,0 +1,186 @@
+//! Every API in every version: there and back, cut short, and in hostile hands.
+
+use std::fmt::Debug;
+
+use bytes::BytesMut;
+
+use super::*;
+use crate::wire::sample::{Sample, Samples};
+use crate::wire::{Layout, Message, Reader, Wire, WireError, Writer};
+
+const SEEDS: std::ops::Range<u64> = 0..40;
+
+fn encode(value: &impl Wire, layout: Layout) -> BytesMut {
+    let mut writer = Writer::new(layout);
+    value.encode(&mut writer);
+    writer.finish().unwrap()
+}
+
+/// The value, and how many bytes it left unread.
+fn decode<T: Wire>(bytes: &[u8], layout: Layout) -> Result<(T, usize), WireError> {
+    let mut reader = Reader::new(bytes, layout);
+    let value = T::decode(&mut reader)?;
+    Ok((value, reader.remaining()))
+}
+
+trait Tested: Wire + Sample + Default + PartialEq + Debug {}
+
+impl<T: Wire + Sample + Default + PartialEq + Debug> Tested for T {}
+
+/// Something that holds for every message in every version.
+trait Fact {
+    fn check<T: Tested>(layout: Layout, name: &str);
+}
+
+fn holds_for_every_message<F: Fact>() {
+    holds_for::<F, AlterConfigsRequest>();
+    holds_for::<F, ApiVersionsRequest>();
+    holds_for::<F, CreatePartitionsRequest>();
+    holds_for::<F, CreateTopicsRequest>();
+    holds_for::<F, DeleteGroupsRequest>();
+    holds_for::<F, DeleteRecordsRequest>();
+    holds_for::<F, DeleteTopicsRequest>();
+    holds_for::<F, DescribeClusterRequest>();
+    holds_for::<F, DescribeConfigsRequest>();
+    holds_for::<F, DescribeGroupsRequest>();
+    holds_for::<F, DescribeLogDirsRequest>();
+    holds_for::<F, FetchRequest>();
+    holds_for::<F, FindCoordinatorRequest>();
+    holds_for::<F, HeartbeatRequest>();
+    holds_for::<F, IncrementalAlterConfigsRequest>();
+    holds_for::<F, InitProducerIdRequest>();
+    holds_for::<F, JoinGroupRequest>();
+    holds_for::<F, LeaveGroupRequest>();
+    holds_for::<F, ListGroupsRequest>();
+    holds_for::<F, ListOffsetsRequest>();
+    holds_for::<F, MetadataRequest>();
+    holds_for::<F, OffsetCommitRequest>();
+    holds_for::<F, OffsetDeleteRequest>();
+    holds_for::<F, OffsetFetchRequest>();
+    holds_for::<F, OffsetForLeaderEpochRequest>();
+    holds_for::<F, ProduceRequest>();
+    holds_for::<F, SyncGroupRequest>();
+}
+
+fn holds_for<F: Fact, R: Message<Response: Tested> + Tested>() {
+    for version in R::VERSIONS {
+        let layout = Layout::of(R::KEY, version);
+        F::check::<R>(layout, &format!("{} request v{version}", R::KEY));
+        F::check::<R::Response>(layout, &format!("{} response v{version}", R::KEY));
+    }
+}
+
+#[test]
+fn every_message_comes_back_as_it_was() {
+    struct ComesBack;
+    impl Fact for ComesBack {
+        fn check<T: Tested>(layout: Layout, name: &str) {
+            for seed in SEEDS {
+                let value = T::sample(&mut Samples::new(seed, layout));
+                let bytes = encode(&value, layout);
+                let (back, unread) = decode::<T>(&bytes, layout).unwrap();
+                assert_eq!(back, value, "{name} seed {seed}");
+                assert_eq!(unread, 0, "{name} seed {seed}");
+                assert!(bytes.len() >= T::min_size(layout), "{name} seed {seed}");
+            }
+        }
+    }
+    holds_for_every_message::<ComesBack>();
+}
+
+#[test]
+fn fields_a_version_lacks_come_back_as_their_defaults() {
+    struct DefaultComesBack;
+    impl Fact for DefaultComesBack {
+        fn check<T: Tested>(layout: Layout, name: &str) {
+            let (back, unread) = decode::<T>(&encode(&T::default(), layout), layout).unwrap();
+            assert_eq!(back, T::default(), "{name}");
+            assert_eq!(unread, 0, "{name}");
+        }
+    }
+    holds_for_every_message::<DefaultComesBack>();
+}
+
+#[test]
+fn a_message_cut_short_is_refused() {
+    struct FailsWhenCut;
+    impl Fact for FailsWhenCut {
+        fn check<T: Tested>(layout: Layout, name: &str) {
+            for seed in SEEDS.take(4) {
+                let bytes = encode(&T::sample(&mut Samples::new(seed, layout)), layout);
+                for length in 0..bytes.len() {
+                    let cut = decode::<T>(bytes.get(..length).unwrap(), layout);
+                    assert!(cut.is_err(), "{name} seed {seed} cut to {length}: {cut:?}");
+                }
+            }
+        }
+    }
+    holds_for_every_message::<FailsWhenCut>();
+}
+
+/// Every length a liar could claim, at every place where a length could be.
+#[test]
+fn a_lie_about_a_length_is_refused_or_read_as_another_value() {
+    struct SurvivesLies;
+    impl Fact for SurvivesLies {
+        fn check<T: Tested>(layout: Layout, name: &str) {
+            let lies: [&[u8]; 7] = [
+                &i32::MAX.to_be_bytes(),
+                &i32::MIN.to_be_bytes(),
+                &(-1_i32).to_be_bytes(),
+                &(-2_i32).to_be_bytes(),
+                &i16::MAX.to_be_bytes(),
+                &[0xff, 0xff, 0xff, 0xff, 0x0f],
+                &[0xff, 0xff, 0xff, 0xff, 0xff],
+            ];
+            for seed in SEEDS.take(4) {
+                let bytes = encode(&T::sample(&mut Samples::new(seed, layout)), layout);
+                for (at, lie) in (0..bytes.len()).flat_map(|at| lies.map(|lie| (at, lie))) {
+                    let mut bent = bytes.to_vec();
+                    bent.splice(at..bytes.len().min(at + lie.len()), lie.iter().copied());
+                    reads_the_same_again::<T>(&bent, layout, name);
+                }
+            }
+        }
+    }
+    holds_for_every_message::<SurvivesLies>();
+}
+
+#[test]
+fn noise_is_refused_or_read_as_another_value() {
+    struct SurvivesNoise;
+    impl Fact for SurvivesNoise {
+        fn check<T: Tested>(layout: Layout, name: &str) {
+            for seed in 0..400 {
+                let mut samples = Samples::new(seed, layout);
+                let length = samples.below(300);
+                // Small numbers pass for lengths more often than any bytes do.
+                let byte = |samples: &mut Samples| match samples.below(3) {
+                    0 => samples.next().to_be_bytes()[0],
+                    _ => u8::try_from(samples.below(4)).unwrap(),
+                };
+                let noise: Vec<u8> = (0..length).map(|_| byte(&mut samples)).collect();
+                reads_the_same_again::<T>(&noise, layout, name);
+            }
+        }
+    }
+    holds_for_every_message::<SurvivesNoise>();
+}
+
+/// An element may take one byte on the wire and 24 in memory; nested arrays could add theirs.
+#[test]
+fn millions_of_empty_texts_do_not_become_gigabytes() {
+    let layout = Layout { version: 0, flexible: true };
+    let texts = |text: &str| encode(&vec![text.to_owned(); 1 << 16], layout);
+    assert!(decode::<Vec<String>>(&texts("t"), layout).is_ok());
+    let empty = texts("");
+    assert_eq!(decode::<Vec<String>>(&empty, layout), Err(WireError::TooDense(empty.len())));
+}
+
+/// Whatever could be decoded is a value like any other: written again it reads the same.
+fn reads_the_same_again<T: Tested>(bytes: &[u8], layout: Layout, name: &str) {
+    if let Ok((value, _)) = decode::<T>(bytes, layout) {
+        let (again, _) = decode::<T>(&encode(&value, layout), layout).unwrap();
+        assert_eq!(again, value, "{name} {bytes:?}");
+    }
+}

@@ -1,0 +1,220 @@
+//! `structure!`: one declaration makes a message's type, its defaults, and both directions.
+//!
+//! A declaration has a row per field, in wire order; [`structure`] tells how to write one. All
+//! knowledge about versions is in the rows: no other code asks which version a field exists in.
+//! What a row turns into, by what it says, is [`row`]; what cannot be said in a row (the header of
+//! a frame, the walk over a produce request in place) is written by hand elsewhere.
+
+use super::writer::Tag;
+use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
+
+/// Declares a structure of a message.
+///
+/// ```text
+/// structure! {
+///     /// A sentence about the structure.
+///     Name {
+///         everywhere: i32,                              // in every version
+///         newer: i64 [4..] = -1,                        // from version 4; elsewhere −1
+///         older: Vec<String> [..=5],                    // up to version 5
+///         text: Option<String> [0.., nullable 7..],     // null is legal from version 7
+///         rare: i64 [3.., tag 1] = -1,                  // a tagged field
+///     }
+/// }
+/// ```
+///
+/// A row outside the version is skipped when encoding and gets its default when decoding; without
+/// `= …` that is `Default::default()`. A tagged row is written only when it differs from its
+/// default; tagged rows come last, by rising tag, and tags unknown here are skipped. Null is legal
+/// wherever the type is an `Option`, unless `nullable` says less: where it is not, `None` is
+/// written as the empty value, since a client would close the connection over a null.
+macro_rules! structure {
+    (
+        $(#[$about:meta])*
+        $name:ident {
+            $(
+                $(#[$field_about:meta])*
+                $field:ident: $type:ty
+                    $([$versions:expr $(, nullable $nullable:expr)? $(, tag $tag:literal)?])?
+                    $(= $default:expr)?
+            ),* $(,)?
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$field_about])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $crate::wire::structure::row!(default $type $(, $default)?),)* }
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            fn min_size(layout: $crate::wire::Layout) -> usize {
+                let mut size = usize::from(layout.flexible);
+                $(size = size.saturating_add($crate::wire::structure::row!(
+                    min_size $type, layout $(, $versions $(, tag $tag)?)?
+                ));)*
+                size
+            }
+
+            fn decode(
+                reader: &mut $crate::wire::Reader<'_>,
+            ) -> Result<Self, $crate::wire::WireError> {
+                let mut value = Self::default();
+                $($crate::wire::structure::row!(
+                    decode value.$field, reader
+                    $(, $versions $(, nullable $nullable)? $(, tag $tag)?)?
+                );)*
+                reader.read_tags(|_tag, _reader| {
+                    $($($(
+                        if _tag == $tag && _reader.layout().is_in($versions) {
+                            value.$field = $crate::wire::Wire::decode(_reader)?;
+                            return Ok(true);
+                        }
+                    )?)?)*
+                    Ok(false)
+                })?;
+                Ok(value)
+            }
+
+            fn encode(&self, writer: &mut $crate::wire::Writer) {
+                $($crate::wire::structure::row!(
+                    encode self.$field, writer
+                    $(, $versions $(, nullable $nullable)? $(, tag $tag)?)?
+                );)*
+                writer.write_tags(&[$($($(
+                    $crate::wire::structure::tag(
+                        $tag,
+                        &self.$field,
+                        writer.layout().is_in($versions) && self.$field != Self::default().$field,
+                        writer.layout(),
+                    ),
+                )?)?)*]);
+            }
+        }
+
+        #[cfg(test)]
+        impl $crate::wire::sample::Sample for $name {
+            fn sample(samples: &mut $crate::wire::sample::Samples) -> Self {
+                let mut value = Self::default();
+                $($crate::wire::structure::row!(
+                    sample value.$field, samples
+                    $(, $versions $(, nullable $nullable)? $(, tag $tag)?)?
+                );)*
+                value
+            }
+        }
+    };
+}
+
+/// What one row of a structure becomes, by whether it has versions, partial nulls or a tag.
+macro_rules! row {
+    (default $type:ty) => {
+        <$type>::default()
+    };
+    (default $type:ty, $default:expr) => {
+        $default
+    };
+
+    (min_size $type:ty, $layout:ident) => {
+        <$type as $crate::wire::Wire>::min_size($layout)
+    };
+    (min_size $type:ty, $layout:ident, $versions:expr, tag $tag:literal) => {
+        0
+    };
+    (min_size $type:ty, $layout:ident, $versions:expr) => {
+        if $layout.is_in($versions) { <$type as $crate::wire::Wire>::min_size($layout) } else { 0 }
+    };
+
+    (decode $place:expr, $reader:ident) => {
+        $place = $crate::wire::Wire::decode($reader)?
+    };
+    (decode $place:expr, $reader:ident, $versions:expr, tag $tag:literal) => {};
+    (decode $place:expr, $reader:ident, $versions:expr) => {
+        if $reader.layout().is_in($versions) {
+            $place = $crate::wire::Wire::decode($reader)?;
+        }
+    };
+    (decode $place:expr, $reader:ident, $versions:expr, nullable $nullable:expr) => {
+        if $reader.layout().is_in($versions) {
+            let nullable = $reader.layout().is_in($nullable);
+            $place = $crate::wire::structure::decode_nullable($reader, nullable)?;
+        }
+    };
+
+    (encode $place:expr, $writer:ident) => {
+        $crate::wire::Wire::encode(&$place, $writer)
+    };
+    (encode $place:expr, $writer:ident, $versions:expr, tag $tag:literal) => {};
+    (encode $place:expr, $writer:ident, $versions:expr) => {
+        if $writer.layout().is_in($versions) {
+            $crate::wire::Wire::encode(&$place, $writer);
+        }
+    };
+    (encode $place:expr, $writer:ident, $versions:expr, nullable $nullable:expr) => {
+        if $writer.layout().is_in($versions) {
+            let nullable = $writer.layout().is_in($nullable);
+            $crate::wire::structure::encode_nullable($place.as_ref(), nullable, $writer);
+        }
+    };
+
+    (sample $place:expr, $samples:ident) => {
+        $place = $crate::wire::sample::Sample::sample($samples)
+    };
+    (sample $place:expr, $samples:ident, $versions:expr $(, tag $tag:literal)?) => {
+        if $samples.layout().is_in($versions) {
+            $place = $crate::wire::sample::Sample::sample($samples);
+        }
+    };
+    (sample $place:expr, $samples:ident, $versions:expr, nullable $nullable:expr) => {
+        if $samples.layout().is_in($versions) {
+            $place = $crate::wire::sample::Sample::sample($samples);
+            if !$samples.layout().is_in($nullable) {
+                $place.get_or_insert_default();
+            }
+        }
+    };
+}
+
+/// Says which API a request and its response are, and in which versions: `Key, 0..=4, A => B`.
+macro_rules! api {
+    ($key:ident, $versions:expr, $request:ident => $response:ident) => {
+        impl $crate::wire::Message for $request {
+            const KEY: $crate::wire::ApiKey = $crate::wire::ApiKey::$key;
+            const VERSIONS: std::ops::RangeInclusive<i16> = $versions;
+            type Response = $response;
+        }
+    };
+}
+
+/// A tagged field, if it is to be written at all.
+pub(super) fn tag(number: u32, value: &impl Wire, present: bool, layout: Layout) -> Option<Tag> {
+    present.then(|| Tag::new(number, layout, |writer| value.encode(writer)))
+}
+
+/// Reads a field in whose place null may or may not stand in this version.
+pub(super) fn decode_nullable<T: Nullable>(
+    reader: &mut Reader<'_>,
+    nullable: bool,
+) -> Result<Option<T>, WireError> {
+    if nullable { T::decode_nullable(reader) } else { T::decode(reader).map(Some) }
+}
+
+/// Writes a field in whose place null may or may not stand in this version.
+pub(super) fn encode_nullable<T: Nullable + Default>(
+    value: Option<&T>,
+    nullable: bool,
+    writer: &mut Writer,
+) {
+    match value {
+        Some(value) => value.encode(writer),
+        None if nullable => T::encode_null(writer),
+        None => T::default().encode(writer),
+    }
+}
+
+pub(super) use {api, row, structure};

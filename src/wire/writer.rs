@@ -1,0 +1,181 @@
+//! Writes primitives into one growing buffer.
+//!
+//! A message is written in one go; a value that does not fit its length field is remembered and
+//! reported at the end, so that the rows of a message need no error handling. Records that lie in
+//! a file are not copied: the writer notes where they belong, and the frame is cut there.
+
+use bytes::{BufMut, BytesMut};
+
+use super::{Layout, WireError};
+
+/// A buffer being filled with one message in one layout.
+#[derive(Debug)]
+pub struct Writer {
+    buffer: BytesMut,
+    layout: Layout,
+    gaps: Vec<Gap>,
+    failure: Option<WireError>,
+}
+
+/// Bytes that belong into the message and lie elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gap {
+    /// Where in the buffer they belong.
+    pub(super) position: usize,
+    /// How many they are.
+    pub(super) length: usize,
+}
+
+/// A tagged field ready to be written.
+#[derive(Debug)]
+pub(super) struct Tag {
+    number: u32,
+    value: Writer,
+}
+
+impl Tag {
+    /// The field with this number, whose value `write` writes.
+    pub(super) fn new(number: u32, layout: Layout, write: impl FnOnce(&mut Writer)) -> Self {
+        let mut value = Writer::new(layout);
+        write(&mut value);
+        Self { number, value }
+    }
+}
+
+impl Writer {
+    /// An empty buffer for a message in this layout.
+    pub fn new(layout: Layout) -> Self {
+        Self { buffer: BytesMut::new(), layout, gaps: Vec::new(), failure: None }
+    }
+
+    /// The layout of what is written.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The layout of what is written from here on.
+    pub(super) fn set_layout(&mut self, layout: Layout) {
+        self.layout = layout;
+    }
+
+    /// The message, or the first value that did not fit.
+    pub fn finish(self) -> Result<BytesMut, WireError> {
+        let (buffer, gaps) = self.finish_with_gaps()?;
+        assert!(gaps.is_empty(), "{} gaps in a message written without files", gaps.len());
+        Ok(buffer)
+    }
+
+    /// The message and where foreign bytes belong into it.
+    pub(super) fn finish_with_gaps(self) -> Result<(BytesMut, Vec<Gap>), WireError> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok((self.buffer, self.gaps)),
+        }
+    }
+
+    /// Bytes as they are, without a length.
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.buffer.put_slice(bytes);
+    }
+
+    /// Leaves the next `length` bytes of the message to whoever sends it.
+    pub(super) fn skip(&mut self, length: usize) {
+        self.gaps.push(Gap { position: self.buffer.len(), length });
+    }
+
+    /// An unsigned varint: seven bits a byte, the lowest first.
+    pub fn write_uvarint(&mut self, mut value: u32) {
+        while let low @ 0x80.. = value {
+            let [.., byte] = low.to_be_bytes();
+            self.buffer.put_u8(byte | 0x80);
+            value = low.wrapping_shr(7);
+        }
+        let [.., byte] = value.to_be_bytes();
+        self.buffer.put_u8(byte);
+    }
+
+    /// The length of a text; `None` is null.
+    pub fn write_text_length(&mut self, length: Option<usize>) {
+        if self.layout.flexible {
+            return self.write_compact_length(length);
+        }
+        let classic = length.map_or(Ok(-1), i16::try_from);
+        let classic = classic.unwrap_or_else(|_| self.fail(length));
+        self.buffer.put_i16(classic);
+    }
+
+    /// The length of a byte field or an array; `None` is null.
+    pub fn write_length(&mut self, length: Option<usize>) {
+        if self.layout.flexible {
+            return self.write_compact_length(length);
+        }
+        let classic = length.map_or(Ok(-1), i32::try_from);
+        let classic = classic.unwrap_or_else(|_| self.fail(length));
+        self.buffer.put_i32(classic);
+    }
+
+    /// A text with its length; `None` is null.
+    pub fn write_text(&mut self, text: Option<&str>) {
+        self.write_text_length(text.map(str::len));
+        self.put(text.unwrap_or_default().as_bytes());
+    }
+
+    /// The tagged fields that end a structure of a flexible version; nothing in other versions.
+    pub(super) fn write_tags(&mut self, tags: &[Option<Tag>]) {
+        if !self.layout.flexible {
+            return;
+        }
+        let present = tags.iter().flatten();
+        self.write_uvarint(u32::try_from(present.clone().count()).unwrap_or(u32::MAX));
+        for Tag { number, value } in present {
+            self.failure = self.failure.or(value.failure);
+            self.write_uvarint(*number);
+            let size = u32::try_from(value.buffer.len()).unwrap_or_else(|_| {
+                self.failure = Some(WireError::TooLong(value.buffer.len()));
+                0
+            });
+            self.write_uvarint(size);
+            self.put(&value.buffer);
+        }
+    }
+
+    fn write_compact_length(&mut self, length: Option<usize>) {
+        let compact = length.map_or(Ok(0), |length| u32::try_from(length.saturating_add(1)));
+        let compact = compact.unwrap_or_else(|_| self.fail(length));
+        self.write_uvarint(compact);
+    }
+
+    /// Remembers that a length did not fit, and answers what to write in its place.
+    fn fail<N: Default>(&mut self, length: Option<usize>) -> N {
+        self.failure = self.failure.or(length.map(WireError::TooLong));
+        N::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Reader;
+
+    #[test]
+    fn varints_are_written_as_they_are_read() {
+        for value in [0, 1, 127, 128, 300, 16_383, 16_384, 1 << 28, u32::MAX] {
+            let layout = Layout { version: 0, flexible: true };
+            let mut writer = Writer::new(layout);
+            writer.write_uvarint(value);
+            let bytes = writer.finish().unwrap();
+            assert_eq!(Reader::new(&bytes, layout).read_uvarint(), Ok(value));
+        }
+    }
+
+    #[test]
+    fn a_text_too_long_for_its_length_is_an_error_and_not_cut() {
+        let text = "x".repeat(40_000);
+        let mut classic = Writer::new(Layout::classic(0));
+        classic.write_text(Some(&text));
+        assert_eq!(classic.finish(), Err(WireError::TooLong(40_000)));
+        let mut compact = Writer::new(Layout { version: 0, flexible: true });
+        compact.write_text(Some(&text));
+        assert_eq!(compact.finish().unwrap().len(), 40_003);
+    }
+}

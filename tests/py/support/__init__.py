@@ -1,0 +1,1 @@
+"""What the Python tests share: real brokers as processes, and the peers that talk to them."""

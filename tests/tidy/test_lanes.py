@@ -1,0 +1,57 @@
+"""The table of lanes can be run: real targets, and together within the time a run may take."""
+
+import re
+from collections.abc import Iterator
+
+from tidy.conftest import Plant
+from tidy.tree import Tree
+
+MINUTES_IN_SUM = 75
+
+
+def faults(tree: Tree) -> Iterator[str]:
+    """What is wrong with `.ci/lanes`."""
+    targets = set(re.findall(r"^([a-z-]+):", tree.read("Makefile"), re.MULTILINE))
+    minutes_in_sum = 0
+    for row in tree.read(".ci/lanes").splitlines():
+        if row.startswith("#") or not row.strip():
+            continue
+        if not re.fullmatch(r"[a-z-]+ +\d+ +[a-z-]+", row):
+            yield f"'{row}' is not a name, minutes and a make target"
+            continue
+        _, minutes, target = row.split()
+        minutes_in_sum += int(minutes)
+        if target not in targets:
+            yield f"'{row}' names no target of the Makefile"
+    if minutes_in_sum > MINUTES_IN_SUM:
+        yield f"the lanes may take {minutes_in_sum} minutes, more than {MINUTES_IN_SUM}"
+
+
+def undescribed_verbs(tree: Tree) -> Iterator[str]:
+    """Verbs that `make help` does not show."""
+    makefile = tree.read("Makefile")
+    phony = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    for verb in " ".join(phony).split():
+        if not re.search(rf"^{verb}:.* ## [A-Z`]", makefile, re.MULTILINE):
+            yield verb
+
+
+def test_the_lanes_can_be_run(tree: Tree) -> None:
+    assert list(faults(tree)) == []
+
+
+def test_help_describes_every_verb(tree: Tree) -> None:
+    assert list(undescribed_verbs(tree)) == []
+
+
+def test_a_faulty_lane_is_found(plant: Plant) -> None:
+    makefile = "test: ## Tests\nsoak: ## Soaks\n"
+    lawful = "# name minutes target\nsoak  75  soak\n"
+    assert list(faults(plant({"Makefile": makefile, ".ci/lanes": lawful}))) == []
+    for lanes in ["soak 76 soak", "soak 5 absent", "soak five soak", "a 40 soak\nb 40 soak"]:
+        assert len(list(faults(plant({"Makefile": makefile, ".ci/lanes": lanes})))) == 1, lanes
+
+
+def test_a_verb_without_description_is_found(plant: Plant) -> None:
+    makefile = ".PHONY: help bench\nhelp: ## Shows this\nbench: setup\n"
+    assert list(undescribed_verbs(plant({"Makefile": makefile}))) == ["bench"]

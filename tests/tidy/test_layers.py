@@ -1,0 +1,83 @@
+"""Inside src/, a layer imports only what layers.toml allows.
+
+One `use crate::layer::...;` for each layer keeps an import readable to people and to this rule.
+That the names are the layer's public ones is the compiler's to see: its modules are private.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+
+from tidy import rust
+from tidy.conftest import Plant
+from tidy.tree import ROOT, Tree
+
+LAYERS: dict[str, list[str]] = tomllib.loads((ROOT / "tests/tidy/layers.toml").read_text())
+OPEN_TO_ALL = "types"
+_PATH = re.compile(r"\bcrate::(\{|\*|\w+)")
+
+
+def offences(tree: Tree) -> Iterator[str]:
+    """Every import that breaks a rule, and every folder without a layer."""
+    for path in tree.matching("src/*/*.rs"):
+        layer = path.split("/")[1]
+        if layer == "bin":
+            continue
+        if layer not in LAYERS:
+            yield f"{path}: layers.toml does not know the layer {layer}"
+            continue
+        masked = rust.mask(tree.read(path))
+        yield from _upward_paths(path, masked)
+        for found in _PATH.finditer(masked):
+            fault = _fault(layer, found[1])
+            if fault:
+                yield f"{path}:{rust.line_of(masked, found.start())}: {fault}"
+
+
+def _fault(layer: str, target: str) -> str | None:
+    if target in "{*":
+        return "one `use crate::layer::...;` per layer, not a list of layers"
+    if target not in LAYERS:
+        return f"crate::{target} is no layer"
+    if target not in (layer, OPEN_TO_ALL, *LAYERS[layer]):
+        return f"{layer} may not import {target}"
+    return None
+
+
+def _upward_paths(path: str, masked: str) -> Iterator[str]:
+    """`super` may not climb out of the layer, where the rule above could not see it."""
+    is_root = path.count("/") == 2 and path.endswith("/mod.rs")
+    forbidden = r"\bsuper::" if is_root else r"\bsuper::super\b"
+    for found in re.finditer(forbidden, masked):
+        yield f"{path}:{rust.line_of(masked, found.start())}: say crate::layer::, not {found[0]}"
+
+
+def test_every_layer_imports_only_what_it_may(tree: Tree) -> None:
+    assert list(offences(tree)) == []
+
+
+def test_the_rules_go_only_downwards() -> None:
+    order = list(LAYERS)
+    for layer, allowed in LAYERS.items():
+        assert set(allowed) <= set(order[: order.index(layer)]), layer
+
+
+def test_an_import_upwards_is_found_wherever_it_hides(plant: Plant) -> None:
+    bodies = [
+        "use crate::storage::Log;",
+        "fn f() { crate::storage::open(); }",
+        "use crate::{record, storage};",
+        "use super::super::storage::Log;",
+        "use crate::*;",
+        "use crate::nowhere::Thing;",
+    ]
+    for body in bodies:
+        assert len(list(offences(plant({"src/wire/frame.rs": body})))) >= 1, body
+    assert list(offences(plant({"src/wire/mod.rs": "use super::storage::Log;"})))
+    assert list(offences(plant({"src/queue/mod.rs": ""})))
+
+
+def test_a_lawful_import_passes(plant: Plant) -> None:
+    lawful = "use crate::record::{Batch, golden};\nuse crate::types::Offset;\n"
+    own = "use crate::wire::frame::Frame; // crate::storage\n"
+    assert list(offences(plant({"src/wire/primitive.rs": lawful + own}))) == []
