@@ -55,7 +55,7 @@ pub(crate) fn recover(
     };
     let mut scanner = Scanner::new(home, &segments, (durable, known.same_boot), stored);
     let torn = scanner.scan(from)?;
-    let found = scanner.finish()?;
+    let found = scanner.finish();
     if let Some(torn) = &torn {
         cut(home, &segments, torn)?;
     }

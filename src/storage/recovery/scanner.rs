@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// What was found.
-    pub(super) fn finish(self) -> Result<Found, StorageError> {
+    pub(super) fn finish(self) -> Found {
         let log_end = self.expected.offset;
         let mut epochs = self.epochs;
         // An epoch announced at the very end has no batch to tell of it.
@@ -106,13 +106,13 @@ impl<'a> Scanner<'a> {
                 epochs.note(entry.epoch, log_end);
             }
         }
-        Ok(Found {
+        Found {
             log_end,
             epochs,
             damages: self.damages,
             ends_in_damage: self.ends_in_damage,
             first_scanned: self.first_scanned,
-        })
+        }
     }
 
     /// Takes over what is known of the log before the first batch to be read.
