@@ -25,8 +25,7 @@ pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use log::{
-    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint,
-    Unflushed,
+    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, StartPoint, Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
