@@ -11,7 +11,8 @@ use crate::config::{
     switch,
 };
 use crate::io::{SystemDisk, read_text};
-use crate::storage::{FlusherOptions, LogConfig, ProducerLimits};
+use crate::metadata::MetadataConfig;
+use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, UpkeepOptions};
 use crate::types::BrokerId;
 
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
@@ -29,8 +30,8 @@ pub struct BrokerConfig {
     pub shards: usize,
     /// Whether asking for an unknown topic makes it.
     pub auto_create_topics: bool,
-    /// Partitions of a topic that is made without saying how many.
-    pub partitions: i32,
+    /// What a topic gets that is made without saying it.
+    pub metadata: MetadataConfig,
     /// Frames above this are refused and their connection closed.
     pub frame_max: ByteSize,
     /// Memory that large requests may hold together; further ones wait to be read.
@@ -41,6 +42,8 @@ pub struct BrokerConfig {
     pub connections_max_per_ip: usize,
     /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
     pub flusher: FlusherOptions,
+    /// How often the data directory is looked after, and how large it may grow.
+    pub upkeep: UpkeepOptions,
     /// What is remembered of idempotent producers.
     pub producers: ProducerLimits,
     /// Logs that are recovered at a time after an unclean stop.
@@ -62,12 +65,13 @@ impl Default for BrokerConfig {
             broker_id: BrokerId(1),
             shards: 0,
             auto_create_topics: true,
-            partitions: 1,
+            metadata: MetadataConfig::default(),
             frame_max: ByteSize(100 << 20),
             request_memory: ByteSize(256 << 20),
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
             flusher: FlusherOptions::default(),
+            upkeep: UpkeepOptions::default(),
             producers: ProducerLimits::default(),
             recovery_threads: 2,
             log: LogConfig::default(),
@@ -138,13 +142,6 @@ impl BrokerConfig {
             get: |c| c.auto_create_topics.to_string(),
         },
         Key {
-            name: "num.partitions",
-            about: "Partitions of a topic that is made without saying how many.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 10_000).map(|v| c.partitions = v),
-            get: |c| c.partitions.to_string(),
-        },
-        Key {
             name: "socket.request.max.bytes",
             about: "Bytes of the largest request; a connection that announces more is closed.",
             kind: Kind::Int,
@@ -185,6 +182,26 @@ impl BrokerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 1, 64).map(|v| c.flusher.threads = v),
             get: |c| c.flusher.threads.to_string(),
+        },
+        Key {
+            name: "log.retention.check.interval.ms",
+            about: "Milliseconds between looks at what has outlived its retention.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.upkeep.retention_interval = v),
+            get: |c| c.upkeep.retention_interval.as_millis().to_string(),
+        },
+        Key {
+            name: "data.dir.max.bytes",
+            about: "Bytes of all logs beyond which the oldest segments go; -1 for no limit.",
+            kind: Kind::Long,
+            set: |c, text| match text.trim() {
+                "-1" => {
+                    c.upkeep.size_max = None;
+                    Ok(())
+                }
+                text => size(text, 1 << 20, 1 << 60).map(|v| c.upkeep.size_max = Some(v)),
+            },
+            get: |c| c.upkeep.size_max.map_or_else(|| "-1".to_owned(), |size| size.to_string()),
         },
         Key {
             name: "producer.id.expiration.ms",
@@ -250,9 +267,14 @@ impl BrokerConfig {
         if let Some(key) = Self::KEYS.iter().find(|key| key.name == name) {
             return (key.set)(self, value).map_err(|wanted| Fault::invalid(name, value, wanted));
         }
+        if let Some(key) = MetadataConfig::KEYS.iter().find(|key| key.name == name) {
+            let set = (key.set)(&mut self.metadata, value);
+            return set.map_err(|wanted| Fault::invalid(name, value, wanted));
+        }
         set_default(&mut self.log, name, value).unwrap_or_else(|| {
             let own = Self::KEYS.iter().map(|key| key.name);
-            Err(Fault::unknown(name, own.chain(broker_names())))
+            let metadata = MetadataConfig::KEYS.iter().map(|key| key.name);
+            Err(Fault::unknown(name, own.chain(metadata).chain(broker_names())))
         })
     }
 
@@ -290,7 +312,7 @@ mod tests {
     fn values_out_of_range_are_refused_with_what_was_expected() {
         let mut config = BrokerConfig::default();
         let error = config.set([("num.partitions", "0")]).unwrap_err().to_string();
-        assert!(error.contains("1 to 10000"), "{error}");
+        assert!(error.contains("from 1"), "{error}");
         assert!(config.set([("queued.max.request.bytes", "2 MiB")]).is_err());
     }
 }

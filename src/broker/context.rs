@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
@@ -11,13 +12,11 @@ use crate::broker::HostPort;
 use crate::broker::authorize::{Operation, Principal, Resource, authorize};
 use crate::broker::control::Control;
 use crate::io::Clock;
-use crate::metadata::Metadata;
+use crate::metadata::{Image, Metadata};
 use crate::net::Budget;
-use crate::replication::Partitions;
-use crate::storage::DataDir;
+use crate::replication::{LocalLogs, Partitions};
 
 /// What all connections of one broker share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     /// How the broker runs.
     pub(crate) config: BrokerConfig,
@@ -26,9 +25,11 @@ pub(crate) struct Shared {
     /// What the cluster looks like.
     pub(crate) metadata: Metadata,
     /// The partitions this broker leads.
-    pub(crate) partitions: Partitions,
+    pub(crate) partitions: Arc<Partitions>,
     /// Where their logs are.
-    pub(crate) data: Arc<DataDir>,
+    pub(crate) logs: LocalLogs,
+    /// Moves whenever an image has been applied to `partitions`.
+    pub(crate) applied: watch::Sender<()>,
     /// Work off the way of records.
     pub(crate) control: Control,
     /// Memory for large requests.
@@ -95,6 +96,16 @@ impl Session {
 }
 
 impl Shared {
+    /// The cluster as it is now.
+    pub(crate) fn image(&self) -> Arc<Image> {
+        Arc::clone(&self.metadata.image().borrow())
+    }
+
+    /// Waits while so much is unflushed that the kernel might throttle writers.
+    pub(crate) async fn unflushed_room(&self) {
+        self.logs.flusher.room().await;
+    }
+
     /// Where clients are told to find this broker: what was configured, else the address that this
     /// one reached.
     pub(crate) fn advertised_to(&self, session: &Session) -> HostPort {

@@ -28,6 +28,9 @@ pub(crate) enum Unanswerable {
         /// The version asked for.
         version: i16,
     },
+    /// Records that were to be sent could not be read.
+    #[error("records could not be read: {0}")]
+    Unreadable(#[from] std::io::Error),
     /// A producer that wants no answers made a mistake.
     #[error("a batch sent with acks=0 was refused: {0}")]
     RefusedSilently(String),
@@ -84,8 +87,6 @@ macro_rules! apis {
 }
 
 apis! {
-    CreateTopics => create_topics,
-    DeleteTopics => delete_topics,
     ListOffsets => list_offsets,
     Metadata => metadata,
 }

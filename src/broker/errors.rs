@@ -86,6 +86,21 @@ impl From<&StorageError> for Refusal {
     }
 }
 
+impl From<MetadataError> for Refusal {
+    fn from(error: MetadataError) -> Self {
+        let code = match &error {
+            MetadataError::TopicExists(_) => ErrorCode::TopicAlreadyExists,
+            MetadataError::UnknownTopic(_) => ErrorCode::UnknownTopicOrPartition,
+            MetadataError::InvalidPartitions { .. } => ErrorCode::InvalidPartitions,
+            MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,
+            MetadataError::InvalidAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
+            MetadataError::InvalidConfig(_) => ErrorCode::InvalidConfig,
+            _ => ErrorCode::UnknownServerError,
+        };
+        Self::because(code, &error)
+    }
+}
+
 impl From<&PartitionError> for Refusal {
     fn from(error: &PartitionError) -> Self {
         let code = match error {

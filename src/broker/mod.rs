@@ -1,6 +1,26 @@
-//! A broker.
+//! A broker: connections in, the layers below, answers out.
+//!
+//! Each core has a shard, a thread with its own connections. What is not on the way of records
+//! (metadata, groups, opening of logs) runs on the control thread. A handler per API turns requests
+//! into calls to the layers below; their errors become Kafka's codes in one place.
+
 mod address;
 mod authorize;
 mod config;
+mod connection;
+mod context;
+mod control;
+mod dispatch;
+mod error;
+mod errors;
+mod handlers;
+mod server;
+mod startup;
+mod topic_settings;
+mod topics;
+mod topology;
+
 pub use address::HostPort;
 pub use config::BrokerConfig;
+pub use error::BrokerError;
+pub use server::Broker;

@@ -1,16 +1,18 @@
 //! A running broker as a value: several may live in one process, and none ends its host.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::acceptor::accept;
+use crate::broker::connection::Shard;
+use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
-use crate::broker::shard::Shard;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -32,7 +34,6 @@ const BLOCKING_THREADS: usize = 4;
 /// broker.stop()?;
 /// # Ok::<(), streamlog::broker::BrokerError>(())
 /// ```
-#[derive(Debug)]
 pub struct Broker {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -46,7 +47,7 @@ impl Broker {
     /// # Errors
     /// When the address cannot be listened on, or the data directory not be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
-        Self::start_on(config, Arc::new(SystemDisk), Arc::new(SystemClock))
+        Self::start_on(config, Arc::new(SystemDisk::default()), Arc::new(SystemClock))
     }
 
     /// Starts a broker on the given disk and clock.
@@ -61,20 +62,25 @@ impl Broker {
         let runtime = control_runtime()?;
         let (listener, address) = bind(&config.listen, &runtime)?;
         let failure = Arc::new(Failure::default());
-        let data = open_data(&config, &disk, &clock, &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, &disk, &data))?;
+        let world = (&disk, &clock);
+        let partitions = Arc::new(Partitions::default());
+        let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
+        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
         let shared = Arc::new(Shared {
-            request_memory: Budget::new(config.request_memory.in_memory()),
-            partitions: Partitions::default(),
+            request_memory: Budget::new(
+                usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
+            ),
+            partitions,
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
             failure,
             metadata,
             config,
             clock,
-            data,
+            logs,
+            applied: watch::Sender::new(()),
         });
-        follow(&shared)?;
+        follow(&shared);
         let shards = start_shards(&shared)?;
         let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
         shared.control.start(accept(listener, queues, Arc::clone(&shared)));
@@ -105,7 +111,9 @@ impl Broker {
         if let Some(reason) = self.shared.failure.reason() {
             return Err(BrokerError::Failed { reason });
         }
-        Ok(self.shared.data.close()?)
+        self.shared.logs.flusher.stop();
+        self.shared.logs.upkeep.stop();
+        Ok(self.shared.logs.data.close(&self.shared.partitions.high_watermarks())?)
     }
 }
 
@@ -119,7 +127,7 @@ fn join(thread: JoinHandle<()>) {
 fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let count = if shared.config.shards == 0 { cores } else { shared.config.shards };
-    let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::Thread);
+    let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::System);
     (0..count).map(start).collect()
 }
 
@@ -131,5 +139,11 @@ fn control_runtime() -> Result<Runtime, BrokerError> {
         .thread_name("streamlog-control")
         .enable_all()
         .build()
-        .map_err(BrokerError::Thread)
+        .map_err(BrokerError::System)
+}
+
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broker").field("address", &self.address).finish_non_exhaustive()
+    }
 }

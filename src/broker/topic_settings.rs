@@ -97,6 +97,22 @@ pub(crate) fn resolve(
     Ok(Arc::new(config))
 }
 
+/// Judges a topic's overrides: all must fit, and what cannot change must not.
+pub(crate) fn check_configs(
+    defaults: &LogConfig,
+) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
+    move |before, after| {
+        let changed = resolve(defaults, after)?;
+        let unit = before.map(|before| resolve(defaults, before).map(|config| config.offset_unit));
+        match unit.transpose()? {
+            Some(unit) if unit != changed.offset_unit => {
+                Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What a topic asks of the batches it stores.
 pub(crate) fn produce_rules(config: &LogConfig, now: Timestamp) -> ProduceRules {
     let batch_bytes_max = usize::try_from(config.max_message_size.0).unwrap_or(usize::MAX);

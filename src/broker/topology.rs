@@ -14,7 +14,7 @@ use crate::types::{PartitionIndex, TopicPartition};
 
 /// Applies the image as it is now, and from now on each that follows.
 pub(crate) fn follow(shared: &Arc<Shared>) {
-    let mut images = shared.metadata.images();
+    let mut images = shared.metadata.image();
     apply(shared, &images.borrow_and_update());
     let following = Arc::clone(shared);
     shared.control.start(async move {
@@ -100,7 +100,8 @@ async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
         });
         match removal.await {
             Ok(Ok(_)) => {
-                if let Err(error) = shared.metadata.data_removed(id).await {
+                shared.logs.upkeep.log_removed();
+                if let Err(error) = shared.metadata.topic_data_removed(id).await {
                     tracing::warn!("the tombstone of {} stays: {error}", tombstone.name);
                 }
             }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use crate::cli::Exit;
+use crate::cli::{Exit, broker};
 
 /// A durable, partitioned log that speaks Kafka's wire protocol.
 #[derive(Debug, Parser)]
@@ -18,11 +18,15 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Noun {}
+enum Noun {
+    Broker(broker::Options),
+}
 
 impl Noun {
     fn run(self) -> Exit {
-        match self {}
+        match self {
+            Self::Broker(options) => options.run(),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! standard error, and a command ends with an [`Exit`]. The same code serves the Rust binary and
 //! the script of the Python package.
 
+mod broker;
 mod exit;
 mod main;
 

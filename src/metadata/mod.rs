@@ -6,19 +6,34 @@
 //!
 //! It never touches a log: a topic deleted here leaves a tombstone, by which its data is removed.
 
+mod bootstrap;
+mod cluster;
+#[cfg(test)]
+mod cluster_tests;
+mod config;
+mod controller;
 mod embedded;
 mod error;
 mod image;
+#[cfg(test)]
+mod image_tests;
+mod keeper;
 mod layout;
+mod operations;
 mod store;
+#[cfg(test)]
+mod store_tests;
 mod values;
 
+pub use cluster::{Changes, Metadata};
+pub use config::MetadataConfig;
 pub use embedded::EmbeddedStore;
 pub use error::{MetadataError, Remedy};
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,
     Partition, PartitionState, Registration, Tombstone, Topic,
 };
+pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};
 pub use store::{
     CreateMode, Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
     validate_path,

@@ -12,8 +12,6 @@ mod waiting;
 
 pub use error::PartitionError;
 pub use leadership::Leadership;
-pub use partition::{
-    Acks, LocalLogs, Partition, PartitionSpec, ReadAnswer, ReadRequest, Target, TimedOffset,
-};
+pub use partition::{Acks, LocalLogs, Partition, PartitionSpec, ReadAnswer, ReadRequest, Target};
 pub use partitions::{Partitions, Topic};
 pub use waiting::{Registration, Waiting};

@@ -4,17 +4,18 @@
 //! partition owns the step from flushed to visible; the flusher calls it by the log's listener.
 //! A partition that was never written has no directory, and its log is empty.
 
+use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
-use crate::replication::{Leadership, PartitionError, Registration, Waiting};
 use crate::io::FileRange;
+use crate::replication::{Leadership, PartitionError, Registration, Waiting};
 use crate::storage::{
-    AppendAt, Appended, DataDir, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit, SequenceError,
-    StorageError,
+    AppendAt, Appended, DataDir, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit, RecordAt,
+    SequenceError, StorageError, Upkeep,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -30,23 +31,14 @@ pub enum Acks {
 }
 
 /// Where the logs of this broker are, and who flushes them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LocalLogs {
     /// The data directory.
     pub data: Arc<DataDir>,
     /// Its flusher.
     pub flusher: Arc<Flusher>,
-}
-
-/// The record found for a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimedOffset {
-    /// Its time; `NONE` where an end of the log was asked for.
-    pub timestamp: Timestamp,
-    /// Its offset.
-    pub offset: Offset,
-    /// The reign in which it was appended.
-    pub epoch: LeaderEpoch,
+    /// Who records its marks and removes what is too old.
+    pub upkeep: Arc<Upkeep>,
 }
 
 /// What makes a partition.
@@ -102,7 +94,6 @@ pub struct ReadAnswer {
 }
 
 /// A partition led by this broker.
-#[derive(Debug)]
 pub struct Partition {
     spec: PartitionSpec,
     config: ArcSwap<LogConfig>,
@@ -235,6 +226,7 @@ impl Partition {
     /// Takes up an opened log. All of it that is flushed is replicated: at start every record that
     /// recovery kept has been.
     fn attach(self: &Arc<Self>, log: Arc<Log>) -> &Arc<Log> {
+        log.set_config(self.config());
         let weak = Arc::downgrade(self);
         log.on_flush(move |flushed| {
             if let Some(partition) = Weak::upgrade(&weak) {
@@ -290,9 +282,9 @@ impl Partition {
         self.check_running()?;
         let high_watermark = self.high_watermark();
         let (start, end) = self.bounds();
-        let out_of_range =
-            PartitionError::OffsetOutOfRange { wanted: request.offset, start, end };
-        let Some(from) = Offset::checked(request.offset).filter(|o| (start..=end).contains(o)) else {
+        let out_of_range = PartitionError::OffsetOutOfRange { wanted: request.offset, start, end };
+        let Some(from) = Offset::checked(request.offset).filter(|o| (start..=end).contains(o))
+        else {
             return Err(out_of_range);
         };
         let records = match self.log.get() {
@@ -310,33 +302,33 @@ impl Partition {
     }
 
     /// The end of what consumers may see.
-    pub fn latest(&self) -> TimedOffset {
+    pub fn latest(&self) -> RecordAt {
         self.untimed(self.high_watermark())
     }
 
     /// The first offset there is.
-    pub fn earliest(&self) -> TimedOffset {
+    pub fn earliest(&self) -> RecordAt {
         self.untimed(self.log_start_offset())
     }
 
     /// The first visible record at or after a time.
-    pub fn first_at(&self, time: Timestamp) -> Result<Option<TimedOffset>, PartitionError> {
+    pub fn first_at(&self, time: Timestamp) -> Result<Option<RecordAt>, PartitionError> {
         self.visible(|log| log.offset_for_timestamp(time))
     }
 
     /// The visible record with the latest time.
-    pub fn latest_by_time(&self) -> Result<Option<TimedOffset>, PartitionError> {
+    pub fn latest_by_time(&self) -> Result<Option<RecordAt>, PartitionError> {
         self.visible(Log::max_timestamp)
     }
 
-    fn untimed(&self, offset: Offset) -> TimedOffset {
-        TimedOffset { timestamp: Timestamp::NONE, offset, epoch: self.spec.epoch }
+    fn untimed(&self, offset: Offset) -> RecordAt {
+        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.spec.epoch }
     }
 
     fn visible(
         &self,
-        look: impl Fn(&Log) -> Result<Option<TimedOffset>, StorageError>,
-    ) -> Result<Option<TimedOffset>, PartitionError> {
+        look: impl Fn(&Log) -> Result<Option<RecordAt>, StorageError>,
+    ) -> Result<Option<RecordAt>, PartitionError> {
         self.check_running()?;
         let Some(log) = self.log.get() else { return Ok(None) };
         Ok(look(log)?.filter(|found| found.offset < self.high_watermark()))
@@ -378,9 +370,9 @@ impl Partition {
     }
 
     fn bounds(&self) -> (Offset, Offset) {
-        self.log.get().map_or_else(Default::default, |log| {
-            (log.log_start_offset(), log.log_end_offset())
-        })
+        self.log
+            .get()
+            .map_or_else(Default::default, |log| (log.log_start_offset(), log.log_end_offset()))
     }
 
     /// Up to where this replica counts as holding the log.
@@ -398,5 +390,11 @@ impl Partition {
         }
         drop(leadership);
         self.waiting.wake_below(stored);
+    }
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partition").field("id", self.id()).finish_non_exhaustive()
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::replication::Partition;
+use crate::storage::Offsets;
 use crate::types::{PartitionIndex, TopicId, TopicName};
 
 /// A topic's partitions on this broker.
@@ -72,6 +73,14 @@ impl Partitions {
     /// All topics, in no order.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
         self.topics.load().by_name.values().cloned().collect()
+    }
+
+    /// The high watermarks of the partitions whose logs are open.
+    pub fn high_watermarks(&self) -> Offsets {
+        let topics = self.topics.load();
+        let partitions = topics.by_name.values().flat_map(|topic| topic.partitions());
+        let open = partitions.filter(|partition| partition.log().is_some());
+        open.map(|partition| (partition.id().clone(), partition.high_watermark())).collect()
     }
 
     /// Replaces everything. Partitions that are not among the new ones have to be stopped by the

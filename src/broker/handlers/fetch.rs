@@ -17,7 +17,8 @@ use crate::net::Piece;
 use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Registration};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex};
 use crate::wire::fetch::{
-    FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestPartition, RequestTopic, Topic,
+    FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestPartition, RequestTopic,
+    Topic,
 };
 use crate::wire::{
     ErrorCode, Piece as FramePiece, Reader, Records, RequestHeader, encode_response,
@@ -82,11 +83,7 @@ async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Want
     wanted
 }
 
-fn find(
-    call: &Call<'_>,
-    topic: &RequestTopic,
-    index: i32,
-) -> Result<Arc<Partition>, ErrorCode> {
+fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partition>, ErrorCode> {
     let (found, unknown) = if call.version >= 13 {
         (call.shared.partitions.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
     } else {
@@ -101,11 +98,7 @@ fn find(
 }
 
 /// Looks until there is enough, something is wrong, or the time is up.
-async fn wait_for(
-    call: &Call<'_>,
-    request: &FetchRequest,
-    wanted: &[Vec<Wanted<'_>>],
-) -> Found {
+async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
     let enough = u64::try_from(request.min_bytes).unwrap_or(0);
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
     let deadline = call.shared.clock.monotonic().saturating_add(wait);

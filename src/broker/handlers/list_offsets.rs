@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
-use crate::replication::{Partition, PartitionError, TimedOffset};
+use crate::replication::{Partition, PartitionError};
+use crate::storage::RecordAt;
 use crate::types::{LeaderEpoch, PartitionIndex, Timestamp};
 use crate::wire::ErrorCode;
 use crate::wire::list_offsets::{
@@ -29,10 +30,8 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResp
 }
 
 async fn look_up(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> PartitionAnswer {
-    let mut answer = PartitionAnswer {
-        partition_index: wanted.partition_index,
-        ..PartitionAnswer::default()
-    };
+    let mut answer =
+        PartitionAnswer { partition_index: wanted.partition_index, ..PartitionAnswer::default() };
     match find(call, topic, wanted).await {
         Ok(Some(found)) => {
             answer.timestamp = found.timestamp.millis();
@@ -50,7 +49,7 @@ async fn find(
     call: &Call<'_>,
     topic: &str,
     wanted: &RequestPartition,
-) -> Result<Option<TimedOffset>, Refusal> {
+) -> Result<Option<RecordAt>, Refusal> {
     if !call.session.may(Operation::Describe, Resource::Topic(topic)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
@@ -71,7 +70,7 @@ async fn find(
 fn offset_of(
     partition: &Arc<Partition>,
     timestamp: i64,
-) -> Result<Option<TimedOffset>, PartitionError> {
+) -> Result<Option<RecordAt>, PartitionError> {
     match timestamp {
         LATEST => Ok(Some(partition.latest())),
         EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
-use crate::broker::topics::{NewTopic, create_topic};
-use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
+use crate::broker::topics::create_topic;
+use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::metadata::{
@@ -25,7 +25,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
     if request.allow_auto_topic_creation {
         make_missing(call, &wanted).await;
     }
-    let image = call.shared.metadata.image();
+    let image = call.shared.image();
     let mut topics: Vec<Topic> = if all {
         image.topics().filter_map(|topic| visible(call, topic)).collect()
     } else {
@@ -73,12 +73,12 @@ async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
     }
     for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {
         let Ok(name) = name.parse::<TopicName>() else { continue };
-        let known = call.shared.metadata.image().topic(&name).is_some();
+        let known = call.shared.image().topic(&name).is_some();
         let allowed = call.session.may(Operation::Create, Resource::Topic(name.as_str()));
         if known || !allowed || name.is_internal() {
             continue;
         }
-        if let Err(error) = create_topic(call.shared, NewTopic::with_defaults(name.clone())).await {
+        if let Err(error) = create_topic(call.shared, NewTopic::named(name.clone())).await {
             tracing::warn!("topic {name} was asked for and could not be made: {error}");
         }
     }

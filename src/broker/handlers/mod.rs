@@ -2,8 +2,6 @@
 //! becomes its answer. Versioned messages end here.
 
 pub(crate) mod api_versions;
-pub(crate) mod create_topics;
-pub(crate) mod delete_topics;
 pub(crate) mod fetch;
 pub(crate) mod list_offsets;
 pub(crate) mod metadata;

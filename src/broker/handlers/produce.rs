@@ -15,10 +15,10 @@ use std::time::Duration;
 use bytes::BytesMut;
 
 use crate::broker::authorize::{Operation, Resource};
+use crate::broker::connection::{Outcome, Part, Produced};
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
-use crate::broker::produced::{Outcome, Part, Produced};
 use crate::broker::topic_settings::{first_produce_version, produce_rules};
 use crate::record::{HeaderMut, validate_produced};
 use crate::replication::{Acks, Partition, Target};
@@ -108,7 +108,8 @@ impl Appends {
     fn check(&mut self, draft: Draft, mut frame: BytesMut, now: Timestamp) {
         let Draft { mut produced, parts } = draft;
         // From the back, so that a cut leaves the ranges before it where they are.
-        let mut cut: Vec<_> = parts.iter().rev().map(|part| cut(&mut frame, &part.records)).collect();
+        let mut cut: Vec<_> =
+            parts.iter().rev().map(|part| cut(&mut frame, &part.records)).collect();
         cut.reverse();
         for (ordinal, (part, bytes)) in parts.into_iter().zip(cut).enumerate() {
             let checked = part.target.and_then(|partition| {
@@ -181,7 +182,11 @@ fn append_group(group: &mut [Batch], requests: &mut [Produced], now: Timestamp) 
 
 impl Draft {
     /// Reads a frame; `None` if it is no produce request.
-    fn read(frame: &[u8], shared: &Shared, session: &Session) -> Result<Option<Self>, Unanswerable> {
+    fn read(
+        frame: &[u8],
+        shared: &Shared,
+        session: &Session,
+    ) -> Result<Option<Self>, Unanswerable> {
         let (header, mut body) = RequestHeader::decode(frame)?;
         if header.api_key != ApiKey::Produce {
             return Ok(None);

@@ -43,19 +43,15 @@ impl Journal {
         growth: u64,
     ) -> Result<(Self, Tree), StoreError> {
         create_directory(&*disk, dir)?;
-        match remove_leftovers(&*disk, dir)? {
-            Some(number) => Self::open_number(disk, dir, number, growth),
-            None => {
-                let tree = Tree::new();
-                let (file, end) = write_journal(&*disk, dir, 1, &tree)?;
-                let dir = dir.to_owned();
-                let replace_at = end + growth;
-                let number = 1;
-                let journal =
-                    Self { disk, dir, number, file, end, growth, replace_at, failed: None };
-                Ok((journal, tree))
-            }
+        if let Some(number) = remove_leftovers(&*disk, dir)? {
+            return Self::open_number(disk, dir, number, growth);
         }
+        let (number, tree) = (1, Tree::new());
+        let (file, end) = write_unfinished(&*disk, dir, number, &tree)?;
+        publish(&*disk, dir, number).map_err(cannot("create a journal in", dir))?;
+        let (dir, replace_at) = (dir.to_owned(), end + growth);
+        let journal = Self { disk, dir, number, file, end, growth, replace_at, failed: None };
+        Ok((journal, tree))
     }
 
     fn open_number(
@@ -132,22 +128,26 @@ impl Journal {
         if self.end < self.replace_at {
             return Ok(());
         }
-        match write_journal(&*self.disk, &self.dir, self.number + 1, tree) {
-            Ok((file, end)) => {
-                let old = self.dir.join(name(self.number));
-                (self.file, self.end, self.number) = (file, end, self.number + 1);
-                self.replace_at = end + self.growth;
-                // Left behind, it is removed when the store is opened.
-                self.disk.remove_file(&old).map_err(cannot("remove", &old))
-            }
+        let number = self.number + 1;
+        let (file, end) = match write_unfinished(&*self.disk, &self.dir, number, tree) {
+            Ok(written) => written,
             Err(StoreError::Io { source, .. }) if !is_out_of_space(&source) => {
-                Err(self.fail(source))
+                return Err(self.fail(source));
             }
             Err(error) => {
                 self.replace_at = self.end + self.growth;
-                Err(error)
+                return Err(error);
             }
+        };
+        if let Err(error) = publish(&*self.disk, &self.dir, number) {
+            // Which of the two counts after a crash is not known, so none can be appended to.
+            return Err(self.fail(error));
         }
+        let old = self.dir.join(name(self.number));
+        (self.file, self.end, self.number) = (file, end, number);
+        self.replace_at = end + self.growth;
+        // Left behind, it is removed when the store is opened.
+        self.disk.remove_file(&old).map_err(cannot("remove", &old))
     }
 
     fn fail(&mut self, error: io::Error) -> StoreError {
@@ -185,25 +185,27 @@ fn remove_leftovers(disk: &dyn Disk, dir: &Path) -> Result<Option<u64>, StoreErr
     Ok(newest)
 }
 
-/// Writes a journal that begins with a snapshot of `tree`; when this returns it is the one that
-/// counts, durably.
-fn write_journal(
+/// Writes a journal that begins with a snapshot of `tree` and does not count yet.
+fn write_unfinished(
     disk: &dyn Disk,
     dir: &Path,
     number: u64,
     tree: &Tree,
 ) -> Result<(Arc<dyn File>, u64), StoreError> {
     let bytes = snapshot(tree);
-    let path = dir.join(name(number));
-    let unfinished = dir.join(format!("{}.tmp", name(number)));
-    let file = disk.open(&unfinished, OpenMode::Create).map_err(cannot("create", &unfinished))?;
+    let path = dir.join(unfinished(number));
+    let file = disk.open(&path, OpenMode::Create).map_err(cannot("create", &path))?;
     file.set_len(0)
         .and_then(|()| write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0))
         .and_then(|()| file.sync_data())
-        .map_err(cannot("write", &unfinished))?;
-    disk.rename(&unfinished, &path).map_err(cannot("rename", &unfinished))?;
-    disk.sync_dir(dir).map_err(cannot("flush", dir))?;
+        .map_err(cannot("write", &path))?;
     Ok((file, bytes.len() as u64))
+}
+
+/// Makes the unfinished journal the one that counts, durably.
+fn publish(disk: &dyn Disk, dir: &Path, number: u64) -> io::Result<()> {
+    disk.rename(&dir.join(unfinished(number)), &dir.join(name(number)))?;
+    disk.sync_dir(dir)
 }
 
 fn snapshot(tree: &Tree) -> Vec<u8> {
@@ -238,6 +240,10 @@ fn read_all(file: &dyn File) -> io::Result<Vec<u8>> {
 
 fn name(number: u64) -> String {
     format!("{number:020}{SUFFIX}")
+}
+
+fn unfinished(number: u64) -> String {
+    format!("{}.tmp", name(number))
 }
 
 fn number_of(name: &str) -> Option<u64> {

@@ -6,6 +6,8 @@
 //! when the journal is opened.
 
 mod codec;
+#[cfg(test)]
+mod crash_tests;
 mod journal;
 mod recovery;
 mod store;

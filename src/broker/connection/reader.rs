@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::timeout;
 
-use crate::broker::answers::{Answers, Pending};
+use super::answers::{Answers, Pending};
 use crate::broker::context::{Session, Shared};
 use crate::broker::handlers::{Appends, Taken};
 use crate::net::{FrameBuffer, FrameError, Reserved};

@@ -9,10 +9,10 @@ use bytes::BytesMut;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::Receiver;
 
-use crate::broker::connection::Closed;
+use super::produced::Produced;
+use super::reader::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::execute;
-use crate::broker::produced::Produced;
 use crate::net::{Outgoing, Piece, Reserved};
 
 /// Answers gathered before they are sent, in bytes; more would only delay the first.

@@ -115,7 +115,8 @@ impl Produced {
             }
         }
         let response = ProduceResponse { topics, ..ProduceResponse::default() };
-        let frame = encode_response::<ProduceRequest>(self.correlation_id, self.version, &response)?;
+        let frame =
+            encode_response::<ProduceRequest>(self.correlation_id, self.version, &response)?;
         Ok(Some(frame.into_bytes()))
     }
 }

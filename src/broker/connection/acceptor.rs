@@ -8,15 +8,19 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::Sender;
 
-use crate::broker::admission::Admission;
+use super::admission::Admission;
+use super::shard::Accepted;
 use crate::broker::context::Shared;
-use crate::broker::shard::Accepted;
 
 /// Pause after the system refused to accept: usually there are no descriptors left.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Accepts until the broker stops.
-pub(crate) async fn accept(listener: TcpListener, shards: Vec<Sender<Accepted>>, shared: Arc<Shared>) {
+pub(crate) async fn accept(
+    listener: TcpListener,
+    shards: Vec<Sender<Accepted>>,
+    shared: Arc<Shared>,
+) {
     let config = &shared.config;
     let admission = Admission::new(config.connections_max, config.connections_max_per_ip);
     let mut turn = shards.iter().cycle();

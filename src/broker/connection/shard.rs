@@ -9,8 +9,8 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinSet, LocalSet};
 
-use crate::broker::admission::Admitted;
-use crate::broker::connection::{Closed, serve};
+use super::admission::Admitted;
+use super::reader::{Closed, serve};
 use crate::broker::context::{Session, Shared};
 
 /// Connections accepted and not yet taken up by their shard.

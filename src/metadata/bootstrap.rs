@@ -1,0 +1,81 @@
+//! The first nodes of a cluster, and the refusal of trees that are not ours.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use uuid::Uuid;
+
+use crate::metadata::MetadataError;
+use crate::metadata::layout::{DIRECTORIES, Place};
+use crate::metadata::store::{Op, Store, StoreError};
+use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
+
+/// The format of the tree that this release writes.
+const FORMAT: u32 = 1;
+/// What ZooKeeper keeps for itself at the root.
+const ENSEMBLE: &str = "zookeeper";
+
+/// Makes the tree, or sees that it is one of ours. With `cluster_id` it must be of that cluster;
+/// a new tree gets this id, or a new one.
+pub(super) async fn bootstrap(
+    store: &dyn Store,
+    cluster_id: Option<&str>,
+) -> Result<(), MetadataError> {
+    let marker_path = Place::Marker.to_string();
+    let marker = match store.get(&marker_path).await? {
+        Some(marker) => Some(marker),
+        None => match create_tree(store, cluster_id).await {
+            // Another broker was faster.
+            Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
+                store.get(&marker_path).await?
+            }
+            created => return created,
+        },
+    };
+    let Some(marker) = marker else {
+        return Err(StoreError::NoNode { path: marker_path }.into());
+    };
+    let MarkerValue { format } =
+        decode(&marker.value).map_err(|reason| MetadataError::malformed(&marker_path, reason))?;
+    if format > FORMAT {
+        return Err(MetadataError::NewerFormat { found: format, newest: FORMAT });
+    }
+    match cluster_id {
+        Some(expected) => check_cluster_id(store, expected).await,
+        None => Ok(()),
+    }
+}
+
+async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), MetadataError> {
+    let mut others = store.children("/").await?;
+    others.retain(|name| name != ENSEMBLE);
+    if !others.is_empty() {
+        return Err(MetadataError::ForeignStore {
+            expected: "an empty tree or one of streamlog".to_owned(),
+            found: format!("'/{}'", others.join("', '/")),
+        });
+    }
+    let new_id = || URL_SAFE_NO_PAD.encode(Uuid::new_v4());
+    let id = cluster_id.map_or_else(new_id, str::to_owned);
+    let id = ClusterIdValue { version: "1".to_owned(), id };
+    let mut ops =
+        vec![Op::create(Place::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))];
+    ops.extend(DIRECTORIES.iter().map(|path| Op::create(*path, "")));
+    ops.push(Op::create(Place::ClusterId.to_string(), encode(&id)));
+    ops.push(Op::create(Place::ControllerEpoch.to_string(), "0"));
+    store.multi(ops).await?;
+    Ok(())
+}
+
+async fn check_cluster_id(store: &dyn Store, expected: &str) -> Result<(), MetadataError> {
+    let path = Place::ClusterId.to_string();
+    let Some(node) = store.get(&path).await? else {
+        return Err(StoreError::NoNode { path }.into());
+    };
+    let ClusterIdValue { id, .. } =
+        decode(&node.value).map_err(|reason| MetadataError::malformed(&path, reason))?;
+    if id == expected {
+        return Ok(());
+    }
+    let expected = format!("cluster {expected}");
+    Err(MetadataError::ForeignStore { expected, found: format!("cluster {id}") })
+}

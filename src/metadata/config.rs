@@ -1,0 +1,57 @@
+//! Settings of the cluster: what a topic gets that was not asked for.
+
+use crate::config::{Key, Kind};
+
+/// Defaults and limits of topics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetadataConfig {
+    /// Partitions of a topic created without a number.
+    pub num_partitions: i32,
+    /// Replicas of a topic created without a number; `None` is 3, or as many as there are brokers.
+    pub default_replication_factor: Option<i16>,
+    /// The most partitions one topic may have.
+    pub topic_partitions_max: i32,
+}
+
+impl Default for MetadataConfig {
+    fn default() -> Self {
+        Self { num_partitions: 1, default_replication_factor: None, topic_partitions_max: 10_000 }
+    }
+}
+
+impl MetadataConfig {
+    /// The settings by name.
+    pub const KEYS: &'static [Key<Self>] = &[
+        Key {
+            name: "num.partitions",
+            about: "Partitions of a topic created without a number.",
+            kind: Kind::Int,
+            set: |config, text| at_least_one(text).map(|count| config.num_partitions = count),
+            get: |config| config.num_partitions.to_string(),
+        },
+        Key {
+            name: "default.replication.factor",
+            about: "Replicas of a topic created without a number; -1 is 3 or the number of \
+                    brokers, whichever is less.",
+            kind: Kind::Int,
+            set: |config, text| {
+                let factor = if text == "-1" { None } else { Some(at_least_one(text)?) };
+                config.default_replication_factor = factor;
+                Ok(())
+            },
+            get: |config| config.default_replication_factor.unwrap_or(-1).to_string(),
+        },
+        Key {
+            name: "max.partitions.per.topic",
+            about: "The most partitions a topic may be created with or extended to.",
+            kind: Kind::Int,
+            set: |config, text| at_least_one(text).map(|count| config.topic_partitions_max = count),
+            get: |config| config.topic_partitions_max.to_string(),
+        },
+    ];
+}
+
+fn at_least_one<N: std::str::FromStr + PartialOrd + Default>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number > N::default());
+    number.ok_or_else(|| "a number from 1".to_owned())
+}

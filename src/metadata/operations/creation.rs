@@ -1,0 +1,117 @@
+//! Creating topics.
+
+use std::sync::Arc;
+
+use crate::metadata::image::{Configs, Image};
+use crate::metadata::layout::Place;
+use crate::metadata::operations::assignment;
+use crate::metadata::operations::configs::ConfigCheck;
+use crate::metadata::store::{Op, StoreError};
+use crate::metadata::values::{ConfigValue, TopicValue, encode};
+use crate::metadata::{Metadata, MetadataError};
+use crate::types::{BrokerId, TopicId, TopicName};
+
+/// Replicas of a topic when nothing else is said and there are brokers enough.
+const REPLICATION_FACTOR: usize = 3;
+
+/// A topic to create.
+#[derive(Clone, Debug)]
+pub struct NewTopic {
+    /// Its name.
+    pub name: TopicName,
+    /// How many partitions; −1 is the default. Not looked at when there is an assignment.
+    pub partitions: i32,
+    /// How many replicas; −1 is the default. Not looked at when there is an assignment.
+    pub replication_factor: i16,
+    /// The replicas of each partition; empty to have them chosen.
+    pub assignment: Vec<Vec<BrokerId>>,
+    /// Settings that differ from the broker's.
+    pub configs: Configs,
+}
+
+impl NewTopic {
+    /// A topic of which all is left to the defaults.
+    pub fn named(name: TopicName) -> Self {
+        let (assignment, configs) = (Vec::new(), Configs::new());
+        Self { name, partitions: -1, replication_factor: -1, assignment, configs }
+    }
+}
+
+impl Metadata {
+    /// Creates a topic. Its partitions have leaders when this returns, if the controller is here.
+    ///
+    /// # Errors
+    /// `TopicExists`; also while nodes of a deleted topic of this name remain. Those of
+    /// [`Metadata::check_new_topic`].
+    pub async fn create_topic(
+        &self,
+        topic: &NewTopic,
+        check: &ConfigCheck<'_>,
+    ) -> Result<TopicId, MetadataError> {
+        let replicas = self.check_new_topic(topic, check)?;
+        let id = TopicId::random();
+        let path = Place::Topic(topic.name.clone()).to_string();
+        let mut ops = vec![
+            Op::create(path.clone(), encode(&TopicValue::new(id, &replicas))),
+            Op::create(Place::Partitions(topic.name.clone()).to_string(), ""),
+        ];
+        if !topic.configs.is_empty() {
+            let value = encode(&ConfigValue::new(topic.configs.clone()));
+            ops.push(Op::create(Place::TopicConfig(topic.name.clone()).to_string(), value));
+        }
+        match self.execute(ops).await {
+            Ok(_) => Ok(id),
+            Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
+                Err(MetadataError::TopicExists(topic.name.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the topic could be created, and the replicas it would have.
+    ///
+    /// # Errors
+    /// What is wrong with its partitions, replicas or settings.
+    pub fn check_new_topic(
+        &self,
+        topic: &NewTopic,
+        check: &ConfigCheck<'_>,
+    ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
+        let image = Arc::clone(&self.image().borrow());
+        if image.topic(&topic.name).is_some() {
+            return Err(MetadataError::TopicExists(topic.name.to_string()));
+        }
+        check(None, &topic.configs)?;
+        if !topic.assignment.is_empty() {
+            self.partition_count(i64::try_from(topic.assignment.len()).unwrap_or(i64::MAX))?;
+            assignment::check(&image, &topic.assignment, None)?;
+            return Ok(topic.assignment.clone());
+        }
+        let default = self.config.num_partitions;
+        let count = if topic.partitions == -1 { default } else { topic.partitions };
+        let count = self.partition_count(i64::from(count))?;
+        let factor = match topic.replication_factor {
+            -1 => self.default_replication_factor(&image),
+            factor => factor,
+        };
+        // Topics begin at different brokers, so that small ones do not all meet at the first.
+        let start = topic.name.as_str().bytes().map(usize::from).sum();
+        assignment::spread(&image, 0, count, factor, start)
+    }
+
+    /// `asked` as the number of partitions of a topic.
+    pub(super) fn partition_count(&self, asked: i64) -> Result<usize, MetadataError> {
+        let most = self.config.topic_partitions_max;
+        let fitting = Some(asked).filter(|asked| (1..=i64::from(most)).contains(asked));
+        fitting.and_then(|count| usize::try_from(count).ok()).ok_or_else(|| {
+            let reason = format!("a topic has 1 to {most}");
+            MetadataError::InvalidPartitions { asked, reason }
+        })
+    }
+
+    fn default_replication_factor(&self, image: &Image) -> i16 {
+        let live = image.brokers().len().min(REPLICATION_FACTOR);
+        let automatic = i16::try_from(live).unwrap_or(i16::MAX);
+        self.config.default_replication_factor.unwrap_or(automatic)
+    }
+}

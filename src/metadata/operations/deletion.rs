@@ -1,0 +1,77 @@
+//! Deleting topics.
+//!
+//! A topic is deleted by its tombstone, in one small transaction however many partitions it has.
+//! From then on no image shows it; the controller removes its nodes, and each broker its data and
+//! then its own number from the tombstone. The last one out lets the controller remove that too.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::metadata::layout::Place;
+use crate::metadata::operations::attempts::Attempts;
+use crate::metadata::store::{Op, StoreError};
+use crate::metadata::values::{TombstoneValue, decode, encode};
+use crate::metadata::{Metadata, MetadataError};
+use crate::types::{BrokerId, TopicId};
+
+impl Metadata {
+    /// Deletes a topic. Its name is free when this returns, if the controller is here.
+    ///
+    /// # Errors
+    /// `UnknownTopic`.
+    pub async fn delete_topic(&self, id: TopicId) -> Result<(), MetadataError> {
+        let mut attempts = Attempts::default();
+        loop {
+            let image = Arc::clone(&self.image().borrow());
+            let Some(topic) = image.topic_by_id(id) else {
+                return Err(MetadataError::UnknownTopic(id.to_string()));
+            };
+            let replicas = topic.partitions.iter().flat_map(|partition| &partition.replicas);
+            let pending: BTreeSet<BrokerId> = replicas.copied().collect();
+            let tombstone = TombstoneValue::new(
+                topic.name.as_str(),
+                topic.partitions.len(),
+                pending.into_iter().map(|broker| broker.0).collect(),
+                self.clock.now().millis(),
+            );
+            let path = Place::Topic(topic.name.clone()).to_string();
+            let ops = vec![
+                Op::check(path.clone(), topic.version),
+                Op::create(Place::DeletedTopic(id).to_string(), encode(&tombstone)),
+            ];
+            match self.execute(ops).await {
+                Ok(_) => return Ok(()),
+                Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
+                    return Err(MetadataError::UnknownTopic(id.to_string()));
+                }
+                Err(error) => {
+                    attempts.again(error)?;
+                    self.look_at(&[path]).await?;
+                }
+            }
+        }
+    }
+
+    /// Takes note that this broker has no data of a deleted topic any more.
+    ///
+    /// # Errors
+    /// Those of the store. That there is no such tombstone is none.
+    pub async fn topic_data_removed(&self, id: TopicId) -> Result<(), MetadataError> {
+        let path = Place::DeletedTopic(id).to_string();
+        let mut attempts = Attempts::default();
+        loop {
+            let Some(node) = self.store.get(&path).await? else { return Ok(()) };
+            let mut value: TombstoneValue =
+                decode(&node.value).map_err(|reason| MetadataError::malformed(&path, reason))?;
+            if !value.pending.contains(&self.broker.0) {
+                return Ok(());
+            }
+            value.pending.retain(|broker| *broker != self.broker.0);
+            let op = Op::set(path.clone(), encode(&value), node.version);
+            match self.execute(vec![op]).await {
+                Ok(_) => return Ok(()),
+                Err(error) => attempts.again(error)?,
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Adding partitions to a topic.
+
+use std::sync::Arc;
+
+use crate::metadata::layout::Place;
+use crate::metadata::operations::assignment;
+use crate::metadata::operations::attempts::Attempts;
+use crate::metadata::store::Op;
+use crate::metadata::values::{TopicValue, decode, encode};
+use crate::metadata::{Metadata, MetadataError};
+use crate::types::{BrokerId, TopicName};
+
+impl Metadata {
+    /// Extends a topic to `total` partitions. The new ones have the replicas of `replicas`, or
+    /// chosen ones when that is empty.
+    ///
+    /// # Errors
+    /// `InvalidPartitions` when it has as many already or would have too many.
+    pub async fn create_partitions(
+        &self,
+        name: &TopicName,
+        total: i32,
+        replicas: &[Vec<BrokerId>],
+    ) -> Result<(), MetadataError> {
+        let mut attempts = Attempts::default();
+        loop {
+            let op = self.added_partitions(name, total, replicas).await?;
+            match self.execute(vec![op]).await {
+                Ok(_) => return Ok(()),
+                Err(error) => attempts.again(error)?,
+            }
+        }
+    }
+
+    /// Whether a topic could be extended so.
+    ///
+    /// # Errors
+    /// Those of [`Metadata::create_partitions`].
+    pub async fn check_new_partitions(
+        &self,
+        name: &TopicName,
+        total: i32,
+        replicas: &[Vec<BrokerId>],
+    ) -> Result<(), MetadataError> {
+        self.added_partitions(name, total, replicas).await.map(drop)
+    }
+
+    async fn added_partitions(
+        &self,
+        name: &TopicName,
+        total: i32,
+        replicas: &[Vec<BrokerId>],
+    ) -> Result<Op, MetadataError> {
+        let path = Place::Topic(name.clone()).to_string();
+        let image = Arc::clone(&self.image().borrow());
+        let node = match image.topic(name) {
+            Some(_) => self.store.get(&path).await?,
+            None => None,
+        };
+        let Some(node) = node else {
+            return Err(MetadataError::UnknownTopic(name.to_string()));
+        };
+        let unreadable = |reason| MetadataError::malformed(&path, reason);
+        let mut value: TopicValue = decode(&node.value).map_err(unreadable)?;
+        let present = value.assignment().map_err(unreadable)?;
+        let count = self.partition_count(i64::from(total))?;
+        let refuse =
+            |reason| Err(MetadataError::InvalidPartitions { asked: i64::from(total), reason });
+        if count <= present.len() {
+            return refuse(format!("the topic has {} already", present.len()));
+        }
+        let added = count - present.len();
+        let factor = present[0].len();
+        let chosen;
+        let replicas = if replicas.is_empty() {
+            let asked = i16::try_from(factor).unwrap_or(i16::MAX);
+            let start = usize::try_from(present[0][0].0).unwrap_or(0);
+            chosen = assignment::spread(&image, present.len(), added, asked, start)?;
+            &chosen
+        } else {
+            assignment::check(&image, replicas, Some(factor))?;
+            if replicas.len() != added {
+                return refuse(format!("replicas of {} were given", replicas.len()));
+            }
+            replicas
+        };
+        value.add_partitions(replicas);
+        Ok(Op::set(path, encode(&value), node.version))
+    }
+}

@@ -1,0 +1,120 @@
+//! Finding records by their time.
+
+use std::sync::Arc;
+
+use crate::io::read_exact_at;
+use crate::record::{Batch, Decompressor, Limits, RecordError};
+use crate::storage::StorageError;
+use crate::storage::log::Log;
+use crate::storage::segments::{FileKind, Located, Segment};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
+
+/// A record found by its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordAt {
+    /// Its time.
+    pub timestamp: Timestamp,
+    /// Where it is.
+    pub offset: Offset,
+    /// The reign it was appended in.
+    pub epoch: LeaderEpoch,
+}
+
+impl Log {
+    /// The first record, by offset, whose time is `timestamp` or later.
+    ///
+    /// # Errors
+    /// `Corrupt` when the batch that should have it is damaged.
+    pub fn offset_for_timestamp(
+        &self,
+        timestamp: Timestamp,
+    ) -> Result<Option<RecordAt>, StorageError> {
+        let start = self.log_start_offset();
+        let segments = self.segments.load_full();
+        for (number, segment) in segments.iter().enumerate() {
+            let next_base = segments.get(number + 1).map(|next| next.base());
+            if next_base.is_some_and(|next| next <= start)
+                || self.max_timestamp_of(segment, next_base)? < timestamp
+            {
+                continue;
+            }
+            let mut from = start.max(segment.base());
+            while let Some(batch) = segment.first_at_or_after(timestamp, from)? {
+                if let Some(record) = self.record_in(segment, &batch, (timestamp, start))? {
+                    return Ok(Some(record));
+                }
+                from = batch.summary.next_offset();
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first record with the largest time in the log; `None` when the log is empty.
+    pub fn max_timestamp(&self) -> Result<Option<RecordAt>, StorageError> {
+        let segments = self.segments.load_full();
+        let mut largest = None;
+        for (number, segment) in segments.iter().enumerate() {
+            let next_base = segments.get(number + 1).map(|next| next.base());
+            if next_base.is_none_or(|next| next > self.log_start_offset()) {
+                largest = largest.max(Some(self.max_timestamp_of(segment, next_base)?));
+            }
+        }
+        match largest {
+            Some(timestamp) => self.offset_for_timestamp(timestamp),
+            None => Ok(None),
+        }
+    }
+
+    /// The largest time in a segment; at least that, for the last one.
+    fn max_timestamp_of(
+        &self,
+        segment: &Arc<Segment>,
+        next_base: Option<Offset>,
+    ) -> Result<Timestamp, StorageError> {
+        if let Some(next_base) = next_base {
+            return Ok(segment.facts(next_base)?.max_timestamp);
+        }
+        let tail = self.awake_tail()?;
+        let active = tail.active.as_ref().filter(|active| Arc::ptr_eq(&active.segment, segment));
+        match active {
+            Some(active) => Ok(active.indexer.max_timestamp()),
+            None => Ok(segment.end_at(segment.size()?)?.0.max_timestamp()),
+        }
+    }
+
+    /// The first record of a batch at or after both a time and an offset.
+    fn record_in(
+        &self,
+        segment: &Segment,
+        place: &Located,
+        (timestamp, start): (Timestamp, Offset),
+    ) -> Result<Option<RecordAt>, StorageError> {
+        let mut bytes = vec![0; place.summary.size];
+        read_exact_at(&**segment.file()?, &mut bytes, place.position)
+            .map_err(|error| segment.refused("read", error))?;
+        find(&bytes, timestamp, start).map_err(|error| {
+            tracing::error!(partition = %self.home.partition, %error, "a batch is damaged");
+            let offsets = (place.summary.base_offset, place.summary.next_offset());
+            self.home.corrupt(offsets, (&segment.path(FileKind::Log), place.position))
+        })
+    }
+}
+
+fn find(
+    bytes: &[u8],
+    timestamp: Timestamp,
+    start: Offset,
+) -> Result<Option<RecordAt>, RecordError> {
+    let batch = Batch::parse(bytes)?;
+    batch.check_checksum()?;
+    let limits = Limits::default();
+    let payload = batch.decompressed(&mut Decompressor::new(limits))?;
+    for record in batch.records(&payload, &limits) {
+        let record = record?;
+        let (time, offset) = (batch.timestamp_of(&record), batch.offset_of(&record));
+        if time >= timestamp && offset >= start {
+            return Ok(Some(RecordAt { timestamp: time, offset, epoch: batch.leader_epoch() }));
+        }
+    }
+    Ok(None)
+}
