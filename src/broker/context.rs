@@ -11,6 +11,7 @@ use crate::broker::BrokerConfig;
 use crate::broker::HostPort;
 use crate::broker::authorize::{Operation, Principal, Resource, authorize};
 use crate::broker::control::Control;
+use crate::broker::coordinator::Coordinators;
 use crate::io::Clock;
 use crate::metadata::{Image, Metadata};
 use crate::net::Budget;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) logs: LocalLogs,
     /// Moves whenever an image has been applied to `partitions`.
     pub(crate) applied: watch::Sender<()>,
+    /// The coordinators of the groups here.
+    pub(crate) coordinators: Coordinators,
     /// Work off the way of records.
     pub(crate) control: Control,
     /// Memory for large requests.

@@ -87,8 +87,20 @@ macro_rules! apis {
 }
 
 apis! {
+    DeleteGroups => delete_groups,
+    DescribeGroups => describe_groups,
+    FindCoordinator => find_coordinator,
+    Heartbeat => heartbeat,
+    InitProducerId => init_producer_id,
+    JoinGroup => join_group,
+    LeaveGroup => leave_group,
+    ListGroups => list_groups,
     ListOffsets => list_offsets,
     Metadata => metadata,
+    OffsetCommit => offset_commit,
+    OffsetDelete => offset_delete,
+    OffsetFetch => offset_fetch,
+    SyncGroup => sync_group,
 }
 
 /// Every API that is served, with what ApiVersions says of it.

@@ -13,6 +13,7 @@ use crate::broker::connection::Shard;
 use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
+use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -71,6 +72,7 @@ impl Broker {
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
             ),
             partitions,
+            coordinators: Coordinators::default(),
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
             failure,
@@ -81,6 +83,7 @@ impl Broker {
             applied: watch::Sender::new(()),
         });
         follow(&shared);
+        forget_deleted_topics(&shared);
         let shards = start_shards(&shared)?;
         let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
         shared.control.start(accept(listener, queues, Arc::clone(&shared)));

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::broker::context::Shared;
+use crate::broker::coordinator::follow_partitions;
 use crate::broker::topic_settings::resolve;
 use crate::metadata::{Image, Topic as TopicImage};
 use crate::replication::{Partition, PartitionSpec, Topic};
@@ -31,7 +32,7 @@ pub(crate) fn follow(shared: &Arc<Shared>) {
 }
 
 /// Makes the partitions what the image says, and tells who waits that its topics can be used.
-fn apply(shared: &Shared, image: &Image) {
+fn apply(shared: &Arc<Shared>, image: &Image) {
     let topics: Vec<_> = image.topics().map(|topic| lead(shared, topic)).collect();
     let before = shared.partitions.topics();
     shared.partitions.replace(topics);
@@ -42,6 +43,7 @@ fn apply(shared: &Shared, image: &Image) {
             partition.stop("its topic was deleted, or its leader has changed");
         }
     }
+    follow_partitions(shared);
     shared.applied.send_replace(());
 }
 
