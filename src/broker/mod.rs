@@ -15,6 +15,7 @@ mod error;
 mod errors;
 mod handlers;
 mod server;
+mod settings;
 mod startup;
 mod topic_settings;
 mod topics;
