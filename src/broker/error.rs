@@ -27,9 +27,9 @@ pub enum BrokerError {
     /// The metadata cannot be used.
     #[error("{0}")]
     Metadata(#[from] MetadataError),
-    /// The system refused a thread or a timer.
-    #[error("the system refused to start a thread")]
-    Thread(#[source] io::Error),
+    /// The system refused a thread, a signal or a limit.
+    #[error("the system refused what a broker needs")]
+    System(#[source] io::Error),
     /// The disk failed under a running broker: nothing unflushed can be trusted, so it stopped.
     #[error("the broker stopped: {reason}")]
     Failed {

@@ -125,7 +125,7 @@ fn join(thread: JoinHandle<()>) {
 fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let count = if shared.config.shards == 0 { cores } else { shared.config.shards };
-    let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::Thread);
+    let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::System);
     (0..count).map(start).collect()
 }
 
@@ -137,5 +137,5 @@ fn control_runtime() -> Result<Runtime, BrokerError> {
         .thread_name("streamlog-control")
         .enable_all()
         .build()
-        .map_err(BrokerError::Thread)
+        .map_err(BrokerError::System)
 }

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use crate::broker::context::Failure;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
-use crate::io::{Clock, Disk, boot_id, raise_open_file_limit};
+use crate::io::{Clock, Disk, raise_open_file_limit};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
 use crate::replication::LocalLogs;
 use crate::storage::{
@@ -40,10 +40,10 @@ pub(crate) fn open_data(
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
     failure: &Arc<Failure>,
 ) -> Result<LocalLogs, BrokerError> {
-    raise_open_file_limit().map_err(BrokerError::Thread)?;
+    raise_open_file_limit().map_err(BrokerError::System)?;
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: config.broker_id },
-        boot_id: boot_id().map_err(BrokerError::Thread)?,
+        boot_id: disk.boot_id().map_err(BrokerError::System)?,
         configs: until_known(&config.log),
         producers: config.producers,
         recovery_threads: config.recovery_threads,

@@ -91,10 +91,11 @@ impl Options {
 
 /// Runs a broker until a signal or a failure.
 fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(BrokerError::Thread)?;
+    let runtime =
+        Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
     let (mut terminate, mut interrupt) = {
         let _inside = runtime.enter();
-        let listen = |kind| signal(kind).map_err(BrokerError::Thread);
+        let listen = |kind| signal(kind).map_err(BrokerError::System);
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?)
     };
     let broker = Broker::start(config)?;

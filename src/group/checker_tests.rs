@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::records::LogRecord;
+use super::records::{GroupSnapshot, LogRecord};
 use crate::group::{
     Answer, CommittedOffset, Coordinator, FetchOffsetsRequest, Generation, GroupId, GroupRecord,
     InstanceId, Joined, MemberId, Now, Request, Ticket,
@@ -15,6 +15,7 @@ pub(super) struct Checker {
     /// The replicated log, replayed by simpler means than the coordinator's.
     offsets: BTreeMap<GroupId, BTreeMap<TopicPartition, CommittedOffset>>,
     replicated_offsets: BTreeSet<i64>,
+    snapshots: BTreeMap<GroupId, GroupSnapshot>,
     groups: BTreeMap<GroupId, Promises>,
 }
 
@@ -44,8 +45,11 @@ impl Checker {
                 LogRecord::Group { group, value: None } => {
                     // A group that is founded again counts from the start.
                     self.groups.remove(&group);
+                    self.snapshots.remove(&group);
                 }
-                LogRecord::Group { value: Some(_), .. } => {}
+                LogRecord::Group { group, value: Some(snapshot) } => {
+                    self.snapshots.insert(group, snapshot);
+                }
             }
         }
     }
@@ -89,6 +93,10 @@ impl Checker {
         let promises = self.groups.entry(group.clone()).or_default();
         assert!(generation >= promises.announced, "{group} assigned an old generation");
         promises.assigned = promises.assigned.max(generation);
+        let stored = &self.snapshots[group];
+        assert_eq!(stored.generation, generation, "{group} gave what was not replicated");
+        let stored = stored.members.iter().find(|stored| stored.id == member.0);
+        assert_eq!(stored.map(|stored| &*stored.assignment), Some(partitions));
         for &partition in partitions {
             let owner = promises.owners.insert((generation, partition), member.clone());
             // A static member in its next life takes over from its fenced one.

@@ -90,7 +90,7 @@ impl GroupConfig {
             name: "group.max.bytes",
             about: "Most bytes of subscriptions and assignments that the members of a group \
                     hold together; they are stored as one record of the internal topic.",
-            kind: Kind::Int,
+            kind: Kind::Long,
             set: |c, text| text.parse().map(|v| c.max_bytes = v),
             get: |c| c.max_bytes.to_string(),
         },

@@ -77,7 +77,11 @@ impl Coordinator {
     }
 
     /// The log has been read to its end: requests are served from now on.
+    ///
+    /// # Panics
+    /// If loading has finished before.
     pub fn finish_loading(&mut self, now: Now) -> Decision {
+        assert!(matches!(self.life, Life::Loading), "loading has finished before");
         self.life = Life::Active(Expiry::starting(now, &self.config));
         let mut step = Step::new(now, &self.config);
         let ids: Vec<GroupId> = self.groups.keys().cloned().collect();
@@ -141,11 +145,14 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// The topics are gone, and with them what was consumed of them.
+    /// The topics are gone, and with them what was consumed of them. Nothing happens while the
+    /// coordinator loads: the caller says it again afterwards.
     pub fn topics_deleted(&mut self, topics: &[TopicName], now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
-        for group in self.groups.values() {
-            step.note(group.forget_topics(topics));
+        if let Life::Active(_) = self.life {
+            for group in self.groups.values() {
+                step.note(group.forget_topics(topics));
+            }
         }
         self.conclude(step)
     }

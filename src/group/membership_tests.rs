@@ -5,45 +5,14 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::scenario_tests::{
-    DELAY, REBALANCE, SESSION, Scenario, blob, claim, group, join, protocols, rejoin, static_join,
-    sync, sync_of,
+    DELAY, REBALANCE, REBALANCING, SESSION, Scenario, UNKNOWN, join, protocols, rejoin,
+    static_join, sync, sync_of,
 };
 use crate::config::ByteSize;
 use crate::group::{
-    Answer, Claim, Generation, GroupConfig, GroupError, GroupId, GroupState, HeartbeatRequest,
-    InstanceId, JoinRefusal, JoinRequest, Joined, MemberId, Request, SyncRequest, Ticket,
-    Unavailable,
+    Generation, GroupConfig, GroupError, GroupId, GroupState, JoinRefusal, JoinRequest, Joined,
+    Request, SyncRequest, Ticket, Unavailable,
 };
-
-const UNKNOWN: GroupError = GroupError::UnknownMemberId;
-const REBALANCING: GroupError = GroupError::RebalanceInProgress;
-
-impl Scenario {
-    fn state(&mut self) -> GroupState {
-        let ticket = self.send(Request::DescribeGroups(vec![group()]));
-        match self.answer(ticket) {
-            Answer::DescribeGroups(mut groups) => groups.remove(0).1.unwrap().state,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn join(&mut self, request: JoinRequest) -> Ticket {
-        self.send(Request::Join(request))
-    }
-
-    fn refused_join(&mut self, request: JoinRequest) -> GroupError {
-        let ticket = self.join(request);
-        self.joined(ticket).unwrap_err()
-    }
-
-    /// The id a newcomer of a new version is told to come back with.
-    fn pending(&mut self, client: &str) -> MemberId {
-        match self.refused_join(JoinRequest { member_id_required: true, ..join(client) }) {
-            GroupError::Join(JoinRefusal::MemberIdRequired(id)) => id,
-            other => panic!("{other:?}"),
-        }
-    }
-}
 
 #[test]
 fn a_first_rebalance_waits_for_more_members_and_then_all_share_a_generation() {
@@ -436,134 +405,6 @@ fn a_wrong_generation_is_refused() {
     assert_eq!(s.heartbeat(&stale), Err(illegal.clone()));
     let ticket = s.send(sync(&stale, vec![]));
     assert_eq!(s.synced(ticket), Err(illegal));
-}
-
-#[test]
-fn a_static_member_comes_back_without_a_rebalance_and_fences_its_old_life() {
-    let mut s = Scenario::new();
-    let members = s.found(vec![static_join("one"), join("b")]);
-    s.settle(&members);
-    let ticket = s.join(static_join("one"));
-    let back = s.joined(ticket).unwrap();
-    assert!(back.member_id.as_str().starts_with("one-"), "{}", back.member_id);
-    assert_ne!(back.member_id, members[0].member_id);
-    assert_eq!(back.generation, members[0].generation);
-    // It led, and is told not to assign again.
-    assert!(back.skip_assignment && back.leader == back.member_id && back.members.len() == 2);
-    let old = HeartbeatRequest {
-        group_id: group(),
-        claim: Claim { instance_id: Some(InstanceId::from("one")), ..claim(&members[0]) },
-    };
-    let ticket = s.send(Request::Heartbeat(old));
-    assert_eq!(s.answer(ticket), Answer::Heartbeat(Err(GroupError::FencedInstanceId)));
-    let ticket = s.send(sync(&back, vec![]));
-    assert_eq!(s.synced(ticket).unwrap().assignment, blob(&members[0].member_id));
-    assert_eq!(s.heartbeat(&members[1]), Ok(()));
-}
-
-#[test]
-fn an_old_static_leader_that_comes_back_is_not_told_that_it_leads() {
-    let mut s = Scenario::new();
-    let members = s.found(vec![static_join("one")]);
-    s.settle(&members);
-    let ticket = s.join(JoinRequest { can_skip_assignment: false, ..static_join("one") });
-    let back = s.joined(ticket).unwrap();
-    assert_eq!(back.leader, members[0].member_id);
-    assert!(!back.skip_assignment && back.members.is_empty());
-}
-
-#[test]
-fn a_static_member_is_answered_when_its_new_life_is_replicated() {
-    let mut s = Scenario::new();
-    let members = s.found(vec![static_join("one")]);
-    s.settle(&members);
-    s.replicates = false;
-    let refused = s.join(static_join("one"));
-    assert!(!s.is_answered(refused));
-    s.refuse();
-    assert_eq!(s.joined(refused), Err(Unavailable::NotAvailable.into()));
-    let ticket = s.join(static_join("one"));
-    s.replicate();
-    let back = s.joined(ticket).unwrap();
-    s.reload();
-    assert_eq!(s.heartbeat(&back), Ok(()));
-}
-
-#[test]
-fn a_static_member_that_comes_back_while_its_old_life_waits_fences_it() {
-    let mut s = Scenario::new();
-    let members = s.found(vec![static_join("one"), join("b")]);
-    let waiting = s.send(sync(&members[0], vec![]));
-    s.synced(waiting).unwrap();
-    let waiting = s.join(rejoin(&members[1]));
-    s.joined(waiting).unwrap();
-    let leading = s.join(rejoin(&members[0]));
-    let back = s.join(static_join("one"));
-    assert_eq!(s.joined(leading), Err(GroupError::FencedInstanceId));
-    let other = s.join(rejoin(&members[1]));
-    assert_eq!(s.joined(back).unwrap().generation, Generation(2));
-    assert!(s.joined(other).is_ok());
-}
-
-#[test]
-fn a_static_member_with_other_protocols_starts_a_rebalance_if_the_choice_changes() {
-    let mut s = Scenario::new();
-    let both = |names: &[&str]| JoinRequest { protocols: protocols(names), ..static_join("one") };
-    let members = s.found(vec![both(&["range", "sticky"])]);
-    s.settle(&members);
-    let ticket = s.join(both(&["sticky", "range"]));
-    let back = s.joined(ticket).unwrap();
-    assert_eq!((&*back.protocol, back.generation), ("sticky", Generation(2)));
-}
-
-#[test]
-fn a_static_member_keeps_its_place_when_it_misses_a_rebalance() {
-    let mut s = Scenario::new();
-    let patient = JoinRequest { session_timeout: REBALANCE * 10, ..static_join("one") };
-    let members = s.found(vec![patient, join("b")]);
-    s.settle(&members);
-    let newcomer = s.join(join("c"));
-    let again = s.join(rejoin(&members[1]));
-    s.advance(REBALANCE);
-    assert!(s.joined(newcomer).is_ok());
-    let leader = s.joined(again).unwrap();
-    // The absent one led; somebody who is here does now.
-    assert_eq!(leader.generation, Generation(2));
-    assert_ne!(leader.leader, members[0].member_id);
-}
-
-#[test]
-fn static_members_alone_do_not_rebalance_without_one_of_them() {
-    let mut s = Scenario::new();
-    let patient = JoinRequest { session_timeout: REBALANCE * 3, ..static_join("one") };
-    let members = s.found(vec![patient, join("b")]);
-    s.settle(&members);
-    s.leave(Some(members[1].member_id.clone()), None).unwrap();
-    s.advance(REBALANCE * 2);
-    assert_eq!(s.state(), GroupState::PreparingRebalance);
-    s.advance(REBALANCE);
-    assert_eq!(s.state(), GroupState::Empty);
-}
-
-#[test]
-fn an_administrator_removes_a_static_member_by_its_name() {
-    let mut s = Scenario::new();
-    let members = s.found(vec![static_join("one")]);
-    s.settle(&members);
-    let wrong = Some(MemberId::from("someone"));
-    assert_eq!(s.leave(wrong, Some("one")), Err(GroupError::FencedInstanceId));
-    assert_eq!(s.leave(None, Some("two")), Err(UNKNOWN));
-    assert_eq!(s.leave(None, Some("one")), Ok(()));
-    assert_eq!(s.state(), GroupState::Empty);
-}
-
-#[test]
-fn a_static_member_finds_room_in_a_full_group_that_has_its_place() {
-    let mut s = Scenario::with(GroupConfig { max_size: 1, ..GroupConfig::default() });
-    let members = s.found(vec![static_join("one")]);
-    s.settle(&members);
-    let ticket = s.join(static_join("one"));
-    assert!(s.joined(ticket).is_ok());
 }
 
 #[test]

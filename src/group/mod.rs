@@ -18,6 +18,8 @@ mod dispatch;
 mod expiry;
 mod in_flight;
 #[cfg(test)]
+mod loading_tests;
+#[cfg(test)]
 mod membership_tests;
 #[cfg(test)]
 mod model_tests;

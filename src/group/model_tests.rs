@@ -11,7 +11,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::checker_tests::Checker;
-use super::scenario_tests::{join, partition};
+use super::scenario_tests::{Dice, join, partition};
 use crate::group::{
     Answer, Append, Claim, CommitRequest, Coordinator, Decision, DeleteOffsetsRequest, Generation,
     GroupConfig, GroupError, GroupFilter, GroupId, GroupRecord, GroupState, HeartbeatRequest,
@@ -19,31 +19,6 @@ use crate::group::{
     Request, SyncRequest, Ticket, Unavailable,
 };
 use crate::types::{LeaderEpoch, Offset, Timestamp};
-
-/// Numbers that look random and depend on the seed alone.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.below(length as u64)).unwrap()
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// A client process, and what it believes.
 #[derive(Default)]

@@ -8,14 +8,18 @@ use uuid::Uuid;
 
 use crate::group::{
     Answer, Append, Claim, CommitRequest, CommittedOffset, Coordinator, Decision,
-    FetchOffsetsRequest, Generation, GroupConfig, GroupError, GroupId, GroupRecord,
-    HeartbeatRequest, InstanceId, JoinRequest, Joined, LeaveRequest, Leaver, MemberId, NewOffset,
-    Now, OffsetResult, Protocol, Request, SyncRequest, Synced, Ticket, Unavailable,
+    DeleteOffsetsRequest, FetchOffsetsRequest, Generation, GroupConfig, GroupError, GroupFilter,
+    GroupId, GroupRecord, GroupState, HeartbeatRequest, InstanceId, JoinRefusal, JoinRequest,
+    Joined, LeaveRequest, Leaver, MemberId, NewOffset, Now, OffsetResult, Protocol, Request,
+    SyncRequest, Synced, Ticket, Unavailable,
 };
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 pub(super) const SESSION: Duration = Duration::from_secs(10);
 pub(super) const REBALANCE: Duration = Duration::from_mins(1);
+pub(super) const DAY: Duration = Duration::from_hours(24);
+pub(super) const UNKNOWN: GroupError = GroupError::UnknownMemberId;
+pub(super) const REBALANCING: GroupError = GroupError::RebalanceInProgress;
 pub(super) const DELAY: Duration = Duration::from_millis(50);
 
 /// A coordinator whose appends are replicated at once, until `replicates` is cleared.
@@ -194,6 +198,74 @@ impl Scenario {
         self.fetch().map(|committed| committed.offset.get())
     }
 
+    pub(super) fn state(&mut self) -> GroupState {
+        let ticket = self.send(Request::DescribeGroups(vec![group()]));
+        match self.answer(ticket) {
+            Answer::DescribeGroups(mut groups) => groups.remove(0).1.unwrap().state,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn join(&mut self, request: JoinRequest) -> Ticket {
+        self.send(Request::Join(request))
+    }
+
+    pub(super) fn refused_join(&mut self, request: JoinRequest) -> GroupError {
+        let ticket = self.join(request);
+        self.joined(ticket).unwrap_err()
+    }
+
+    /// The id a newcomer of a new version is told to come back with.
+    pub(super) fn pending(&mut self, client: &str) -> MemberId {
+        match self.refused_join(JoinRequest { member_id_required: true, ..join(client) }) {
+            GroupError::Join(JoinRefusal::MemberIdRequired(id)) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn delete_offsets(&mut self, topic: &str) -> Result<Vec<OffsetResult>, GroupError> {
+        let partitions = vec![partition(topic)];
+        let request = DeleteOffsetsRequest { group_id: group(), partitions };
+        let ticket = self.send(Request::DeleteOffsets(request));
+        match self.answer(ticket) {
+            Answer::DeleteOffsets(result) => result,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn delete_group(&mut self) -> Result<(), GroupError> {
+        let ticket = self.send(Request::DeleteGroups(vec![group()]));
+        match self.answer(ticket) {
+            Answer::DeleteGroups(mut groups) => groups.remove(0).1,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn listed(&mut self, states: &[&str], types: &[&str]) -> Vec<(String, GroupState)> {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let filter = GroupFilter { states: owned(states), types: owned(types) };
+        let ticket = self.send(Request::ListGroups(filter));
+        match self.answer(ticket) {
+            Answer::ListGroups(Ok(groups)) => {
+                groups.into_iter().map(|g| (g.group_id.to_string(), g.state)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Lets time pass with a member that is heard.
+    pub(super) fn live(&mut self, member: &Joined, time: Duration) {
+        let end = self.now.monotonic + time;
+        while self.now.monotonic < end {
+            self.advance(SESSION / 2);
+            assert_eq!(self.heartbeat(member), Ok(()));
+        }
+    }
+
+    pub(super) fn exists(&mut self) -> bool {
+        !self.listed(&[], &[]).is_empty()
+    }
+
     /// Joins the members through the first rebalance; the answers by the order of `requests`.
     pub(super) fn found(&mut self, requests: Vec<JoinRequest>) -> Vec<Joined> {
         let tickets: Vec<Ticket> =
@@ -227,6 +299,31 @@ impl Scenario {
         let members = self.found(requests);
         self.settle(&members);
         members
+    }
+}
+
+/// Numbers that look random and depend on the seed alone.
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub(super) fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).unwrap()
+    }
+
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
     }
 }
 

@@ -62,6 +62,10 @@ pub trait Disk: Send + Sync + Debug {
     /// before the first call with this path may stay unreported: call it once before writing.
     fn sync_filesystem(&self, path: &Path) -> io::Result<()>;
 
+    /// Names the life of the page cache between a file and its medium: while it stays the same,
+    /// what was written and not synced is still there to be read.
+    fn boot_id(&self) -> io::Result<String>;
+
     /// Bytes that may still be written on the file system of `path`.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 

@@ -107,7 +107,7 @@ impl MetadataError {
         }
     }
 
-    pub(super) fn malformed(path: impl ToString, Malformed(reason): Malformed) -> Self {
-        Self::Malformed { path: path.to_string(), reason }
+    pub(super) fn malformed(path: &str, Malformed(reason): Malformed) -> Self {
+        Self::Malformed { path: path.to_owned(), reason }
     }
 }

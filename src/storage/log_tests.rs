@@ -9,7 +9,8 @@ use crate::config::ByteSize;
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at};
 use crate::record::{Batch, BatchBuilder, BatchSettings, Batches, ProducerStamp};
 use crate::storage::{
-    AppendAt, Appended, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint, StorageError,
+    AppendAt, Appended, FileRange, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint,
+    StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,

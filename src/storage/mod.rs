@@ -8,13 +8,17 @@ mod directory;
 mod epochs;
 mod error;
 mod flusher;
+mod inspect;
 mod log;
 #[cfg(test)]
 mod log_tests;
+#[cfg(test)]
+mod model_tests;
 mod producers;
 mod recovery;
 mod segments;
 mod small_file;
+mod upkeep;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
@@ -24,8 +28,10 @@ pub use directory::{
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
+pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
 pub use log::{
-    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, StartPoint, Unflushed,
+    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
+    StartPoint, Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
@@ -33,6 +39,7 @@ pub use producers::{
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
+pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
 mod epochs_tests;

@@ -1,6 +1,7 @@
 //! A group as administrators see it.
 
-use super::{Group, Member, Phase};
+use super::group::{Group, Phase};
+use super::member::Member;
 use crate::group::{GroupDescription, GroupFilter, GroupState, ListedGroup, MemberDescription};
 
 impl Group {

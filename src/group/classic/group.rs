@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Member, Roster};
+use super::member::Member;
+use super::roster::Roster;
 use crate::group::records::{GroupSnapshot, LogRecord};
 use crate::group::step::Step;
 use crate::group::{

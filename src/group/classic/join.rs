@@ -1,7 +1,7 @@
 //! `JoinGroup`: who may become a member, and whether that starts a rebalance.
 
-use super::member::protocol_bytes;
-use super::{Group, Member, Parked, Phase};
+use super::group::{Group, Phase};
+use super::member::{Member, Parked, protocol_bytes};
 use crate::group::protocol::{NAME_BYTES_MAX, shortened};
 use crate::group::step::Step;
 use crate::group::{

@@ -1,6 +1,6 @@
 //! `LeaveGroup`: members go of their own will, or by an administrator's.
 
-use super::{Group, Phase};
+use super::group::{Group, Phase};
 use crate::group::step::Step;
 use crate::group::{Answer, GroupError, LeaveRequest, Leaver, Ticket};
 

@@ -1,12 +1,13 @@
 //! One group of Kafka's classic protocol, where the members' leader assigns.
 //!
 //! ```text
-//!            first join              all joined, or time is up
-//!   Empty ─────────────▶ Preparing ───────────────────────────▶ Completing
-//!     ▲                  │  ▲    ▲    join, leave, death           │   │
-//!     └──────────────────┘  │    └─────────────────────────────────┘   │ assignment
-//!      nobody joined        └──────────────── Stable ◀─────────────────┘ replicated
-//!                           join, leave, death
+//!         first join                 all joined, or time is up
+//! Empty ------------> Preparing ----------------------------> Completing
+//!   ^                 |   ^   ^                                 |    |
+//!   '-----------------'   |   '---------------------------------'    | assignment
+//!     nobody joined       |        join, leave, death                | replicated
+//!                         '----------------- Stable <----------------'
+//!                         join, leave, death
 //! ```
 //!
 //! Membership changes at once and lives in memory; the log gets a snapshot of it with every
@@ -20,13 +21,12 @@ mod member;
 mod offsets;
 mod rebalance;
 mod replacement;
+#[cfg(test)]
+mod replacement_tests;
 mod roster;
 mod session;
 mod subscription;
 mod sync;
 
 pub(super) use group::Group;
-use group::{Initial, Phase};
-use member::{Member, Parked};
 pub(super) use offsets::new_offsets;
-use roster::Roster;

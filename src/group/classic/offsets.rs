@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Group, Phase};
+use super::group::{Group, Phase};
 use crate::group::records::LogRecord;
 use crate::group::step::Step;
 use crate::group::{

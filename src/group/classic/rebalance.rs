@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Group, Initial, Member, Phase};
+use super::group::{Group, Initial, Phase};
+use super::member::Member;
 use crate::group::step::Step;
 use crate::group::{Answer, GroupError};
 

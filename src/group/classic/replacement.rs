@@ -3,7 +3,8 @@
 //! The old life is fenced at once, in memory, even if the record of the new one is refused: the
 //! client was then told to try again, and gets the place again by its static name.
 
-use super::{Group, Member, Parked, Phase};
+use super::group::{Group, Phase};
+use super::member::{Member, Parked};
 use crate::group::step::{Replacement, Rests, Step, Write};
 use crate::group::{Answer, GroupError, JoinRequest, MemberId, Ticket};
 

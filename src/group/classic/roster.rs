@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Member;
+use super::member::Member;
 use crate::group::{InstanceId, MemberId, Protocol};
 
 /// The members. Every static name belongs to exactly one of them.

@@ -1,6 +1,6 @@
 //! Signs of life, and what happens without them.
 
-use super::{Group, Phase};
+use super::group::{Group, Phase};
 use crate::group::step::Step;
 use crate::group::{Claim, GroupError, Unavailable};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use bytes::{Buf, Bytes};
 
-use super::Group;
+use super::group::Group;
 
 impl Group {
     /// Topics that members consume; `None` if that cannot be told.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::group::{Group, Phase};
 use super::join::within_limit;
-use super::member::protocol_bytes;
-use super::{Group, Parked, Phase};
+use super::member::{Parked, protocol_bytes};
 use crate::group::step::{Rests, Step, Write};
 use crate::group::{Answer, Generation, GroupError, MemberId, SyncRequest, Synced, Ticket};
 

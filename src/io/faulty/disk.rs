@@ -18,6 +18,7 @@ use crate::io::{Disk, Entry, File, OpenMode};
 #[derive(Clone, Debug)]
 pub struct FaultyDisk {
     shared: Arc<Shared>,
+    seed: u64,
     incarnation: u64,
 }
 
@@ -26,7 +27,7 @@ impl FaultyDisk {
     pub fn new(inner: Arc<dyn Disk>, seed: u64) -> Self {
         let machine = Mutex::new(Machine::new(Arc::clone(&inner), seed));
         let shared = Arc::new(Shared { inner, machine, changed: Condvar::new() });
-        Self { shared, incarnation: 0 }
+        Self { shared, seed, incarnation: 0 }
     }
 
     /// From now on one call in `one_in`, on average, first writes some dirty page down or makes the
@@ -48,7 +49,8 @@ impl FaultyDisk {
         machine.check(self.incarnation)?;
         machine.lose_power(&self.shared.inner, seed)?;
         self.shared.changed.notify_all();
-        Ok(Self { shared: Arc::clone(&self.shared), incarnation: machine.incarnation })
+        let (shared, incarnation) = (Arc::clone(&self.shared), machine.incarnation);
+        Ok(Self { shared, seed: self.seed, incarnation })
     }
 
     /// Adds a fault to the plan. Faults survive a crash.
@@ -142,6 +144,11 @@ impl Disk for FaultyDisk {
             return Err(error);
         }
         machine.names.sync_all(&mut machine.random)
+    }
+
+    fn boot_id(&self) -> io::Result<String> {
+        let inner = self.shared.inner.boot_id()?;
+        Ok(format!("{inner}-{}-{}", self.seed, self.incarnation))
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

@@ -62,6 +62,10 @@ impl Disk for MemoryDisk {
         if self.exists(path)? { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
     }
 
+    fn boot_id(&self) -> io::Result<String> {
+        Ok("memory".to_owned())
+    }
+
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
         Ok(FREE_BYTES)
     }

@@ -14,7 +14,7 @@ use nix::sys::statvfs::statvfs;
 use nix::unistd::syncfs;
 
 use super::file::SystemFile;
-use crate::io::{Disk, Entry, File, OpenMode};
+use crate::io::{Disk, Entry, File, OpenMode, boot_id};
 
 /// Longest owner's text read from a lock file that somebody else holds, in bytes.
 const OWNER_LIMIT: u64 = 1024;
@@ -83,6 +83,10 @@ impl Disk for SystemDisk {
 
     fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
         Ok(syncfs(self.filesystem(path)?)?)
+    }
+
+    fn boot_id(&self) -> io::Result<String> {
+        boot_id()
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

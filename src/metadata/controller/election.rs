@@ -40,13 +40,16 @@ fn next_state(
     life: impl Fn(BrokerId) -> Option<Incarnation>,
 ) -> Option<PartitionState> {
     let stayed = |member: &&IsrMember| life(member.broker) == Some(member.incarnation);
+    let leads_on = |member: &&IsrMember| {
+        state.leader == Some(member.broker) && state.leader_incarnation == member.incarnation
+    };
+    if state.isr.iter().all(|member| stayed(&member)) && state.isr.iter().any(|m| leads_on(&m)) {
+        return None;
+    }
     let mut isr: Vec<IsrMember> = state.isr.iter().filter(stayed).copied().collect();
     if isr.is_empty() {
         isr = live(state.isr.iter().map(|member| member.broker), &life);
     }
-    let leads_on = |member: &&IsrMember| {
-        state.leader == Some(member.broker) && state.leader_incarnation == member.incarnation
-    };
     let in_order = || replicas.iter().find_map(|id| isr.iter().find(|m| m.broker == *id));
     let leader = isr.iter().find(leads_on).or_else(in_order).copied();
     // The last members are remembered while nobody can lead: only they may lead again.

@@ -20,12 +20,12 @@ pub(in crate::metadata) fn plan(image: &Image, controller_epoch: i32) -> Vec<Gro
 fn elections(image: &Image, topic: &Topic, controller_epoch: i32) -> Vec<Group> {
     let mut groups = Vec::new();
     for (index, partition) in topic.numbered() {
+        let Some(state) = elect(partition, image) else { continue };
         let path = Place::PartitionState(topic.name.clone(), index).to_string();
         if image.broken().contains_key(&path) {
             // What it said is not known, so nothing can be put in its place.
             continue;
         }
-        let Some(state) = elect(partition, image) else { continue };
         let value = encode_state(&state, controller_epoch);
         groups.push(if partition.state.is_some() {
             vec![Op::set(path, value, state.version)]

@@ -43,20 +43,15 @@ impl Journal {
         growth: u64,
     ) -> Result<(Self, Tree), StoreError> {
         create_directory(&*disk, dir)?;
-        match remove_leftovers(&*disk, dir)? {
-            Some(number) => Self::open_number(disk, dir, number, growth),
-            None => {
-                let tree = Tree::new();
-                let number = 1;
-                let (file, end) = write_unfinished(&*disk, dir, number, &tree)?;
-                publish(&*disk, dir, number).map_err(cannot("create a journal in", dir))?;
-                let dir = dir.to_owned();
-                let replace_at = end + growth;
-                let journal =
-                    Self { disk, dir, number, file, end, growth, replace_at, failed: None };
-                Ok((journal, tree))
-            }
+        if let Some(number) = remove_leftovers(&*disk, dir)? {
+            return Self::open_number(disk, dir, number, growth);
         }
+        let (number, tree) = (1, Tree::new());
+        let (file, end) = write_unfinished(&*disk, dir, number, &tree)?;
+        publish(&*disk, dir, number).map_err(cannot("create a journal in", dir))?;
+        let (dir, replace_at) = (dir.to_owned(), end + growth);
+        let journal = Self { disk, dir, number, file, end, growth, replace_at, failed: None };
+        Ok((journal, tree))
     }
 
     fn open_number(

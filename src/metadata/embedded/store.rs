@@ -64,9 +64,9 @@ impl EmbeddedStore {
             return Ok(results);
         }
         journal.append(txn, &changes).inspect_err(|error| self.tell_failure(error))?;
-        let changed = changes.iter().map(Change::path).map(str::to_owned).collect();
+        let paths = changes.iter().map(Change::path).map(str::to_owned).collect();
         self.tree.write().unwrap_or_else(PoisonError::into_inner).apply(txn, changes);
-        self.watchers.tell(&Event::Changed(changed));
+        self.watchers.tell(&Event::Changed(paths));
         if let Err(error) = journal.replace_if_long(&self.tree()) {
             tracing::warn!(%error, "the metadata journal was not replaced by a snapshot");
             self.tell_failure(&error);

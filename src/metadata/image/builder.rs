@@ -1,5 +1,6 @@
 //! From nodes to images: nodes are told one by one, in any order, and what changed is rebuilt.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,12 +13,14 @@ use crate::metadata::values::{
     ClusterIdValue, ConfigValue, ControllerValue, Malformed, TombstoneValue, TopicValue, decode,
     decode_broker, decode_state,
 };
-use crate::types::{BrokerId, PartitionIndex, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
 /// The nodes so far, and the image made of them.
 #[derive(Debug, Default)]
 pub(in crate::metadata) struct ImageBuilder {
     topics: BTreeMap<TopicName, TopicNodes>,
+    /// Who claims an id, the oldest first. Only that one has it.
+    claims: BTreeMap<TopicId, BTreeSet<(i64, TopicName)>>,
     /// Topics with a node that changed since the last image.
     touched: BTreeSet<TopicName>,
     image: Image,
@@ -26,9 +29,17 @@ pub(in crate::metadata) struct ImageBuilder {
 /// What is known of one topic. Its nodes come in any order, and some may be broken.
 #[derive(Debug, Default)]
 struct TopicNodes {
-    topic: Option<(TopicValue, i32)>,
+    topic: Option<TopicNode>,
     configs: Option<(Arc<Configs>, i32)>,
     states: BTreeMap<PartitionIndex, Arc<PartitionState>>,
+}
+
+#[derive(Debug)]
+struct TopicNode {
+    id: TopicId,
+    assignment: Vec<Vec<BrokerId>>,
+    version: i32,
+    created: i64,
 }
 
 impl ImageBuilder {
@@ -79,9 +90,7 @@ impl ImageBuilder {
             Place::DeletedTopic(id) => {
                 let tombstone = node.map(decode_tombstone).transpose()?.map(Arc::new);
                 set(&mut image.tombstones, *id, tombstone);
-                let of_id = image.names.get(id).cloned();
-                let hidden = image.deleting.values().find(|topic| topic.id == *id);
-                self.touched.extend(of_id.or_else(|| hidden.map(|topic| topic.name.clone())));
+                self.touch_claimants(*id);
             }
             Place::Topic(name) => self.put_topic(name, node)?,
             Place::TopicConfig(name) => {
@@ -97,8 +106,11 @@ impl ImageBuilder {
                 set(&mut self.nodes_of(name).states, *index, state);
             }
             // Of these the image has nothing.
-            Place::Marker | Place::ControllerEpoch | Place::ProducerIds => {}
-            Place::Partitions(_) | Place::Partition(..) => {}
+            Place::Marker
+            | Place::ControllerEpoch
+            | Place::ProducerIds
+            | Place::Partitions(_)
+            | Place::Partition(..) => {}
         }
         Ok(())
     }
@@ -106,12 +118,30 @@ impl ImageBuilder {
     fn put_topic(&mut self, name: &TopicName, node: Option<&Node>) -> Result<(), Malformed> {
         let decoded = |node: &Node| {
             let value: TopicValue = decode(&node.value)?;
-            value.id()?;
-            value.assignment()?;
-            Ok((value, node.version))
+            let (id, assignment) = (value.id()?, value.assignment()?);
+            Ok(TopicNode { id, assignment, version: node.version, created: node.created })
         };
-        self.nodes_of(name).topic = node.map(decoded).transpose()?;
+        let after = node.map(decoded).transpose()?;
+        let claim = after.as_ref().map(|topic| (topic.id, topic.created));
+        if let Some(before) = std::mem::replace(&mut self.nodes_of(name).topic, after) {
+            self.touch_claimants(before.id);
+            if let Entry::Occupied(mut claimants) = self.claims.entry(before.id) {
+                claimants.get_mut().remove(&(before.created, name.clone()));
+                if claimants.get().is_empty() {
+                    claimants.remove();
+                }
+            }
+        }
+        if let Some((id, created)) = claim {
+            self.claims.entry(id).or_default().insert((created, name.clone()));
+            self.touch_claimants(id);
+        }
         Ok(())
+    }
+
+    fn touch_claimants(&mut self, id: TopicId) {
+        let claimants = self.claims.get(&id).into_iter().flatten();
+        self.touched.extend(claimants.map(|(_, name)| name.clone()));
     }
 
     fn nodes_of(&mut self, name: &TopicName) -> &mut TopicNodes {
@@ -123,7 +153,10 @@ impl ImageBuilder {
         let image = &mut self.image;
         let hidden = image.deleting.remove(name);
         let visible = image.topics.remove(name);
-        if let Some(topic) = &visible {
+        // The id may have found its owner a moment ago.
+        if let Some(topic) = &visible
+            && image.names.get(&topic.id) == Some(name)
+        {
             image.names.remove(&topic.id);
         }
         let Some(nodes) = self.topics.get(name) else { return };
@@ -133,6 +166,14 @@ impl ImageBuilder {
             }
             return;
         };
+        let path = Place::Topic(name.clone()).to_string();
+        let claimants = self.claims.get(&topic.id);
+        if let Some((_, owner)) = claimants.and_then(BTreeSet::first).filter(|(_, o)| o != name) {
+            let reason = format!("topic_id {} is that of topic '{owner}'", topic.id);
+            image.broken.insert(path, BrokenNode { reason, version: topic.version });
+            return;
+        }
+        image.broken.remove(&path);
         // An unchanged topic stays the same allocation, so that comparing images is cheap.
         let before = visible.or(hidden).filter(|before| **before == topic);
         let topic = before.unwrap_or_else(|| Arc::new(topic));
@@ -147,23 +188,22 @@ impl ImageBuilder {
 
 impl TopicNodes {
     fn topic(&self, name: &TopicName) -> Option<Topic> {
-        let (value, version) = self.topic.as_ref()?;
-        let (id, assignment) = (value.id().ok()?, value.assignment().ok()?);
-        let partition = |(index, replicas)| Partition {
-            replicas,
+        let TopicNode { id, assignment, version, .. } = self.topic.as_ref()?;
+        let partition = |(index, replicas): (i32, &Vec<BrokerId>)| Partition {
+            replicas: replicas.clone(),
             state: self.states.get(&PartitionIndex(index)).cloned(),
+        };
+        let (configs, config_version) = match &self.configs {
+            Some((configs, version)) => (Arc::clone(configs), Some(*version)),
+            None => (Arc::default(), None),
         };
         Some(Topic {
             name: name.clone(),
-            id,
+            id: *id,
             partitions: (0..).zip(assignment).map(partition).collect(),
-            configs: self
-                .configs
-                .as_ref()
-                .map(|(configs, _)| Arc::clone(configs))
-                .unwrap_or_default(),
+            configs,
             version: *version,
-            config_version: self.configs.as_ref().map(|(_, version)| *version),
+            config_version,
         })
     }
 }

@@ -83,7 +83,7 @@ impl Metadata {
         }
         check(None, &topic.configs)?;
         if !topic.assignment.is_empty() {
-            self.partition_count(topic.assignment.len() as i64)?;
+            self.partition_count(i64::try_from(topic.assignment.len()).unwrap_or(i64::MAX))?;
             assignment::check(&image, &topic.assignment, None)?;
             return Ok(topic.assignment.clone());
         }

@@ -13,6 +13,7 @@ mod watch;
 
 pub use error::StoreError;
 pub use op::{CreateMode, Op, OpResult};
-pub use path::{children_prefix, parent, validate_path};
+pub use path::validate_path;
+pub(super) use path::{children_prefix, parent};
 pub use seam::{Node, Store, StoreFuture};
 pub use watch::{Event, Watch, Watchers};

@@ -30,7 +30,7 @@ pub fn validate_path(path: &str) -> Result<(), StoreError> {
 }
 
 /// The path one name shorter; of `/` there is none.
-pub fn parent(path: &str) -> Option<&str> {
+pub(in crate::metadata) fn parent(path: &str) -> Option<&str> {
     match path.rfind('/') {
         _ if path == "/" => None,
         Some(0) => Some("/"),
@@ -40,6 +40,6 @@ pub fn parent(path: &str) -> Option<&str> {
 }
 
 /// What the paths of all nodes below `path` begin with.
-pub fn children_prefix(path: &str) -> String {
+pub(in crate::metadata) fn children_prefix(path: &str) -> String {
     if path == "/" { "/".to_owned() } else { format!("{path}/") }
 }

@@ -15,8 +15,14 @@ mod run;
 mod slot;
 mod survey;
 
+pub(crate) use checkpoints::durable_points;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
+pub(crate) use names::partition_of;
 pub use partition_metadata::PartitionMetadata;
+pub(crate) use partition_metadata::metadata_flaw;
 pub use run::Run;
 pub use slot::LogConfigs;
+
+#[cfg(test)]
+mod directory_tests;

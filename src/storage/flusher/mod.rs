@@ -7,3 +7,5 @@ pub use threads::{FlushListener, Flushed, Flusher, FlusherOptions};
 
 #[cfg(test)]
 mod agenda_tests;
+#[cfg(test)]
+mod flusher_tests;

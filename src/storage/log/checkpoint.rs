@@ -1,7 +1,10 @@
 //! What a restart may start from: the marks, and the files they speak of.
 
+use std::sync::Arc;
+
 use crate::storage::log::Log;
 use crate::storage::log::tail::State;
+use crate::storage::segments::Home;
 use crate::storage::{ProducerStates, StorageError, retain_snapshots, write_snapshot};
 use crate::types::Offset;
 
@@ -59,23 +62,26 @@ impl Log {
     fn move_rebuild_point(&self) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let Some(active) = &tail.active else { return Ok(()) };
-        let active = std::sync::Arc::clone(&active.segment);
+        let active = Arc::clone(&active.segment);
         let point = tail.next_offset;
         let producers = tail.producers.clone();
         let generation = tail.generation;
         let left = std::mem::take(&mut tail.unsealed);
-        tail.bytes_to_rebuild = 0;
+        let bytes = std::mem::take(&mut tail.bytes_to_rebuild);
         drop(tail);
-        for segment in left {
-            segment.write_seal()?;
-        }
-        active.write_indexes(true)?;
-        self.write_producers(point, &producers)?;
-        let tail = self.lock_tail();
-        if tail.generation == generation {
+        let written = left
+            .iter()
+            .try_for_each(|segment| segment.write_seal())
+            .and_then(|()| active.write_indexes(true))
+            .and_then(|()| self.write_producers(point, &producers));
+        let mut tail = self.lock_tail();
+        if written.is_err() {
+            tail.unsealed.splice(..0, left);
+            tail.bytes_to_rebuild += bytes;
+        } else if tail.generation == generation {
             self.rebuild.set(point);
         }
-        Ok(())
+        written
     }
 
     /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use
@@ -91,4 +97,14 @@ impl Log {
             .and_then(|()| retain_snapshots(disk, dir, |offset| offset == point || offset == kept))
             .map_err(|error| self.home.refused("write the producers of", error))
     }
+}
+
+/// Removes the producer snapshots beyond the log's end, so that none is taken for true when the
+/// log has grown past it again.
+pub(in crate::storage) fn discard_snapshots(
+    home: &Home,
+    log_end: Offset,
+) -> Result<(), StorageError> {
+    retain_snapshots(&*home.disk, &home.dir, |offset| offset <= log_end)
+        .map_err(|error| home.refused("remove the producers of", error))
 }

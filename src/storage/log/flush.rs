@@ -68,9 +68,11 @@ impl Log {
             let partition = self.home.partition.clone();
             return Err(StorageError::Failed { partition, cause: Arc::clone(cause) });
         }
-        if tail.next_offset == self.flushed_offset() && !tail.names_dirty {
+        let is_clean = !tail.names_dirty && !tail.cut_dirty;
+        if tail.next_offset == self.flushed_offset() && is_clean {
             return Ok(None);
         }
+        tail.cut_dirty = false;
         tail.pending = Pending::default();
         let mut segments = std::mem::take(&mut tail.dirty);
         segments.extend(tail.active.as_ref().map(|active| Arc::clone(&active.segment)));

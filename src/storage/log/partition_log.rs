@@ -10,10 +10,9 @@ use crate::io::{Clock, Disk};
 use crate::storage::log::flush::FlushListener;
 use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{State, Tail};
-use crate::storage::segments::{Damage, Home, Segment};
-use crate::storage::{
-    EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError, recovery,
-};
+use crate::storage::recovery::{self, Known};
+use crate::storage::segments::{Damage, FileKind, Home, Segment};
+use crate::storage::{EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// What a log needs of the world.
@@ -100,7 +99,16 @@ impl Log {
                 let segments = recovery::existing_segments(&home)?;
                 Ok(Self::with(home, env.producers, segments, (log_start, log_end)))
             }
-            StartPoint::Unclean { .. } => unimplemented!(),
+            StartPoint::Unclean { log_start, durable, rebuild, same_boot } => {
+                let known = Known { log_start, durable, rebuild, same_boot };
+                let recovered = recovery::recover(&home, &known, env.producers)?;
+                let bounds = (recovered.log_start, recovered.log_end);
+                let log = Self::with(home, env.producers, recovered.segments, bounds);
+                *log.lock_epochs() = recovered.epochs;
+                log.lock_tail().producers = recovered.producers;
+                log.wake_recovered(recovered.ends_in_damage)?;
+                Ok(log)
+            }
         }
     }
 
@@ -213,7 +221,7 @@ impl Log {
     fn last_damage(&self) -> StorageError {
         let segments = self.segments.load();
         let damage = segments.last().and_then(|segment| {
-            let path = segment.path(crate::storage::segments::FileKind::Log);
+            let path = segment.path(FileKind::Log);
             segment.damages().last().map(|damage| (*damage, path))
         });
         let end = self.log_end_offset();

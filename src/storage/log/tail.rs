@@ -22,6 +22,8 @@ pub(super) struct Tail {
     pub(super) pending: Pending,
     /// Segments left since the last flush, oldest first.
     pub(super) dirty: Vec<Arc<Segment>>,
+    /// Whether a failed write was cut back and the cut is not durable.
+    pub(super) cut_dirty: bool,
     /// Whether the directory has names that are not durable.
     pub(super) names_dirty: bool,
     /// Rises with every cut, so that a flush that began before it publishes nothing.
@@ -90,6 +92,7 @@ impl Tail {
             producers,
             pending: Pending::default(),
             dirty: Vec::new(),
+            cut_dirty: false,
             names_dirty: false,
             generation: 0,
             unsealed: Vec::new(),

@@ -1,37 +1,98 @@
-//! Which segments a log's directory holds.
+//! Which segments a log's directory holds, and the work on it that a crash has left half done.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
+use crate::io::OpenMode;
 use crate::storage::StorageError;
-use crate::storage::segments::{Damage, FileKind, Home, Segment, SegmentFile};
+use crate::storage::segments::{BatchWalk, Damage, FileKind, Home, Segment, SegmentFile};
+use crate::types::Offset;
 
-/// The segments of a log that was closed in order, by their names.
+/// The segments of a log, by the names of their files.
 pub(crate) fn existing_segments(home: &Arc<Home>) -> Result<Vec<Arc<Segment>>, StorageError> {
-    let names = names(home)?;
-    if names.is_empty() {
+    let bases = bases(&names(home)?);
+    if bases.is_empty() {
         return Ok(Vec::new());
     }
     let damages = Damage::load(&*home.disk, &home.dir)
         .map_err(|error| home.refused("read the damages of", error))?;
-    let bases = names.into_iter().filter(|file| file.kind == FileKind::Log).map(|file| file.base);
-    let mut segments: Vec<_> = bases
-        .map(|base| {
-            let own = damages.iter().filter(|damage| damage.segment == base).copied().collect();
-            Arc::new(Segment::existing(home, base, own))
-        })
-        .collect();
-    segments.sort_by_key(|segment| segment.base());
-    Ok(segments)
+    let segments = bases.into_iter().map(|base| {
+        let own = damages.iter().filter(|damage| damage.segment == base).copied().collect();
+        Arc::new(Segment::existing(home, base, own))
+    });
+    Ok(segments.collect())
 }
 
-/// The segments' files in the directory; none when there is no directory.
-pub(super) fn names(home: &Home) -> Result<Vec<SegmentFile>, StorageError> {
-    match home.disk.list(&home.dir) {
-        Ok(entries) => {
-            Ok(entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name)).collect())
+/// Completes or undoes what a crash has interrupted: deletions are done, replacements that are
+/// whole take the place of what they replace, others go, and so do files whose segment is gone.
+pub(super) fn tidy(home: &Home) -> Result<(), StorageError> {
+    let names = home.list()?;
+    let mut changed = false;
+    for (name, file) in &names {
+        if matches!(file.kind, FileKind::Deleted | FileKind::Cleaned) {
+            remove(home, &home.dir.join(name))?;
+            changed = true;
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(home.refused("list", error)),
+    }
+    for (_, file) in names.iter().filter(|(_, file)| file.kind == FileKind::Swap) {
+        complete_swap(home, file.base)?;
+        changed = true;
+    }
+    let files = self::names(home)?;
+    let bases = bases(&files);
+    for file in files.iter().filter(|file| !bases.contains(&file.base)) {
+        remove(home, &SegmentFile::path(&home.dir, file.base, file.kind))?;
+        changed = true;
+    }
+    if changed { home.sync_names() } else { Ok(()) }
+}
+
+/// Lets a whole replacement take the place of the segments that its offsets cover.
+fn complete_swap(home: &Home, base: Offset) -> Result<(), StorageError> {
+    let path = SegmentFile::path(&home.dir, base, FileKind::Swap);
+    let last = last_offset(home, &path).map_err(|error| StorageError::io("read", &path, error))?;
+    let covered = |file: &&SegmentFile| {
+        file.base >= base && last.is_none_or(|last| file.base <= last || file.base == base)
+    };
+    let files = names(home)?;
+    let replaced = files.iter().filter(|file| FileKind::OF_SEGMENT.contains(&file.kind));
+    for file in replaced.filter(covered) {
+        remove(home, &SegmentFile::path(&home.dir, file.base, file.kind))?;
+    }
+    // The old names are gone for good before the new one appears.
+    home.sync_names()?;
+    let target = SegmentFile::path(&home.dir, base, FileKind::Log);
+    let renamed = home.disk.rename(&path, &target);
+    renamed.map_err(|error| StorageError::io("rename", &path, error))?;
+    home.sync_names()
+}
+
+/// The last offset in a file of batches.
+fn last_offset(home: &Home, path: &Path) -> std::io::Result<Option<Offset>> {
+    let file = home.disk.open(path, OpenMode::Read)?;
+    let mut walk = BatchWalk::new(&*file, 0, file.len()?);
+    let mut last = None;
+    while let Some(batch) = walk.next()? {
+        last = Some(batch.summary.last_offset);
+    }
+    Ok(last)
+}
+
+fn bases(files: &[SegmentFile]) -> BTreeSet<Offset> {
+    files.iter().filter(|file| file.kind == FileKind::Log).map(|file| file.base).collect()
+}
+
+fn names(home: &Home) -> Result<Vec<SegmentFile>, StorageError> {
+    Ok(home.list()?.into_iter().map(|(_, file)| file).collect())
+}
+
+fn remove(home: &Home, path: &Path) -> Result<(), StorageError> {
+    match home.disk.remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(StorageError::io("remove", path, error))
+        }
+        _ => Ok(()),
     }
 }

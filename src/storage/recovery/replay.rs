@@ -1,6 +1,5 @@
 //! What follows from a log's batches: leader epochs and producer states.
 
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::record::BatchSummary;
@@ -16,13 +15,7 @@ pub(crate) fn load_epochs(
     home: &Home,
     segments: &[Arc<Segment>],
 ) -> Result<EpochCache, StorageError> {
-    let stored =
-        EpochCache::load(Arc::clone(&home.disk), &home.dir).map_err(|source| {
-            match source.kind() {
-                ErrorKind::Unsupported => StorageError::TooNew { path: home.dir.clone(), source },
-                _ => home.refused("read the epochs of", source),
-            }
-        })?;
+    let stored = stored_epochs(home)?;
     if let Stored::Sound(epochs) = stored {
         return Ok(epochs);
     }
@@ -34,6 +27,12 @@ pub(crate) fn load_epochs(
         segment.each_from(segment.base(), |batch| note_epoch(&mut epochs, &batch.summary))?;
     }
     Ok(epochs)
+}
+
+/// The epoch history as its file tells it.
+pub(super) fn stored_epochs(home: &Home) -> Result<Stored<EpochCache>, StorageError> {
+    EpochCache::load(Arc::clone(&home.disk), &home.dir)
+        .map_err(|source| StorageError::read(&home.dir, source))
 }
 
 /// Lets a history know of a batch in its log.
@@ -52,10 +51,7 @@ pub(crate) fn load_producers(
 ) -> Result<ProducerStates, StorageError> {
     let now = home.clock.monotonic();
     let snapshot = latest_snapshot(&*home.disk, &home.dir, end, (limits, now));
-    let snapshot = snapshot.map_err(|source| match source.kind() {
-        ErrorKind::Unsupported => StorageError::TooNew { path: home.dir.clone(), source },
-        _ => home.refused("read the producers of", source),
-    })?;
+    let snapshot = snapshot.map_err(|source| StorageError::read(&home.dir, source))?;
     let (mut states, from) =
         snapshot.unwrap_or_else(|| (ProducerStates::new(limits), Offset::ZERO));
     let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk};
+use crate::storage::segments::SegmentFile;
 use crate::storage::{LogConfig, StorageError};
 use crate::types::{Offset, TopicPartition};
 
@@ -29,6 +30,17 @@ impl Home {
     ) -> StorageError {
         let partition = self.partition.clone();
         StorageError::Corrupt { partition, first, next, path: path.to_owned(), position }
+    }
+
+    /// The segments' files in the directory, with their names; none when there is no directory.
+    pub(crate) fn list(&self) -> Result<Vec<(String, SegmentFile)>, StorageError> {
+        let entries = match self.disk.list(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(self.refused("list", error)),
+        };
+        let names = entries.into_iter().map(|entry| entry.name);
+        Ok(names.filter_map(|name| SegmentFile::parse(&name).map(|file| (name, file))).collect())
     }
 
     /// Makes the names in the log's directory durable.

@@ -130,6 +130,38 @@ impl Segment {
         Ok((indexer, last))
     }
 
+    /// The last batch with an index entry that ends below `offset`, if its header is as the entry
+    /// says: where a scan may begin.
+    pub(crate) fn indexed_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
+        let below = offset.since(self.base());
+        let entry = self.offsets.last_where(|entry| i64::from(entry.relative_offset) < below);
+        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
+            return Ok(None);
+        };
+        let position = u64::try_from(entry.position).unwrap_or_default();
+        let last_offset = self.base().plus(entry.relative_offset.into());
+        let batch = BatchWalk::new(&**self.file()?, position, self.size()?).next();
+        Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
+    }
+
+    /// Forgets the index entries beyond `batch`, or all, and returns the indexer to go on with: at
+    /// that batch, or at the beginning.
+    pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {
+        let interval = self.home.config.load().index_interval.0;
+        let Some(batch) = batch else {
+            self.offsets.replace(Vec::new());
+            self.times.replace(Vec::new());
+            return Ok(Indexer::new(self.base(), interval));
+        };
+        let last = batch.summary.last_offset.since(self.base());
+        self.offsets
+            .keep_where(|entry| i64::from(entry.relative_offset) <= last)
+            .and_then(|()| self.times.keep_where(|entry| i64::from(entry.relative_offset) <= last))
+            .map_err(|error| self.refused("index", error))?;
+        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        Ok(Indexer::resumed(self.base(), interval, time))
+    }
+
     /// A walk to `end` from the batch of the last index entry that `holds` is true of.
     fn walk_from(
         &self,

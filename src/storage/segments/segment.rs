@@ -222,6 +222,20 @@ impl Segment {
         Ok(deleted)
     }
 
+    /// Removes all its files, the batches last. The caller syncs the directory.
+    pub(crate) fn remove(&self) -> Result<(), StorageError> {
+        for kind in FileKind::OF_SEGMENT {
+            let path = self.path(kind);
+            match self.home.disk.remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(StorageError::io("remove", &path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// An error about the file of batches.
     pub(crate) fn refused(&self, action: &'static str, error: std::io::Error) -> StorageError {
         StorageError::io(action, &self.path(FileKind::Log), error)

@@ -1,0 +1,232 @@
+//! The four marks of every log in a data directory, in memory and in their checkpoints.
+//!
+//! | mark | everything below it |
+//! |---|---|
+//! | durable point | was fdatasynced; a bad batch there is damage, not a torn tail |
+//! | rebuild point | is in the indexes and in a producer snapshot on disk |
+//! | log start | is deleted or about to be |
+//! | high watermark | may have been seen by a consumer |
+//!
+//! A checkpoint may lag behind the log, never run ahead of it: it is lowered, durably, before a log
+//! is truncated and before a new log takes a name that has been used. High watermarks fall for no
+//! other reason.
+
+use std::path::{Path, PathBuf};
+
+use crate::io::Disk;
+use crate::storage::directory::names;
+use crate::storage::{Checkpoint, Offsets, StorageError, Stored, small_file};
+use crate::types::{Offset, TopicPartition};
+
+/// The marks of one log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogMarks {
+    /// Everything below was fdatasynced.
+    pub durable_point: Offset,
+    /// Everything below is in the indexes and in a producer snapshot.
+    pub rebuild_point: Offset,
+    /// The first offset that may be read.
+    pub log_start: Offset,
+}
+
+/// One kind of mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    DurablePoint,
+    RebuildPoint,
+    LogStart,
+    HighWatermark,
+}
+
+/// The marks of all logs.
+#[derive(Debug)]
+pub(super) struct Marks {
+    dir: PathBuf,
+    current: [Offsets; 4],
+    /// What the files hold.
+    written: [Offsets; 4],
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 4] =
+        [Self::DurablePoint, Self::RebuildPoint, Self::LogStart, Self::HighWatermark];
+
+    fn file_name(self) -> &'static str {
+        match self {
+            Self::DurablePoint => names::DURABLE_POINTS,
+            Self::RebuildPoint => names::REBUILD_POINTS,
+            Self::LogStart => names::LOG_STARTS,
+            Self::HighWatermark => names::HIGH_WATERMARKS,
+        }
+    }
+}
+
+impl Marks {
+    /// The marks as the files of `dir` tell them, and the files that were damaged: their marks are
+    /// gone, and what they said is found by reading more of the logs.
+    pub(super) fn read(
+        disk: &dyn Disk,
+        dir: &Path,
+    ) -> Result<(Self, Vec<&'static str>), StorageError> {
+        let mut marks =
+            Self { dir: dir.to_owned(), current: Default::default(), written: Default::default() };
+        let mut damaged = Vec::new();
+        for kind in Kind::ALL {
+            let file = Checkpoint::new(dir, kind.file_name());
+            let stored =
+                file.read(disk).map_err(|source| StorageError::read(file.path(), source))?;
+            match stored {
+                Stored::Sound(offsets) => {
+                    marks.written[kind as usize].clone_from(&offsets);
+                    marks.current[kind as usize] = offsets;
+                }
+                Stored::Absent => {}
+                Stored::Damaged(reason) => {
+                    tracing::warn!(path = %file.path().display(), reason, "damaged checkpoint");
+                    damaged.push(kind.file_name());
+                }
+            }
+        }
+        Ok((marks, damaged))
+    }
+
+    /// One mark of one log.
+    pub(super) fn get(&self, kind: Kind, partition: &TopicPartition) -> Option<Offset> {
+        self.current[kind as usize].get(partition).copied()
+    }
+
+    /// The marks of a log; what no file tells is at its beginning.
+    pub(super) fn of(&self, partition: &TopicPartition) -> LogMarks {
+        let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
+        LogMarks {
+            durable_point: mark(Kind::DurablePoint),
+            rebuild_point: mark(Kind::RebuildPoint),
+            log_start: mark(Kind::LogStart),
+        }
+    }
+
+    /// Takes in where a log is now.
+    pub(super) fn set(&mut self, partition: &TopicPartition, marks: LogMarks) {
+        self.put(Kind::DurablePoint, partition, marks.durable_point);
+        self.put(Kind::RebuildPoint, partition, marks.rebuild_point);
+        self.put(Kind::LogStart, partition, marks.log_start);
+    }
+
+    /// Takes in a high watermark, unless a higher one is known.
+    pub(super) fn raise_high_watermark(&mut self, partition: &TopicPartition, offset: Offset) {
+        if self.get(Kind::HighWatermark, partition).is_none_or(|known| known < offset) {
+            self.put(Kind::HighWatermark, partition, offset);
+        }
+    }
+
+    /// Lowers all marks but the log start to `offset`, before the log is cut there.
+    pub(super) fn lower(&mut self, partition: &TopicPartition, offset: Offset) {
+        for kind in [Kind::DurablePoint, Kind::RebuildPoint, Kind::HighWatermark] {
+            if self.get(kind, partition).is_some_and(|known| known > offset) {
+                self.put(kind, partition, offset);
+            }
+        }
+    }
+
+    /// Forgets a log. Tells whether the files still know it.
+    pub(super) fn forget(&mut self, partition: &TopicPartition) -> bool {
+        for offsets in &mut self.current {
+            offsets.remove(partition);
+        }
+        self.written.iter().any(|offsets| offsets.contains_key(partition))
+    }
+
+    /// Forgets all logs that `keep` does not want.
+    pub(super) fn retain(&mut self, keep: impl Fn(&TopicPartition) -> bool) {
+        for offsets in &mut self.current {
+            offsets.retain(|partition, _| keep(partition));
+        }
+    }
+
+    /// Writes the files that differ from what they should hold; durable on return.
+    ///
+    /// # Errors
+    /// As the disk fails; which of the files are new is then unknown.
+    pub(super) fn write(&mut self, disk: &dyn Disk) -> Result<(), StorageError> {
+        let stale = Kind::ALL.map(|kind| kind as usize);
+        let stale = stale.into_iter().filter(|kind| self.current[*kind] != self.written[*kind]);
+        let stale: Vec<usize> = stale.collect();
+        let files: Vec<_> = stale
+            .iter()
+            .map(|kind| {
+                let name = Kind::ALL[*kind].file_name();
+                (self.dir.join(name), Checkpoint::encode(&self.current[*kind]))
+            })
+            .collect();
+        small_file::replace_all(disk, &self.dir, &files)
+            .map_err(|source| StorageError::io("checkpoint", &self.dir, source))?;
+        for kind in stale {
+            self.written[kind].clone_from(&self.current[kind]);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, kind: Kind, partition: &TopicPartition, offset: Offset) {
+        self.current[kind as usize].insert(partition.clone(), offset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryDisk;
+    use crate::types::PartitionIndex;
+
+    fn partition(index: i32) -> TopicPartition {
+        TopicPartition { topic: "web".parse().unwrap(), partition: PartitionIndex(index) }
+    }
+
+    fn marks_at(offset: i64) -> LogMarks {
+        let durable_point = Offset::new(offset);
+        LogMarks { durable_point, rebuild_point: Offset::new(offset / 2), log_start: Offset::ZERO }
+    }
+
+    fn read(disk: &MemoryDisk) -> Marks {
+        let (marks, damaged) = Marks::read(disk, Path::new("/")).unwrap();
+        assert!(damaged.is_empty(), "{damaged:?}");
+        marks
+    }
+
+    #[test]
+    fn marks_survive_in_their_files() {
+        let disk = MemoryDisk::default();
+        let mut marks = read(&disk);
+        marks.set(&partition(0), marks_at(40));
+        marks.raise_high_watermark(&partition(0), Offset::new(38));
+        marks.write(&disk).unwrap();
+        let marks = read(&disk);
+        assert_eq!(marks.of(&partition(0)), marks_at(40));
+        assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(38)));
+        assert_eq!(marks.of(&partition(1)), marks_at(0));
+    }
+
+    #[test]
+    fn a_high_watermark_falls_only_with_its_log() {
+        let disk = MemoryDisk::default();
+        let mut marks = read(&disk);
+        marks.raise_high_watermark(&partition(0), Offset::new(38));
+        marks.raise_high_watermark(&partition(0), Offset::new(12));
+        assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(38)));
+        marks.set(&partition(0), marks_at(40));
+        marks.lower(&partition(0), Offset::new(30));
+        assert_eq!(marks.of(&partition(0)).durable_point, Offset::new(30));
+        assert_eq!(marks.of(&partition(0)).rebuild_point, Offset::new(20), "it was lower");
+        assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(30)));
+    }
+
+    #[test]
+    fn only_files_that_changed_are_written() {
+        let disk = MemoryDisk::default();
+        let mut marks = read(&disk);
+        marks.raise_high_watermark(&partition(0), Offset::new(1));
+        marks.write(&disk).unwrap();
+        let names: Vec<_> =
+            disk.list(Path::new("/")).unwrap().into_iter().map(|e| e.name).collect();
+        assert_eq!(names, [names::HIGH_WATERMARKS]);
+    }
+}

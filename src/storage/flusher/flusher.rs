@@ -1,0 +1,302 @@
+//! The threads that flush the logs of one data directory.
+//!
+//! An append says what it wrote by [`Flusher::appended`]; a thread flushes when the agenda says so
+//! and reports each flushed offset. One log is flushed by itself; many at once by one sync of the
+//! file system, in which all of them share. A flush that fails is reported as fatal and never tried
+//! again, for the kernel tells of a failed write-back only once. With nothing unflushed no thread
+//! wakes up.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::config::ByteSize;
+use crate::io::{Clock, Disk};
+use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
+use crate::storage::{FlushTicket, Log, StorageError};
+use crate::types::{Offset, TopicPartition};
+
+/// How much a flusher may let wait, and with how many hands it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlusherOptions {
+    /// Threads that flush.
+    pub threads: usize,
+    /// Unflushed bytes of the whole directory beyond which producers are to wait.
+    pub budget: ByteSize,
+}
+
+/// Whom a flusher tells. Called on its threads, without a lock held.
+pub struct FlushListener {
+    /// A log's flushed offset has moved.
+    pub on_flushed: Box<dyn Fn(&Flushed<'_>) + Send + Sync>,
+    /// A flush has failed: nothing is known of what the disk holds.
+    pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
+}
+
+/// A flush that succeeded.
+#[derive(Debug)]
+pub struct Flushed<'a> {
+    /// The log.
+    pub log: &'a Arc<Log>,
+    /// Everything below is on the disk.
+    pub offset: Offset,
+    /// What this flush brought there.
+    pub bytes: u64,
+}
+
+/// Flushes the logs of one data directory.
+#[derive(Debug)]
+pub struct Flusher {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Shared {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    dir: PathBuf,
+    listener: FlushListener,
+    state: Mutex<State>,
+    /// Wakes a flusher thread.
+    work: Condvar,
+    /// Wakes those who wait for room in the budget: threads, and tasks.
+    room: Condvar,
+    room_for_tasks: Notify,
+    over_budget: AtomicBool,
+    /// Whether the file system's descriptor has been open since before the writes that a sync of it
+    /// is to answer for.
+    armed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    agenda: Agenda<Arc<Log>>,
+    /// The moment for which a thread waits; the others wait to be called.
+    timer: Option<Duration>,
+    stopping: bool,
+}
+
+impl Default for FlusherOptions {
+    fn default() -> Self {
+        Self { threads: 4, budget: ByteSize(64 << 20) }
+    }
+}
+
+impl Flusher {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(
+        (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>),
+        dir: &Path,
+        options: FlusherOptions,
+        listener: FlushListener,
+    ) -> Result<Self, StorageError> {
+        let agenda = Agenda::new(options.budget.0);
+        let shared = Arc::new(Shared {
+            disk,
+            clock,
+            dir: dir.to_owned(),
+            listener,
+            state: Mutex::new(State { agenda, timer: None, stopping: false }),
+            work: Condvar::new(),
+            room: Condvar::new(),
+            room_for_tasks: Notify::new(),
+            over_budget: AtomicBool::new(false),
+            armed: AtomicBool::new(false),
+        });
+        let flusher = Self { shared, threads: Mutex::default() };
+        for number in 0..options.threads.max(1) {
+            let shared = Arc::clone(&flusher.shared);
+            let thread = thread::Builder::new()
+                .name(format!("flusher-{number}"))
+                .spawn(move || shared.run())
+                .map_err(|source| StorageError::io("start a thread for", dir, source))?;
+            flusher.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        }
+        Ok(flusher)
+    }
+
+    /// Sees to it that what the log has unflushed is flushed when its settings say so; to be called
+    /// after each append, and when an answer or a fetch begins to wait: then `awaited`.
+    pub fn schedule(&self, log: &Arc<Log>, awaited: bool) {
+        let Some(unflushed) = log.unflushed() else { return };
+        let on_demand = awaited && log.config().flush_on_demand;
+        let due = if on_demand { self.shared.clock.monotonic() } else { unflushed.due };
+        let schedule = |agenda: &mut Agenda<_>| {
+            agenda.schedule(log.partition(), log, unflushed.bytes, due);
+        };
+        self.shared.change(schedule);
+    }
+
+    /// Forgets a log that is going away.
+    pub fn forget(&self, partition: &TopicPartition) {
+        self.shared.change(|agenda| agenda.forget(partition));
+    }
+
+    /// Whether producers are to be kept waiting.
+    pub fn is_over_budget(&self) -> bool {
+        self.shared.over_budget.load(Ordering::Acquire)
+    }
+
+    /// Waits, as a task, until producers may go on.
+    pub async fn room(&self) {
+        loop {
+            let notified = self.shared.room_for_tasks.notified();
+            tokio::pin!(notified);
+            // From here on no notification is missed.
+            notified.as_mut().enable();
+            if !self.is_over_budget() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Waits, as a thread, until producers may go on or the flusher stops.
+    pub fn wait_for_room(&self) {
+        let state = self.shared.lock();
+        let blocked = |state: &mut State| state.agenda.is_over_budget() && !state.stopping;
+        drop(self.shared.room.wait_while(state, blocked).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Bytes appended and not flushed.
+    pub fn unflushed_bytes(&self) -> u64 {
+        self.shared.lock().agenda.unflushed_bytes()
+    }
+
+    /// The logs whose flush has failed.
+    pub fn failed(&self) -> Vec<TopicPartition> {
+        self.shared.lock().agenda.failed().cloned().collect()
+    }
+
+    /// Ends the threads after the flushes in progress. What is still unflushed is the caller's.
+    pub fn stop(&self) {
+        self.shared.lock().stopping = true;
+        self.shared.work.notify_all();
+        self.shared.room.notify_all();
+        let threads = std::mem::take(
+            &mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        for thread in threads {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the agenda, and calls a thread if that makes something due earlier.
+    fn change(&self, change: impl FnOnce(&mut Agenda<Arc<Log>>)) {
+        let mut state = self.lock();
+        let before = state.agenda.earliest();
+        change(&mut state.agenda);
+        let after = state.agenda.earliest();
+        self.note_budget(&state);
+        drop(state);
+        if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
+            self.work.notify_one();
+        }
+    }
+
+    fn note_budget(&self, state: &State) {
+        let over = state.agenda.is_over_budget();
+        if self.over_budget.swap(over, Ordering::AcqRel) && !over {
+            self.room.notify_all();
+            self.room_for_tasks.notify_waiters();
+        }
+    }
+
+    fn run(&self) {
+        let mut state = self.lock();
+        while !state.stopping {
+            let now = self.clock.monotonic();
+            state = match state.agenda.next(now) {
+                Next::Flush(jobs) => {
+                    if state.agenda.has_due(now) {
+                        self.work.notify_one();
+                    }
+                    drop(state);
+                    self.flush(jobs)
+                }
+                Next::WaitUntil(due) if state.timer.is_none_or(|timer| due < timer) => {
+                    state.timer = Some(due);
+                    let wait = due.saturating_sub(now);
+                    let woken = self.work.wait_timeout(state, wait);
+                    let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                    if state.timer == Some(due) {
+                        state.timer = None;
+                    }
+                    state
+                }
+                Next::WaitUntil(_) | Next::Wait => {
+                    self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
+                }
+            };
+        }
+    }
+
+    fn flush(&self, jobs: Vec<Job<Arc<Log>>>) -> MutexGuard<'_, State> {
+        let results = match &jobs[..] {
+            [job] => vec![job.log.flush()],
+            jobs => together(self, jobs),
+        };
+        for (job, result) in jobs.iter().zip(&results) {
+            match result {
+                Ok(offset) => {
+                    let flushed = Flushed { log: &job.log, offset: *offset, bytes: job.bytes };
+                    (self.listener.on_flushed)(&flushed);
+                }
+                Err(error) => (self.listener.on_fatal)(error),
+            }
+        }
+        let mut state = self.lock();
+        for (job, result) in jobs.iter().zip(&results) {
+            let ending = if result.is_ok() { Ending::Flushed } else { Ending::Failed };
+            state.agenda.finish(job, ending);
+        }
+        self.note_budget(&state);
+        state
+    }
+}
+
+/// Flushes many logs by one sync of the file system they are on.
+fn together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
+    let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.begin_flush())).collect();
+    let synced = shared.disk.sync_filesystem(&shared.dir);
+    let was_armed = shared.armed.swap(true, Ordering::AcqRel);
+    let finish = |(log, ticket): (&Arc<Log>, Result<Option<FlushTicket<'_>>, StorageError>)| {
+        let Some(ticket) = ticket? else { return Ok(log.flushed_offset()) };
+        let result = match &synced {
+            Ok(()) if was_armed => Ok(()),
+            Ok(()) => ticket.sync(),
+            Err(error) => Err(StorageError::io("sync", &shared.dir, same(error))),
+        };
+        ticket.finish(result)
+    };
+    tickets.into_iter().map(finish).collect()
+}
+
+/// The same error once more.
+fn same(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}

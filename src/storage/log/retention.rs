@@ -1,0 +1,166 @@
+//! Removing the beginning of a log: by age, by size, or because somebody asked.
+//!
+//! Only whole segments go, the oldest first and each durably before the next, so that a crash
+//! leaves no hole. A segment is old when both the largest time in its records and the time at which
+//! the broker left it are: producers' clocks alone neither delete records too early nor keep them
+//! for ever. Nothing goes that is above the high watermark or not flushed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use crate::storage::log::Log;
+use crate::storage::segments::Segment;
+use crate::storage::{LogConfig, StorageError};
+use crate::types::{Offset, Timestamp};
+
+/// What a pass of retention has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// So many segments.
+    pub segments: usize,
+    /// Bytes of their batches.
+    pub bytes: u64,
+}
+
+impl Log {
+    /// Removes the segments that the topic's settings do not want any more at `now`, and those
+    /// below the log start. Nothing at or above `below` goes, the high watermark as a rule. An
+    /// active segment whose records are all too old is left first, so that it can go.
+    ///
+    /// The files get other names at once and are removed by `remove_deleted`.
+    pub fn delete_expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
+        // Held throughout: one pass at a time.
+        let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = self.home.config.load_full();
+        self.leave_expired(&config, now, below)?;
+        let mut removed = Removed::default();
+        while let Some(segment) = self.first_expired(&config, now, below)? {
+            removed.segments += 1;
+            removed.bytes += segment.size()?;
+            let due = self.home.clock.monotonic().saturating_add(config.file_delete_delay);
+            let names = segment.delete()?;
+            deleted.extend(names.into_iter().map(|name| (due, name)));
+        }
+        drop(deleted);
+        if removed.segments > 0
+            && let Some(first) = self.segments.load().first()
+        {
+            // Not from the log start: that is not durable yet, and the records before it are there.
+            let advanced = self.lock_epochs().advance_start(first.base());
+            advanced.map_err(|error| self.home.refused("write the epochs of", error))?;
+        }
+        Ok(removed)
+    }
+
+    /// Removes the files of segments deleted long enough ago; `now` is the monotonic clock's.
+    pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
+        let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        let due: Vec<PathBuf> =
+            deleted.extract_if(.., |(due, _)| *due <= now).map(|(_, path)| path).collect();
+        drop(deleted);
+        for path in due {
+            let gone = self.home.disk.remove_file(&path);
+            gone.map_err(|error| StorageError::io("remove", &path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
+    /// records it durably before it answers, and whole segments below go by `delete_expired`.
+    ///
+    /// # Errors
+    /// `OffsetOutOfRange` beyond the log end.
+    pub fn advance_log_start(&self, to: Offset) -> Result<Offset, StorageError> {
+        let (start, end) = (self.log_start_offset(), self.log_end_offset());
+        if to > end {
+            let partition = self.home.partition.clone();
+            return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
+        }
+        if to > self.flushed_offset() {
+            // A restart must not find the start beyond the end.
+            self.flush()?;
+        }
+        let _tail = self.lock_tail();
+        let start = self.log_start_offset().max(to.min(self.flushed_offset()));
+        self.offsets.log_start.set(start);
+        Ok(start)
+    }
+
+    /// Goes on to a new segment when all records of the active one are too old.
+    fn leave_expired(
+        &self,
+        config: &LogConfig,
+        now: Timestamp,
+        below: Offset,
+    ) -> Result<(), StorageError> {
+        let Some(age) = config.retention.filter(|_| config.cleanup_policy.delete) else {
+            return Ok(());
+        };
+        let oldest = now.minus(age);
+        let mut tail = self.writable_tail()?;
+        let last_append = tail.active.as_ref().and_then(|active| {
+            let is_expired = active.size > 0
+                && active.last_append < oldest
+                && active.indexer.max_timestamp() < oldest;
+            is_expired.then_some(active.last_append)
+        });
+        if let Some(last_append) = last_append
+            && tail.next_offset <= below
+        {
+            // Left when it last grew, not now: else it would be kept as long once more.
+            self.roll_tail(&mut tail, last_append)?;
+            drop(tail);
+            // The new segment must be there for good before the old one goes.
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest segment out of the log if it is to go.
+    fn first_expired(
+        &self,
+        config: &LogConfig,
+        now: Timestamp,
+        below: Offset,
+    ) -> Result<Option<Arc<Segment>>, StorageError> {
+        let segments = self.segments.load_full();
+        let [first, next, ..] = segments.as_slice() else { return Ok(None) };
+        let end = next.base();
+        if end > below.min(self.flushed_offset()) || !self.is_unwanted(&segments, config, now)? {
+            return Ok(None);
+        }
+        let _tail = self.lock_tail();
+        self.offsets.log_start.set(self.log_start_offset().max(end));
+        let mut rest = self.segments.load_full().to_vec();
+        assert!(Arc::ptr_eq(&rest[0], first), "only retention removes the first segment");
+        rest.remove(0);
+        self.segments.store(Arc::new(rest));
+        Ok(Some(Arc::clone(first)))
+    }
+
+    /// Whether the first segment is to go.
+    fn is_unwanted(
+        &self,
+        segments: &[Arc<Segment>],
+        config: &LogConfig,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let [first, next, ..] = segments else { return Ok(false) };
+        if next.base() <= self.log_start_offset() {
+            return Ok(true);
+        }
+        if !config.cleanup_policy.delete {
+            return Ok(false);
+        }
+        if let Some(age) = config.retention {
+            let facts = first.facts(next.base())?;
+            let oldest = now.minus(age);
+            if facts.sealed_at < oldest && facts.max_timestamp < oldest {
+                return Ok(true);
+            }
+        }
+        let Some(size_max) = config.retention_size else { return Ok(false) };
+        Ok(self.size_bytes()?.saturating_sub(first.size()?) >= size_max.0)
+    }
+}

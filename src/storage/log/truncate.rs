@@ -1,0 +1,101 @@
+//! Cutting the end of a log off, as a follower does whose leader never had it.
+//!
+//! This alone holds the tail's lock while the disk syncs: a follower's log has one writer, and it
+//! must not append before the cut is durable.
+
+use std::sync::Arc;
+
+use crate::storage::log::Log;
+use crate::storage::log::checkpoint::discard_snapshots;
+use crate::storage::log::partition_log::describe;
+use crate::storage::log::tail::{Active, Pending, State, Tail};
+use crate::storage::segments::Segment;
+use crate::storage::{StorageError, recovery};
+use crate::types::Offset;
+
+impl Log {
+    /// Lets the log end at `to` or, when that is within a batch, where the batch begins. The new
+    /// end is returned; the cut is durable then.
+    ///
+    /// The caller has recorded marks that are not above `to`, durably: with higher ones a crash
+    /// half-way would look like damage.
+    ///
+    /// # Errors
+    /// `OffsetOutOfRange` below the log start. When the disk fails half-way, the log takes no more
+    /// records until it is opened again.
+    pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
+        let mut tail = self.writable_tail()?;
+        let (start, end) = (self.log_start_offset(), tail.next_offset);
+        if to >= end {
+            return Ok(end);
+        }
+        if to < start {
+            let partition = self.home.partition.clone();
+            return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
+        }
+        let segments = self.segments.load_full();
+        let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
+        let batch = segments[number].locate(to)?;
+        let new_end = batch.map_or(to, |batch| batch.summary.base_offset.min(to));
+        let position = match batch {
+            Some(batch) => batch.position,
+            None => segments[number].size()?,
+        };
+        let done = self.cut_tail(&mut tail, &segments, (number, position, new_end));
+        if let Err(error) = &done {
+            tail.state = State::Failed(describe(error));
+        }
+        done.map(|()| new_end)
+    }
+
+    fn cut_tail(
+        &self,
+        tail: &mut Tail,
+        segments: &[Arc<Segment>],
+        (number, position, end): (usize, u64, Offset),
+    ) -> Result<(), StorageError> {
+        // Nobody is led to what is about to go, and no flush under way speaks of it.
+        tail.generation += 1;
+        let flushed = self.flushed_offset().min(end);
+        self.offsets.flushed.set(flushed);
+        self.offsets.log_end.set(end);
+        self.rebuild.set(self.rebuild.get().min(end));
+        let kept = segments[..=number].to_vec();
+        self.segments.store(Arc::new(kept.clone()));
+        for later in segments[number + 1..].iter().rev() {
+            later.remove()?;
+        }
+        let active = &kept[number];
+        active.cut(position, end)?;
+        active.sync()?;
+        // Entries of what was cut would be taken for those of what is appended next.
+        active.write_indexes(true)?;
+        self.home.sync_names()?;
+        self.lock_epochs()
+            .truncate_to(end)
+            .map_err(|error| self.home.refused("cut the epochs of", error))?;
+        discard_snapshots(&self.home, end)?;
+        let limits = (end, self.producer_limits);
+        tail.producers = recovery::load_producers(&self.home, &kept, limits)?;
+        tail.active = Some(Active {
+            indexer: active.end_at(position)?.0,
+            segment: Arc::clone(active),
+            size: position,
+            began: self.home.clock.monotonic(),
+            last_append: self.home.clock.now(),
+        });
+        tail.next_offset = end;
+        tail.unsealed.retain(|segment| segment.base() < active.base());
+        // What a discarded flush had taken up is dirty again; a segment that ends where the log is
+        // flushed may still have a failed write behind its end.
+        let is_dirty = |pair: &[Arc<Segment>]| pair[1].base() >= flushed;
+        let dirty = kept.windows(2).filter(|pair| is_dirty(pair));
+        tail.dirty = dirty.map(|pair| Arc::clone(&pair[0])).collect();
+        tail.pending = Pending::default();
+        if flushed < end {
+            let records = end.since(flushed).cast_unsigned();
+            tail.pending.add(records, 0, self.home.clock.monotonic());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Cutting a torn tail off. Its bytes are kept aside in the data directory's `quarantine/`, named
+//! after their log, segment and position: nothing of it was promised, but a person may want it.
+
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::io::{File, OpenMode, write_all_at};
+use crate::storage::StorageError;
+use crate::storage::recovery::scanner::Torn;
+use crate::storage::segments::{FileKind, Home, Segment};
+
+const QUARANTINE: &str = "quarantine";
+
+/// Bytes copied at a time.
+const STRETCH: usize = 1 << 20;
+
+/// Cuts the log where it is torn. The caller syncs.
+pub(super) fn cut(home: &Home, segments: &[Arc<Segment>], torn: &Torn) -> Result<(), StorageError> {
+    let Torn { segment: number, position, offset, reason } = torn;
+    let mut bytes = segments[*number].size()? - position;
+    for later in &segments[number + 1..] {
+        bytes += later.size()?;
+    }
+    let dir = home.dir.display();
+    tracing::warn!(%dir, %offset, bytes, reason, "a torn tail is cut; its bytes are kept aside");
+    let quarantine = home.dir.parent().unwrap_or(&home.dir).join(QUARANTINE);
+    let made = home.disk.create_dir(&quarantine);
+    made.map_err(|error| StorageError::io("create", &quarantine, error))?;
+    for later in segments[number + 1..].iter().rev() {
+        move_aside(home, later, &quarantine)?;
+    }
+    let segment = &segments[*number];
+    if *position == 0 && *number > 0 {
+        // Nothing of it is good: the log ends with the segment before.
+        move_aside(home, segment, &quarantine)?;
+    } else {
+        copy_aside(home, segment, *position, &quarantine);
+        segment.cut(*position, *offset)?;
+    }
+    home.disk.sync_dir(&quarantine).map_err(|error| StorageError::io("sync", &quarantine, error))
+}
+
+/// Moves a segment's batches, and removes what is kept beside them.
+fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), StorageError> {
+    for kind in FileKind::OF_SEGMENT {
+        let path = segment.path(kind);
+        let done = if kind == FileKind::Log {
+            home.disk.rename(&path, &name(home, segment, 0, quarantine))
+        } else {
+            home.disk.remove_file(&path)
+        };
+        match done {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StorageError::io("move aside", &path, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Copies the bytes from `position` on. A disk without room for them does not keep a log from
+/// opening.
+fn copy_aside(home: &Home, segment: &Segment, position: u64, quarantine: &Path) {
+    let path = name(home, segment, position, quarantine);
+    let copy = || -> io::Result<()> {
+        let from = segment.file().map_err(io::Error::other)?;
+        let to = home.disk.open(&path, OpenMode::Create)?;
+        to.set_len(0)?;
+        copy_from(&**from, position, &*to)?;
+        to.sync_data()
+    };
+    copy().unwrap_or_else(|error| {
+        tracing::warn!(path = %path.display(), %error, "the cut bytes cannot be kept");
+    });
+}
+
+fn copy_from(from: &dyn File, position: u64, to: &dyn File) -> io::Result<()> {
+    let mut buffer = vec![0; STRETCH];
+    let mut done = 0;
+    loop {
+        let read = from.read_medium_at(&mut buffer, position + done)?;
+        if read == 0 {
+            return Ok(());
+        }
+        write_all_at(to, &mut [IoSlice::new(&buffer[..read])], done)?;
+        done += read as u64;
+    }
+}
+
+fn name(home: &Home, segment: &Segment, position: u64, quarantine: &Path) -> PathBuf {
+    let (partition, base) = (&home.partition, segment.base());
+    quarantine.join(format!("{partition}.{base}.{position}.cut"))
+}

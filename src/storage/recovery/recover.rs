@@ -1,0 +1,113 @@
+//! Recovery of one log, from the first look at its directory to a log that is known and durable.
+
+use std::sync::Arc;
+
+use crate::storage::log::discard_snapshots;
+use crate::storage::recovery::cut::cut;
+use crate::storage::recovery::directory::{existing_segments, tidy};
+use crate::storage::recovery::replay::{load_producers, stored_epochs};
+use crate::storage::recovery::scanner::Scanner;
+use crate::storage::segments::{Damage, Home, Segment};
+use crate::storage::{EpochCache, ProducerLimits, ProducerStates, StorageError, Stored};
+use crate::types::Offset;
+
+/// What was recorded of a log before the crash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) log_start: Offset,
+    pub(crate) durable: Offset,
+    pub(crate) rebuild: Offset,
+    pub(crate) same_boot: bool,
+}
+
+/// A log after recovery.
+pub(crate) struct Recovered {
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) log_start: Offset,
+    pub(crate) log_end: Offset,
+    pub(crate) epochs: EpochCache,
+    pub(crate) producers: ProducerStates,
+    pub(crate) ends_in_damage: bool,
+}
+
+/// Recovers the log; on return all that it holds is durable.
+///
+/// # Errors
+/// `Corrupt` when nothing is left of a log that had durable records; else as the disk refuses.
+pub(crate) fn recover(
+    home: &Arc<Home>,
+    known: &Known,
+    limits: ProducerLimits,
+) -> Result<Recovered, StorageError> {
+    tidy(home)?;
+    let segments = existing_segments(home)?;
+    let Some(first) = segments.first() else {
+        return nothing_left(home, known, limits);
+    };
+    let log_start = known.log_start.max(first.base());
+    // A log start is recorded only once everything below it is durable.
+    let durable = known.durable.max(log_start);
+    let stored = stored_epochs(home)?;
+    let from = match stored {
+        Stored::Sound(_) => known.rebuild.min(durable).max(log_start),
+        // Without the history every batch is asked for its epoch.
+        Stored::Absent | Stored::Damaged(_) => first.base(),
+    };
+    let mut scanner = Scanner::new(home, &segments, (durable, known.same_boot), stored);
+    let torn = scanner.scan(from)?;
+    let found = scanner.finish()?;
+    if let Some(torn) = &torn {
+        cut(home, &segments, torn)?;
+    }
+    keep(
+        home,
+        &segments[found.first_scanned..torn.map_or(segments.len(), |torn| torn.segment + 1)],
+    )?;
+    Damage::store(&*home.disk, &home.dir, &found.damages)
+        .map_err(|error| home.refused("note the damages of", error))?;
+    found.epochs.store().map_err(|error| home.refused("write the epochs of", error))?;
+    discard_snapshots(home, found.log_end)?;
+    // Opened anew, the segments know their damages.
+    let segments = existing_segments(home)?;
+    let producers = load_producers(home, &segments, (found.log_end, limits))?;
+    Ok(Recovered {
+        segments,
+        log_start: log_start.min(found.log_end),
+        log_end: found.log_end,
+        epochs: found.epochs,
+        producers,
+        ends_in_damage: found.ends_in_damage,
+    })
+}
+
+/// Makes durable what was read and found good: indexes, bytes, names.
+fn keep(home: &Home, scanned: &[Arc<Segment>]) -> Result<(), StorageError> {
+    for segment in scanned {
+        segment.sync()?;
+        segment.write_indexes(true)?;
+    }
+    home.sync_names()
+}
+
+/// A log without a segment: empty, unless there had been something.
+fn nothing_left(
+    home: &Home,
+    known: &Known,
+    limits: ProducerLimits,
+) -> Result<Recovered, StorageError> {
+    if known.durable > known.log_start {
+        return Err(home.corrupt((known.log_start, known.durable), (&home.dir, 0)));
+    }
+    let epochs = match stored_epochs(home)? {
+        Stored::Sound(epochs) => epochs,
+        Stored::Absent | Stored::Damaged(_) => EpochCache::new(Arc::clone(&home.disk), &home.dir),
+    };
+    Ok(Recovered {
+        segments: Vec::new(),
+        log_start: known.log_start,
+        log_end: known.log_start,
+        epochs,
+        producers: ProducerStates::new(limits),
+        ends_in_damage: false,
+    })
+}

@@ -1,0 +1,272 @@
+//! Reading the batches of a log from the medium, and judging what does not fit.
+
+use std::sync::Arc;
+
+use crate::storage::recovery::replay::note_epoch;
+use crate::storage::segments::{
+    BadBatch, BatchScan, Damage, Expected, FileKind, Home, Indexer, Located, Medium, Scanned,
+    Segment,
+};
+use crate::storage::{EpochCache, StorageError, Stored};
+use crate::types::{LeaderEpoch, Offset};
+
+/// A pass over a log from some offset to its end.
+pub(super) struct Scanner<'a> {
+    home: &'a Home,
+    segments: &'a [Arc<Segment>],
+    durable: Offset,
+    same_boot: bool,
+    expected: Expected,
+    /// The history as it was stored, if it was.
+    stored: Option<EpochCache>,
+    epochs: EpochCache,
+    damages: Vec<Damage>,
+    ends_in_damage: bool,
+    first_scanned: usize,
+}
+
+/// Where a torn tail begins.
+#[derive(Debug)]
+pub(super) struct Torn {
+    /// Number of the segment.
+    pub(super) segment: usize,
+    /// Position in it.
+    pub(super) position: u64,
+    /// The offset after the last good record.
+    pub(super) offset: Offset,
+    /// What was found there.
+    pub(super) reason: String,
+}
+
+/// What a pass has found out.
+pub(super) struct Found {
+    pub(super) log_end: Offset,
+    pub(super) epochs: EpochCache,
+    pub(super) damages: Vec<Damage>,
+    pub(super) ends_in_damage: bool,
+    pub(super) first_scanned: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// A scanner of a log of which everything below `durable` was promised.
+    pub(super) fn new(
+        home: &'a Home,
+        segments: &'a [Arc<Segment>],
+        (durable, same_boot): (Offset, bool),
+        stored: Stored<EpochCache>,
+    ) -> Self {
+        let stored = match stored {
+            Stored::Sound(epochs) => Some(epochs),
+            Stored::Absent | Stored::Damaged(_) => None,
+        };
+        Self {
+            home,
+            segments,
+            durable,
+            same_boot,
+            expected: Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false },
+            stored,
+            epochs: EpochCache::new(Arc::clone(&home.disk), &home.dir),
+            damages: Vec::new(),
+            ends_in_damage: false,
+            first_scanned: 0,
+        }
+    }
+
+    /// Reads everything from about `from` on; tells where the log is torn, if it is.
+    pub(super) fn scan(&mut self, from: Offset) -> Result<Option<Torn>, StorageError> {
+        let after = self.segments.partition_point(|segment| segment.base() <= from);
+        let first = after.saturating_sub(1);
+        self.first_scanned = first;
+        let start = self.segments[first].indexed_below(from)?;
+        self.begin_at(first, start.as_ref());
+        for number in first..self.segments.len() {
+            let start = start.as_ref().filter(|_| number == first);
+            let torn = match self.check_base(number)? {
+                None => self.scan_segment(number, start)?,
+                torn => torn,
+            };
+            if torn.is_some() {
+                return Ok(torn);
+            }
+        }
+        self.check_end()?;
+        Ok(None)
+    }
+
+    /// What was found.
+    pub(super) fn finish(self) -> Result<Found, StorageError> {
+        let log_end = self.expected.offset;
+        let mut epochs = self.epochs;
+        // An epoch announced at the very end has no batch to tell of it.
+        let announced = self.stored.iter().flat_map(EpochCache::entries);
+        for entry in announced.filter(|entry| entry.start == log_end) {
+            if epochs.may_follow(entry.epoch, log_end) {
+                epochs.note(entry.epoch, log_end);
+            }
+        }
+        Ok(Found {
+            log_end,
+            epochs,
+            damages: self.damages,
+            ends_in_damage: self.ends_in_damage,
+            first_scanned: self.first_scanned,
+        })
+    }
+
+    /// Takes over what is known of the log before the first batch to be read.
+    fn begin_at(&mut self, first: usize, start: Option<&Located>) {
+        let segment = &self.segments[first];
+        let offset = start.map_or(segment.base(), |batch| batch.summary.base_offset);
+        let position = start.map_or(0, |batch| batch.position);
+        for entry in self.stored.iter().flat_map(EpochCache::entries) {
+            if entry.start < offset {
+                self.epochs.note(entry.epoch, entry.start);
+            }
+        }
+        let epoch = self.epochs.latest().unwrap_or(LeaderEpoch::NONE);
+        self.expected = Expected { offset, epoch, dense: false };
+        let known = self.segments.iter().flat_map(|segment| segment.damages());
+        let before = known.filter(|damage| {
+            damage.segment < segment.base()
+                || (damage.segment == segment.base() && damage.start < position)
+        });
+        self.damages = before.copied().collect();
+    }
+
+    /// Whether a segment begins where the one before it ends.
+    fn check_base(&mut self, number: usize) -> Result<Option<Torn>, StorageError> {
+        let (segment, expected) = (&self.segments[number], self.expected.offset);
+        if number == self.first_scanned || segment.base() == expected {
+            return Ok(None);
+        }
+        if segment.base() < expected {
+            let path = segment.path(FileKind::Log);
+            return Err(self.home.corrupt((segment.base(), expected), (&path, 0)));
+        }
+        let is_compacted = self.home.config.load().cleanup_policy.compact;
+        if expected < self.durable && is_compacted {
+            self.expected.offset = segment.base();
+            return Ok(None);
+        }
+        let reason = format!("the segment begins at offset {}", segment.base());
+        if expected >= self.durable && !(self.same_boot && self.has_good(number)?) {
+            return Ok(Some(Torn { segment: number, position: 0, offset: expected, reason }));
+        }
+        let end = self.segments[number - 1].size()?;
+        self.damaged(number - 1, (end, end), segment.base(), &reason);
+        Ok(None)
+    }
+
+    fn scan_segment(
+        &mut self,
+        number: usize,
+        start: Option<&Located>,
+    ) -> Result<Option<Torn>, StorageError> {
+        let segment = Arc::clone(&self.segments[number]);
+        let mut indexer = segment.index_from(start)?;
+        let end = segment.size()?;
+        let position = start.map_or(0, |batch| batch.position);
+        let mut scan = BatchScan::new(&**segment.file()?, position, end, Medium::Disk);
+        loop {
+            let scanned = scan.next(&self.expected);
+            match scanned.map_err(|error| segment.refused("read", error))? {
+                None => return Ok(None),
+                Some(Scanned::Good(batch)) => self.pass(&segment, &mut indexer, &batch),
+                Some(Scanned::Bad(reason)) => {
+                    if let Some(torn) = self.judge(number, &mut scan, &reason)? {
+                        return Ok(Some(torn));
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, segment: &Segment, indexer: &mut Indexer, batch: &Located) {
+        segment.push_entries(indexer.pass(batch));
+        note_epoch(&mut self.epochs, &batch.summary);
+        let offset = batch.summary.next_offset();
+        // What compaction has thinned out had been durable long before.
+        let dense = offset >= self.durable;
+        self.expected = Expected { offset, epoch: batch.summary.leader_epoch, dense };
+    }
+
+    /// Decides on what is no good batch: a torn tail, or damage beyond which the scan goes on.
+    fn judge(
+        &mut self,
+        number: usize,
+        scan: &mut BatchScan<'_>,
+        reason: &BadBatch,
+    ) -> Result<Option<Torn>, StorageError> {
+        let segment = &self.segments[number];
+        let (position, offset) = (scan.position(), self.expected.offset);
+        let torn = Torn { segment: number, position, offset, reason: reason.to_string() };
+        let was_durable = offset < self.durable;
+        if !was_durable && !self.same_boot {
+            return Ok(Some(torn));
+        }
+        let next_base = self.segments.get(number + 1).map(|next| next.base());
+        let found = scan.find_good(&self.expected, next_base);
+        let found = found.map_err(|error| segment.refused("read", error))?;
+        if !was_durable && found.is_none() && !self.has_good(number + 1)? {
+            return Ok(Some(torn));
+        }
+        let end = match found {
+            Some(batch) => batch.position,
+            None => segment.size()?,
+        };
+        let next = match found {
+            Some(batch) => batch.summary.base_offset,
+            None => next_base.unwrap_or(self.durable.max(offset)),
+        };
+        self.ends_in_damage = found.is_none() && next_base.is_none();
+        scan.go_to(end);
+        self.damaged(number, (position, end), next, &torn.reason);
+        Ok(None)
+    }
+
+    /// Whether there is a good batch in a segment from this one on.
+    fn has_good(&self, number: usize) -> Result<bool, StorageError> {
+        for segment in self.segments.iter().skip(number) {
+            let end = segment.size()?;
+            let mut scan = BatchScan::new(&**segment.file()?, 0, end, Medium::Disk);
+            let expected = Expected { offset: segment.base(), ..self.expected };
+            let has_good = match scan.next(&expected) {
+                Ok(Some(Scanned::Good(_))) => Ok(true),
+                Ok(None) => Ok(false),
+                Ok(Some(Scanned::Bad(_))) => {
+                    scan.find_good(&expected, None).map(|found| found.is_some())
+                }
+                Err(error) => Err(error),
+            };
+            if has_good.map_err(|error| segment.refused("read", error))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether everything durable is there.
+    fn check_end(&mut self) -> Result<(), StorageError> {
+        let number = self.segments.len() - 1;
+        if self.expected.offset < self.durable {
+            let end = self.segments[number].size()?;
+            self.damaged(number, (end, end), self.durable, "the segment ends here");
+            self.ends_in_damage = true;
+        }
+        Ok(())
+    }
+
+    /// Notes damage from the expected offset to `next`, where the scan goes on.
+    fn damaged(&mut self, number: usize, (start, end): (u64, u64), next: Offset, reason: &str) {
+        let segment = &self.segments[number];
+        let first = self.expected.offset;
+        let path = segment.path(FileKind::Log);
+        tracing::error!(
+            path = %path.display(), start, end, %first, %next, reason,
+            "damage: these offsets are kept but not served"
+        );
+        self.damages.push(Damage { segment: segment.base(), start, end, first, next });
+        self.expected.offset = next;
+    }
+}

@@ -1,0 +1,168 @@
+//! A plain client: one blocking socket, one request after another or several at once.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use bytes::Bytes;
+use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits};
+use streamlog::types::Timestamp;
+use streamlog::wire::fetch::{self, FetchRequest};
+use streamlog::wire::produce::{self, ProduceRequest};
+use streamlog::wire::{ErrorCode, Message, Records, decode_response, encode_request};
+
+use super::TOPIC;
+
+/// Nothing here waits longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const FETCH: i16 = 12;
+const PRODUCE: i16 = 9;
+
+/// A connection to a broker.
+pub struct Connection {
+    stream: TcpStream,
+    sent: i32,
+    received: i32,
+}
+
+impl Connection {
+    /// Connects.
+    pub fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, sent: 0, received: 0 })
+    }
+
+    /// Sends a request.
+    pub fn send<R: Message>(&mut self, version: i16, request: &R) -> io::Result<()> {
+        self.sent += 1;
+        let frame = encode_request(self.sent, "test", version, request).unwrap();
+        self.stream.write_all(&frame.into_bytes())
+    }
+
+    /// The answer to the oldest request that has none yet.
+    pub fn receive<R: Message>(&mut self, version: i16) -> io::Result<R::Response> {
+        let mut prefix = [0; 4];
+        self.stream.read_exact(&mut prefix)?;
+        let mut frame = vec![0; u32::from_be_bytes(prefix) as usize];
+        self.stream.read_exact(&mut frame)?;
+        let (id, response) = decode_response::<R>(&Bytes::from(frame), version).unwrap();
+        self.received += 1;
+        assert_eq!(id, self.received, "answers come in the order of the requests");
+        Ok(response)
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn call<R: Message>(&mut self, version: i16, request: &R) -> io::Result<R::Response> {
+        self.send(version, request)?;
+        self.receive::<R>(version)
+    }
+
+    /// How long to wait for answers from now on.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.stream.set_read_timeout(Some(patience)).unwrap();
+    }
+
+    /// Whether no answer comes for a while.
+    pub fn is_silent_for(&mut self, wait: Duration) -> bool {
+        self.set_patience(wait);
+        let silent = match self.stream.peek(&mut [0]) {
+            Ok(_) => false,
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        };
+        self.set_patience(PATIENCE);
+        silent
+    }
+
+    /// Sends a batch to partition 0 of the test's topic.
+    pub fn send_batch(&mut self, batch: Vec<u8>, acks: i16) -> io::Result<()> {
+        let records = Records::Bytes(batch.into());
+        let partitions = vec![produce::RequestPartition { index: 0, records }];
+        let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+        let timeout_ms = 30_000;
+        self.send(PRODUCE, &ProduceRequest { acks, timeout_ms, topics, ..Default::default() })
+    }
+
+    /// The offset that the oldest unanswered batch got.
+    pub fn receive_offset(&mut self) -> io::Result<Result<i64, ErrorCode>> {
+        let response = self.receive::<ProduceRequest>(PRODUCE)?;
+        let partition = &response.topics[0].partitions[0];
+        Ok(match partition.error_code {
+            ErrorCode::None => Ok(partition.base_offset),
+            code => Err(code),
+        })
+    }
+
+    /// Sends a batch and waits for its offset.
+    pub fn produce(&mut self, batch: Vec<u8>, acks: i16) -> io::Result<Result<i64, ErrorCode>> {
+        self.send_batch(batch, acks)?;
+        self.receive_offset()
+    }
+
+    /// Asks for records from `offset` of partition 0 of the test's topic.
+    pub fn send_fetch(&mut self, offset: i64, wait: Duration) -> io::Result<()> {
+        let partition = fetch::RequestPartition {
+            fetch_offset: offset,
+            partition_max_bytes: 1 << 20,
+            ..Default::default()
+        };
+        let topic = fetch::RequestTopic {
+            topic: TOPIC.to_owned(),
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        let max_wait_ms = i32::try_from(wait.as_millis()).unwrap();
+        let request =
+            FetchRequest { max_wait_ms, min_bytes: 1, topics: vec![topic], ..Default::default() };
+        self.send(FETCH, &request)
+    }
+
+    /// What the oldest unanswered fetch brought.
+    pub fn receive_records(&mut self) -> io::Result<fetch::Partition> {
+        let mut response = self.receive::<FetchRequest>(FETCH)?;
+        Ok(response.topics.remove(0).partitions.remove(0))
+    }
+
+    /// All that can be read from `offset` on: (offset, value).
+    pub fn read_from(&mut self, mut offset: i64) -> io::Result<Vec<(i64, u64)>> {
+        let mut found = Vec::new();
+        loop {
+            self.send_fetch(offset, Duration::ZERO)?;
+            let partition = self.receive_records()?;
+            assert_eq!(partition.error_code, ErrorCode::None);
+            let new = values(&partition.records);
+            let Some((last, _)) = new.last() else { return Ok(found) };
+            offset = last + 1;
+            found.extend(new);
+        }
+    }
+}
+
+/// A batch of numbers.
+pub fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    let mut builder = BatchBuilder::new();
+    for number in numbers {
+        let value = number.to_be_bytes();
+        builder.push(Timestamp::from_millis(1_700_000_000_000), None, Some(&value), &[]).unwrap();
+    }
+    builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap()
+}
+
+/// The offsets and numbers in fetched batches.
+pub fn values(records: &Records) -> Vec<(i64, u64)> {
+    let Records::Bytes(bytes) = records else { return Vec::new() };
+    let limits = Limits::default();
+    let mut found = Vec::new();
+    for batch in Batches::new(bytes) {
+        let batch = batch.unwrap();
+        assert!(batch.checksum_matches(), "a damaged batch was served");
+        for record in batch.records(batch.payload(), &limits) {
+            let record = record.unwrap();
+            let number = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
+            found.push((batch.offset_of(&record).get(), number));
+        }
+    }
+    found
+}
