@@ -87,8 +87,18 @@ macro_rules! apis {
 }
 
 apis! {
+    AlterConfigs => alter_configs,
+    CreatePartitions => create_partitions,
+    CreateTopics => create_topics,
+    DeleteRecords => delete_records,
+    DeleteTopics => delete_topics,
+    DescribeCluster => describe_cluster,
+    DescribeConfigs => describe_configs,
+    DescribeLogDirs => describe_log_dirs,
+    IncrementalAlterConfigs => incremental_alter_configs,
     ListOffsets => list_offsets,
     Metadata => metadata,
+    OffsetForLeaderEpoch => offset_for_leader_epoch,
 }
 
 /// Every API that is served, with what ApiVersions says of it.

@@ -13,6 +13,7 @@ mod control;
 mod dispatch;
 mod error;
 mod errors;
+mod fetch_session;
 mod handlers;
 mod server;
 mod settings;

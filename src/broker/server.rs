@@ -12,6 +12,7 @@ use crate::broker::connection::Shard;
 use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
+use crate::broker::fetch_session::FetchSessions;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -70,6 +71,7 @@ impl Broker {
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
             ),
             partitions: Partitions::default(),
+            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
             failure,

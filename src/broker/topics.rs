@@ -139,9 +139,8 @@ pub(crate) fn named_twice() -> Refusal {
 
 /// The name of a topic that people may change.
 pub(crate) fn name_of(text: &str) -> Result<TopicName, Refusal> {
-    let invalid = |cause: &dyn fmt::Display| {
-        Refusal::because(ErrorCode::InvalidTopicException, cause)
-    };
+    let invalid =
+        |cause: &dyn fmt::Display| Refusal::because(ErrorCode::InvalidTopicException, cause);
     let name: TopicName = text.parse().map_err(|error: InvalidTopicName| invalid(&error))?;
     if name.is_internal() {
         return Err(invalid(&format!("'{name}' is the broker's own")));

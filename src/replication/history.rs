@@ -1,7 +1,6 @@
 //! The two ends of a partition's history: where an epoch ended, and where the log begins.
 
 use crate::replication::{Partition, PartitionError};
-use crate::storage::{Offsets, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 impl Partition {
@@ -47,9 +46,10 @@ impl Partition {
         };
         let Some(log) = self.log() else { return Ok(Offset::ZERO) };
         if to > self.log_start_offset() {
-            log.advance_log_start(to)?;
-            self.logs().data.checkpoint(&Offsets::new())?;
-            let _removed: Result<_, StorageError> = log.delete_expired(now, high_watermark);
+            self.logs().data.advance_log_start(log, to)?;
+            if let Err(error) = log.delete_expired(now, high_watermark) {
+                tracing::warn!("deleted records of {} stay on disk for now: {error}", self.id());
+            }
         }
         Ok(self.log_start_offset())
     }

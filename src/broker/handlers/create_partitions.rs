@@ -46,9 +46,8 @@ async fn extend(
     if !call.session.may(Operation::Alter, Resource::Topic(&wanted.name)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
-    let replicas = |assignment: &Assignment| {
-        assignment.broker_ids.iter().copied().map(BrokerId).collect()
-    };
+    let replicas =
+        |assignment: &Assignment| assignment.broker_ids.iter().copied().map(BrokerId).collect();
     let growth = Growth {
         topic: name_of(&wanted.name)?,
         total: wanted.count,

@@ -7,9 +7,7 @@ use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::source_code;
 use crate::broker::settings::{Setting, topic_settings};
-use crate::broker::topics::{
-    check_topic, create_topic, name_of, named_twice, patience, repeated,
-};
+use crate::broker::topics::{check_topic, create_topic, name_of, named_twice, patience, repeated};
 use crate::metadata::{Configs, NewTopic};
 use crate::types::{BrokerId, TopicId};
 use crate::wire::ErrorCode;
@@ -97,9 +95,8 @@ fn assignment(wanted: &[Assignment]) -> Result<Vec<Vec<BrokerId>>, Refusal> {
         let cause = "the partitions of an assignment are numbered from 0, each once";
         return Err(Refusal::because(ErrorCode::InvalidReplicaAssignment, &cause));
     }
-    let replicas = |assignment: &Assignment| {
-        assignment.broker_ids.iter().copied().map(BrokerId).collect()
-    };
+    let replicas =
+        |assignment: &Assignment| assignment.broker_ids.iter().copied().map(BrokerId).collect();
     Ok(sorted.into_iter().map(replicas).collect())
 }
 

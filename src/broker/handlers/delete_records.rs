@@ -57,9 +57,8 @@ async fn delete(
     call.open(&partition).await;
     let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
     let (shared, cut) = (Arc::clone(call.shared), Arc::clone(&partition));
-    let start = call.shared.control.run_blocking(move || {
-        cut.delete_records(first, shared.clock.now())
-    });
+    let start =
+        call.shared.control.run_blocking(move || cut.delete_records(first, shared.clock.now()));
     let start = start.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
     tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
     Ok(start)

@@ -8,9 +8,7 @@ use crate::broker::errors::Refusal;
 use crate::broker::topics::{delete_topic, name_of, named_twice, patience, repeated};
 use crate::types::{TopicId, TopicName};
 use crate::wire::ErrorCode;
-use crate::wire::delete_topics::{
-    DeleteTopicsRequest, DeleteTopicsResponse, RequestTopic, Topic,
-};
+use crate::wire::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse, RequestTopic, Topic};
 
 pub(crate) type Request = DeleteTopicsRequest;
 

@@ -31,11 +31,9 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirs
     let described = call.shared.control.run_blocking(move || describe(&shared, wanted)).await;
     let dir = match described.map_err(stopping).and_then(|dir| Ok(dir.map_err(refusal)?)) {
         Ok(dir) => dir,
-        Err(refusal) => LogDir {
-            error_code: refusal.code,
-            log_dir: absolute(call.shared),
-            ..LogDir::default()
-        },
+        Err(refusal) => {
+            LogDir { error_code: refusal.code, log_dir: absolute(call.shared), ..LogDir::default() }
+        }
     };
     DescribeLogDirsResponse { results: vec![dir], ..DescribeLogDirsResponse::default() }
 }
@@ -58,13 +56,14 @@ fn wanted(shared: &Shared, topics: Option<&[RequestTopic]>) -> Vec<TopicPartitio
     image.partitions_of(shared.config.broker_id).filter(is_asked).collect()
 }
 
-/// Waits for the disk.
+/// Waits for the disk. A log that cannot be opened has no size; whoever uses it is told why.
 fn describe(shared: &Shared, wanted: Vec<TopicPartition>) -> Result<LogDir, StorageError> {
     let data = &shared.logs.data;
     let mut topics: BTreeMap<TopicName, Vec<Partition>> = BTreeMap::new();
     for replica in wanted {
         // A partition that was never written has no log yet.
-        let size = data.log(&replica)?.map_or(Ok(0), |log| log.size_bytes())?;
+        let size = data.log(&replica).and_then(|log| log.map_or(Ok(0), |log| log.size_bytes()));
+        let Ok(size) = size else { continue };
         topics.entry(replica.topic).or_default().push(Partition {
             partition_index: replica.partition.0,
             partition_size: i64::try_from(size).unwrap_or(i64::MAX),

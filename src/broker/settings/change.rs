@@ -8,7 +8,7 @@ use crate::broker::settings::{check_broker_configs, inherited_list, log_defaults
 use crate::broker::topic_settings::check_configs;
 use crate::broker::topics::{APPLIED_WITHIN, applied, stopping};
 use crate::config::ConfigError;
-use crate::metadata::{Configs, ConfigEdit, ConfigRules, ConfigTarget, MetadataError};
+use crate::metadata::{ConfigEdit, ConfigRules, ConfigTarget, Configs, MetadataError};
 use crate::types::TopicId;
 
 /// What is to become of the settings of a topic or of brokers.

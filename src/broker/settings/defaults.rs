@@ -9,7 +9,8 @@ use crate::storage::LogConfig;
 /// The settings of a topic without any of its own.
 pub(crate) fn log_defaults(config: &BrokerConfig, image: &Image) -> LogConfig {
     let mut defaults = config.log.clone();
-    for configs in [None, Some(config.broker_id)].into_iter().filter_map(|b| image.broker_configs(b))
+    for configs in
+        [None, Some(config.broker_id)].into_iter().filter_map(|b| image.broker_configs(b))
     {
         overlay(&mut defaults, configs);
     }

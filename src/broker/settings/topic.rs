@@ -48,10 +48,9 @@ impl<'a> Layers<'a> {
         let (at_start, initial) = (config.log.clone(), LogConfig::default());
         let mut so_far = at_start.clone();
         let mut dynamic = Vec::new();
-        for (source, broker) in [
-            (Source::DynamicAllBrokers, None),
-            (Source::DynamicBroker, Some(config.broker_id)),
-        ] {
+        for (source, broker) in
+            [(Source::DynamicAllBrokers, None), (Source::DynamicBroker, Some(config.broker_id))]
+        {
             if let Some(configs) = image.broker_configs(broker) {
                 overlay(&mut so_far, configs);
                 dynamic.push((source, &**configs, so_far.clone()));
