@@ -31,8 +31,8 @@ pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
 pub use log::{
-    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
-    StartPoint, Unflushed,
+    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,
+    Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,

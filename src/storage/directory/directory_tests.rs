@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode};
-use crate::record::{BatchBuilder, BatchSettings};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
     AppendAt, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
     PartitionMetadata, ProducerLimits, StorageError, small_file,
@@ -86,7 +86,7 @@ pub(super) fn append(log: &Log, count: i64) -> Result<(), StorageError> {
         let mut builder = BatchBuilder::new();
         let value = number.to_be_bytes();
         builder.push(NOW, None, Some(&value), &[]).unwrap();
-        let mut batch = builder.build(&BatchSettings::default()).unwrap();
+        let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
         log.append(&mut [&mut batch], AppendAt { epoch, now: NOW })?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, MemoryDisk, SystemClock};
-use crate::record::{BatchBuilder, BatchSettings};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
     AppendAt, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv, ProducerLimits,
     StartPoint,
@@ -85,7 +85,7 @@ fn lazy() -> LogConfig {
 fn append(log: &Log, value: &[u8]) {
     let mut builder = BatchBuilder::new();
     builder.push(NOW, None, Some(value), &[]).unwrap();
-    let mut batch = builder.build(&BatchSettings::default()).unwrap();
+    let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
     log.append(&mut [&mut batch], AppendAt { epoch: EPOCH, now: NOW }).unwrap();
 }
 

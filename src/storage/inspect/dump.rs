@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::io::{Disk, File, OpenMode, read_exact_at};
 use crate::record::{
-    Batch, BatchSummary, Compression, HEADER_SIZE, Limits, ProducerStamp, RecordError,
-    TimestampType,
+    Batch, BatchSummary, Compression, Decompressor, HEADER_SIZE, Limits, ProducerStamp,
+    RecordError, TimestampType,
 };
 use crate::storage::StorageError;
 use crate::storage::inspect::findings::{Finding, Flaw};
@@ -162,7 +162,7 @@ impl DumpedBatch {
     /// When the records are not what the header says.
     pub fn records(&self, limits: &Limits) -> Result<Vec<DumpedRecord>, RecordError> {
         let batch = Batch::parse(&self.bytes)?;
-        let payload = batch.decompressed(limits)?;
+        let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
         let records = batch.records(&payload, limits).map(|record| {
             let record = record?;
             let headers = record.headers.clone();

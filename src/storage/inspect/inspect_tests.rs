@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::ByteSize;
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode};
-use crate::record::{BatchBuilder, BatchSettings, Compression, Limits};
+use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, Limits};
 use crate::storage::{
     AppendAt, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump, StartPoint,
     small_file, verify,
@@ -58,7 +58,8 @@ fn batch(number: i64) -> Vec<u8> {
         builder.push(time, Some(b"key"), Some(value.as_bytes()), &[]).unwrap();
     }
     let compression = if number % 2 == 0 { Compression::None } else { Compression::Lz4 };
-    builder.build(&BatchSettings { compression, ..BatchSettings::default() }).unwrap()
+    let mut compressor = Compressor::new(compression, None).unwrap();
+    builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
 fn verified(disk: &MemoryDisk, dir: &str) -> LogReport {

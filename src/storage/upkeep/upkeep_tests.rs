@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
-use crate::record::{BatchBuilder, BatchSettings};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{hold_to_size, retain};
 use crate::storage::{
     AppendAt, CleanupPolicy, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
@@ -58,7 +58,7 @@ fn fill(directory: &DataDir, topic: &str, batches: usize) -> Arc<Log> {
     for _ in 0..batches {
         let mut builder = BatchBuilder::new();
         builder.push(NOW, Some(b"k"), Some(&[7; 420]), &[]).unwrap();
-        let mut batch = builder.build(&BatchSettings::default()).unwrap();
+        let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
         log.append(&mut [&mut batch], AppendAt { epoch: EPOCH, now: NOW }).unwrap();
     }
     log.flush().unwrap();
