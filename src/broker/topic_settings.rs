@@ -108,14 +108,13 @@ pub(crate) fn check_configs(
     defaults: &LogConfig,
 ) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
     move |before, after| {
-        let changed = resolve(defaults, after)?;
-        let unit = before.map(|before| resolve(defaults, before).map(|config| config.offset_unit));
-        match unit.transpose()? {
-            Some(unit) if unit != changed.offset_unit => {
-                Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"))
-            }
-            _ => Ok(()),
+        resolve(defaults, after)?;
+        let inherited = defaults.offset_unit.to_string();
+        let unit = |configs: &Configs| configs.get("offset.unit").unwrap_or(&inherited).clone();
+        if before.is_some_and(|before| unit(before) != unit(after)) {
+            return Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"));
         }
+        Ok(())
     }
 }
 

@@ -149,6 +149,8 @@ pub(crate) fn name_of(text: &str) -> Result<TopicName, Refusal> {
 }
 
 /// How long an answer may wait for a change to be applied, of the time that the request allows.
+/// Clients that allow none would be told of a failure although it is a matter of milliseconds.
 pub(crate) fn patience(timeout_ms: i32) -> Duration {
-    Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0)).min(APPLIED_WITHIN)
+    let asked = Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0));
+    asked.clamp(Duration::from_secs(1), APPLIED_WITHIN)
 }

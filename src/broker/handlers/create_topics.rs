@@ -24,7 +24,6 @@ const UNSAID: i32 = -1;
 /// Makes the topics one after another; each succeeds or fails by itself.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
-    // A topic is there when this is over or not: a client that has no patience is told so.
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
     let mut topics = Vec::with_capacity(request.topics.len());
     for wanted in &request.topics {

@@ -7,7 +7,7 @@ use crate::broker::settings::{
     Setting, Source, Value, all_brokers_settings, broker_settings, topic_settings,
 };
 use crate::config::Kind;
-use crate::types::TopicName;
+use crate::types::{BrokerId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::describe_configs::{
     Config, DescribeConfigsRequest, DescribeConfigsResponse, RESOURCE_BROKER, RESOURCE_TOPIC,
@@ -69,10 +69,7 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
 }
 
 /// The broker that a resource names: this one, or with `None` all of them.
-pub(crate) fn broker_id(
-    call: &Call<'_>,
-    name: &str,
-) -> Result<Option<crate::types::BrokerId>, Refusal> {
+pub(crate) fn broker_id(call: &Call<'_>, name: &str) -> Result<Option<BrokerId>, Refusal> {
     let me = call.shared.config.broker_id;
     if name.is_empty() {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! `DescribeLogDirs`: what the data directory holds, how large it is, and what its disk has left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path;
 use std::sync::Arc;
 
@@ -43,15 +43,17 @@ fn refusal(error: StorageError) -> Refusal {
 }
 
 /// The replicas on this broker that are asked for.
-fn wanted(shared: &Shared, topics: Option<&[RequestTopic]>) -> Vec<TopicPartition> {
+fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicPartition> {
     let image = shared.image();
+    let asked = topics.map(|topics| {
+        let named = |topic: &'a RequestTopic| {
+            topic.partitions.iter().map(|index| (topic.topic.as_str(), *index))
+        };
+        topics.iter().flat_map(named).collect::<HashSet<_>>()
+    });
     let is_asked = |replica: &TopicPartition| {
-        topics.is_none_or(|topics| {
-            topics.iter().any(|asked| {
-                asked.topic == replica.topic.as_str()
-                    && asked.partitions.contains(&replica.partition.0)
-            })
-        })
+        let name = (replica.topic.as_str(), replica.partition.0);
+        asked.as_ref().is_none_or(|asked| asked.contains(&name))
     };
     image.partitions_of(shared.config.broker_id).filter(is_asked).collect()
 }

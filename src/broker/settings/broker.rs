@@ -4,8 +4,8 @@ use crate::broker::BrokerConfig;
 use crate::broker::settings::setting::fixed;
 use crate::broker::settings::topic::Layers;
 use crate::broker::settings::{Setting, Source, Value};
-use crate::broker::topic_settings::{broker_name, topic_key};
-use crate::config::Kind;
+use crate::broker::topic_settings::topic_key;
+use crate::config::{Key, Kind};
 use crate::metadata::{Image, MetadataConfig};
 use crate::storage::LogConfig;
 
@@ -43,14 +43,10 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
 pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let Some(said) = image.broker_configs(None) else { return Vec::new() };
     let layers = Layers::new(config, image, 1);
-    let is_said = |key: &&_| {
-        let key: &&crate::config::Key<LogConfig> = key;
-        said.keys().any(|name| topic_key(name) == Some(key.name))
-    };
+    let is_said = |key: &&Key<LogConfig>| said.keys().any(|name| topic_key(name) == Some(key.name));
     let keys = LogConfig::KEYS.iter().filter(is_said);
     keys.map(|key| {
         let mut setting = layers.setting(key);
-        setting.name = broker_name(key.name);
         // What this broker says for itself is not the others' business.
         setting.values.retain(|value| value.source != Source::DynamicBroker);
         setting

@@ -1,7 +1,6 @@
 //! One setting, with every place where it is said.
 
-use crate::config::Key;
-use crate::config::Kind;
+use crate::config::{Key, Kind};
 
 /// Where a value was said, the place that counts most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
