@@ -27,4 +27,6 @@ pub use slot::LogConfigs;
 pub use space::Space;
 
 #[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
 mod directory_tests;
