@@ -45,6 +45,8 @@ pub struct BrokerConfig {
     pub connections_max: usize,
     /// Connections at once from one address.
     pub connections_max_per_ip: usize,
+    /// Fetch sessions at once.
+    pub fetch_sessions_max: usize,
     /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
     pub flusher: FlusherOptions,
     /// How often the data directory is looked after, and how large it may grow.
@@ -77,6 +79,7 @@ impl Default for BrokerConfig {
             request_memory: ByteSize(256 << 20),
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
+            fetch_sessions_max: 1000,
             flusher: FlusherOptions::default(),
             upkeep: UpkeepOptions::default(),
             producers: ProducerLimits::default(),
@@ -175,6 +178,13 @@ impl BrokerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max_per_ip = v),
             get: |c| c.connections_max_per_ip.to_string(),
+        },
+        Key {
+            name: "max.incremental.fetch.session.cache.slots",
+            about: "Fetch sessions at once; who gets none is served in full every time.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 0, 1 << 20).map(|v| c.fetch_sessions_max = v),
+            get: |c| c.fetch_sessions_max.to_string(),
         },
         Key {
             name: "unflushed.max.bytes",
