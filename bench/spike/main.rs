@@ -1,8 +1,9 @@
 //! The spike behind decision 0001: the ruler's work on a tokio current-thread runtime.
 //!
 //! `inline` does everything in the connection's task, as the ruler does in its loop. `queued` has
-//! the shape of the broker: a task reads and appends, a bounded queue keeps the answers in order, a
+//! the shape of a broker: a task reads and appends, a bounded queue keeps the answers in order, a
 //! second task sends each when it may be seen, and with `--flush` a thread of its own flushes.
+//! `yielding` is `queued` whose reader lets the second task run before it reads again.
 
 #[path = "../ruler/frames.rs"]
 mod frames;
@@ -24,7 +25,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{LocalSet, spawn_local, yield_now};
 
 use frames::Request;
 use log::Log;
@@ -43,6 +44,7 @@ struct Shard {
     /// Tells the flushing thread of a new end; absent when nothing is flushed apart.
     flusher: Option<SyncSender<i64>>,
     queued: bool,
+    yields: bool,
 }
 
 /// What is sent in its turn, once records below `offset` may be seen.
@@ -54,13 +56,19 @@ enum Answer {
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, shape, flush @ ..] = arguments.as_slice() else {
-        panic!("spike FILE inline|queued [--flush]")
+        panic!("spike FILE inline|queued|yielding [--flush]")
     };
-    let (queued, flush) = (shape == "queued", flush == ["--flush"]);
+    let (queued, flush) = (shape != "inline", flush == ["--flush"]);
     let log = Log::create(path, flush && !queued)?;
     let visible = watch::Sender::new(0);
     let flusher = (queued && flush).then(|| start_flusher(&log, visible.clone())).transpose()?;
-    let shard = Shard { log: Rc::new(RefCell::new(log)), visible, flusher, queued };
+    let shard = Shard {
+        log: Rc::new(RefCell::new(log)),
+        visible,
+        flusher,
+        queued,
+        yields: shape == "yielding",
+    };
     let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(LocalSet::new().run_until(accept(shard)))
 }
@@ -141,6 +149,9 @@ async fn read(
         filled -= at;
         if !bytes.is_empty() {
             answer(Answer::Produced { bytes, offset: append(shard)? }).await?;
+            if shard.yields {
+                yield_now().await;
+            }
         }
         if let Some(fetch) = fetch {
             answer(fetch).await?;

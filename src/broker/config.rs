@@ -12,7 +12,7 @@ use crate::config::{
 };
 use crate::io::{SystemDisk, read_text};
 use crate::metadata::MetadataConfig;
-use crate::storage::{FlusherOptions, LogConfig, ProducerLimits};
+use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, UpkeepOptions};
 use crate::types::BrokerId;
 
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
@@ -42,6 +42,8 @@ pub struct BrokerConfig {
     pub connections_max_per_ip: usize,
     /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
     pub flusher: FlusherOptions,
+    /// How often the data directory is looked after, and how large it may grow.
+    pub upkeep: UpkeepOptions,
     /// What is remembered of idempotent producers.
     pub producers: ProducerLimits,
     /// Logs that are recovered at a time after an unclean stop.
@@ -69,6 +71,7 @@ impl Default for BrokerConfig {
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
             flusher: FlusherOptions::default(),
+            upkeep: UpkeepOptions::default(),
             producers: ProducerLimits::default(),
             recovery_threads: 2,
             log: LogConfig::default(),
@@ -179,6 +182,26 @@ impl BrokerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 1, 64).map(|v| c.flusher.threads = v),
             get: |c| c.flusher.threads.to_string(),
+        },
+        Key {
+            name: "log.retention.check.interval.ms",
+            about: "Milliseconds between looks at what has outlived its retention.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.upkeep.retention_interval = v),
+            get: |c| c.upkeep.retention_interval.as_millis().to_string(),
+        },
+        Key {
+            name: "data.dir.max.bytes",
+            about: "Bytes of all logs beyond which the oldest segments go; -1 for no limit.",
+            kind: Kind::Long,
+            set: |c, text| match text.trim() {
+                "-1" => {
+                    c.upkeep.size_max = None;
+                    Ok(())
+                }
+                text => size(text, 1 << 20, 1 << 60).map(|v| c.upkeep.size_max = Some(v)),
+            },
+            get: |c| c.upkeep.size_max.map_or_else(|| "-1".to_owned(), |size| size.to_string()),
         },
         Key {
             name: "producer.id.expiration.ms",

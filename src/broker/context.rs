@@ -17,7 +17,6 @@ use crate::net::Budget;
 use crate::replication::{LocalLogs, Partitions};
 
 /// What all connections of one broker share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     /// How the broker runs.
     pub(crate) config: BrokerConfig,
@@ -26,7 +25,7 @@ pub(crate) struct Shared {
     /// What the cluster looks like.
     pub(crate) metadata: Metadata,
     /// The partitions this broker leads.
-    pub(crate) partitions: Partitions,
+    pub(crate) partitions: Arc<Partitions>,
     /// Where their logs are.
     pub(crate) logs: LocalLogs,
     /// Moves whenever an image has been applied to `partitions`.

@@ -1,5 +1,6 @@
 //! A running broker as a value: several may live in one process, and none ends its host.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -33,7 +34,6 @@ const BLOCKING_THREADS: usize = 4;
 /// broker.stop()?;
 /// # Ok::<(), streamlog::broker::BrokerError>(())
 /// ```
-#[derive(Debug)]
 pub struct Broker {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -63,13 +63,14 @@ impl Broker {
         let (listener, address) = bind(&config.listen, &runtime)?;
         let failure = Arc::new(Failure::default());
         let world = (&disk, &clock);
-        let logs = open_data(&config, world, &failure)?;
+        let partitions = Arc::new(Partitions::default());
+        let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
         let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
         let shared = Arc::new(Shared {
             request_memory: Budget::new(
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
             ),
-            partitions: Partitions::default(),
+            partitions,
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
             failure,
@@ -111,6 +112,7 @@ impl Broker {
             return Err(BrokerError::Failed { reason });
         }
         self.shared.logs.flusher.stop();
+        self.shared.logs.upkeep.stop();
         Ok(self.shared.logs.data.close(&self.shared.partitions.high_watermarks())?)
     }
 }
@@ -138,4 +140,10 @@ fn control_runtime() -> Result<Runtime, BrokerError> {
         .enable_all()
         .build()
         .map_err(BrokerError::System)
+}
+
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broker").field("address", &self.address).finish_non_exhaustive()
+    }
 }

@@ -10,9 +10,10 @@ use crate::broker::context::Failure;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
 use crate::io::{Clock, Disk, raise_open_file_limit};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
-use crate::replication::LocalLogs;
+use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener, StorageError,
+    Upkeep, UpkeepListener,
 };
 
 /// Where in the data directory the metadata is.
@@ -38,6 +39,7 @@ pub(crate) fn bind(
 pub(crate) fn open_data(
     config: &BrokerConfig,
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    partitions: Arc<Partitions>,
     failure: &Arc<Failure>,
 ) -> Result<LocalLogs, BrokerError> {
     raise_open_file_limit().map_err(BrokerError::System)?;
@@ -52,14 +54,21 @@ pub(crate) fn open_data(
     let path = &config.data_dir;
     let data = DataDir::open((Arc::clone(disk), Arc::clone(clock)), path, options)?;
     report(&data);
-    let fatal = Arc::clone(failure);
+    let data = Arc::new(data);
+    let listener = UpkeepListener {
+        high_watermarks: Box::new(move || partitions.high_watermarks()),
+        on_fatal: fatal(failure),
+    };
+    let upkeep = Upkeep::start(Arc::clone(&data), Arc::clone(clock), config.upkeep, listener)?;
+    let upkeep = Arc::new(upkeep);
+    let informed = Arc::clone(&upkeep);
     let listener = FlushListener {
-        on_flushed: Box::new(|_| {}),
-        on_fatal: Box::new(move |error: &StorageError| fatal.report(error.to_string())),
+        on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
+        on_fatal: fatal(failure),
     };
     let world = (Arc::clone(disk), Arc::clone(clock));
-    let flusher = Flusher::start(world, path, config.flusher, listener)?;
-    Ok(LocalLogs { data: Arc::new(data), flusher: Arc::new(flusher) })
+    let flusher = Arc::new(Flusher::start(world, path, config.flusher, listener)?);
+    Ok(LocalLogs { data, flusher, upkeep })
 }
 
 /// The settings of a log that is opened before its topic's are known.
@@ -68,6 +77,18 @@ fn until_known(defaults: &LogConfig) -> LogConfigs {
     Arc::new(move |_, metadata| {
         Arc::new(LogConfig { offset_unit: metadata.offset_unit, ..defaults.clone() })
     })
+}
+
+/// What happens when the disk fails: the broker stops.
+fn fatal(failure: &Arc<Failure>) -> Box<dyn Fn(&StorageError) + Send + Sync> {
+    let failure = Arc::clone(failure);
+    Box::new(move |error| failure.report(describe(error)))
+}
+
+/// An error with its causes.
+fn describe(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Tells what recovery found.

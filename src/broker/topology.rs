@@ -100,6 +100,7 @@ async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
         });
         match removal.await {
             Ok(Ok(_)) => {
+                shared.logs.upkeep.log_removed();
                 if let Err(error) = shared.metadata.topic_data_removed(id).await {
                     tracing::warn!("the tombstone of {} stays: {error}", tombstone.name);
                 }

@@ -4,6 +4,7 @@
 //! partition owns the step from flushed to visible; the flusher calls it by the log's listener.
 //! A partition that was never written has no directory, and its log is empty.
 
+use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -14,7 +15,7 @@ use crate::io::FileRange;
 use crate::replication::{Leadership, PartitionError, Registration, Waiting};
 use crate::storage::{
     AppendAt, Appended, DataDir, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit, RecordAt,
-    SequenceError, StorageError,
+    SequenceError, StorageError, Upkeep,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -30,12 +31,14 @@ pub enum Acks {
 }
 
 /// Where the logs of this broker are, and who flushes them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LocalLogs {
     /// The data directory.
     pub data: Arc<DataDir>,
     /// Its flusher.
     pub flusher: Arc<Flusher>,
+    /// Who records its marks and removes what is too old.
+    pub upkeep: Arc<Upkeep>,
 }
 
 /// What makes a partition.
@@ -91,7 +94,6 @@ pub struct ReadAnswer {
 }
 
 /// A partition led by this broker.
-#[derive(Debug)]
 pub struct Partition {
     spec: PartitionSpec,
     config: ArcSwap<LogConfig>,
@@ -388,5 +390,11 @@ impl Partition {
         }
         drop(leadership);
         self.waiting.wake_below(stored);
+    }
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partition").field("id", self.id()).finish_non_exhaustive()
     }
 }

@@ -41,7 +41,7 @@ const VERSION: i64 = 0;
 impl EpochCache {
     /// An empty history for the log in `dir`; the file is left alone until something is stored.
     pub fn new(disk: Arc<dyn Disk>, dir: &Path) -> Self {
-        Self { disk, path: dir.join(FILE_NAME), entries: Vec::new() }
+        Self { disk, path: Self::path_in(dir), entries: Vec::new() }
     }
 
     /// The history as the file of `dir` tells it.
@@ -61,6 +61,11 @@ impl EpochCache {
             Ok(Content::Newer(version)) => Err(small_file::too_new(&cache.path, version, VERSION)),
             Err(reason) => Ok(Stored::Damaged(reason)),
         }
+    }
+
+    /// Where the history of the log in `dir` is.
+    pub(crate) fn path_in(dir: &Path) -> PathBuf {
+        dir.join(FILE_NAME)
     }
 
     /// The entries, rising.

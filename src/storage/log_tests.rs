@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::config::ByteSize;
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at};
-use crate::record::{Batch, BatchBuilder, BatchSettings, Batches, ProducerStamp};
+use crate::io::{
+    Clock, Disk, FileRange, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at,
+};
+use crate::record::{
+    Batch, BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, ProducerStamp,
+};
 use crate::storage::{
-    AppendAt, Appended, FileRange, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint,
-    StorageError,
+    AppendAt, Appended, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint, StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -90,7 +93,9 @@ fn stamped(values: &[&str], producer: Option<ProducerStamp>) -> Vec<u8> {
     for value in values {
         builder.push(NOW, None, Some(value.as_bytes()), &[]).unwrap();
     }
-    builder.build(&BatchSettings { producer, ..BatchSettings::default() }).unwrap()
+    builder
+        .build(&BatchSettings { producer, ..BatchSettings::default() }, &mut Compressor::none())
+        .unwrap()
 }
 
 fn append(log: &Log, values: &[&str]) -> Appended {
@@ -120,7 +125,7 @@ fn values(log: &Log, from: i64, below: i64) -> Vec<(i64, String)> {
             let batch = batch.unwrap();
             assert!(batch.checksum_matches());
             let limits = crate::record::Limits::default();
-            let payload = batch.decompressed(&limits).unwrap();
+            let payload = batch.decompressed(&mut Decompressor::new(limits)).unwrap();
             for record in batch.records(&payload, &limits) {
                 let record = record.unwrap();
                 let value = String::from_utf8(record.value.unwrap().to_vec()).unwrap();

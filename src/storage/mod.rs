@@ -8,6 +8,7 @@ mod directory;
 mod epochs;
 mod error;
 mod flusher;
+mod inspect;
 mod log;
 #[cfg(test)]
 mod log_tests;
@@ -17,14 +18,20 @@ mod producers;
 mod recovery;
 mod segments;
 mod small_file;
+mod upkeep;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+pub use directory::{
+    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, StartReport,
+};
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
+pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
+pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
 pub use log::{
-    AppendAt, Appended, FileRange, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
-    StartPoint, Unflushed,
+    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,
+    Unflushed,
 };
 pub use producers::{
     AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
@@ -32,6 +39,7 @@ pub use producers::{
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
+pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
 mod epochs_tests;

@@ -11,7 +11,9 @@ use std::time::Duration;
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom, read_exact_at};
-use crate::record::{BatchBuilder, BatchSettings, Batches, ProducerStamp};
+use crate::record::{
+    BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, ProducerStamp,
+};
 use crate::storage::{
     AppendAt, Log, LogConfig, LogEnv, Marks, ProducerLimits, ReadLimit, StartPoint, StorageError,
 };
@@ -205,7 +207,7 @@ impl World {
             base_sequence,
         });
         let settings = BatchSettings { producer, ..BatchSettings::default() };
-        let bytes = builder.build(&settings).unwrap();
+        let bytes = builder.build(&settings, &mut Compressor::none()).unwrap();
         Stored { base: 0, next: 0, bytes, times, sequence }
     }
 
@@ -699,7 +701,7 @@ fn contents(log: &Log) -> Vec<Stored> {
             let batch = batch.unwrap();
             batch.check_checksum().unwrap();
             let limits = crate::record::Limits::default();
-            let payload = batch.decompressed(&limits).unwrap();
+            let payload = batch.decompressed(&mut Decompressor::new(limits)).unwrap();
             let records = batch.records(&payload, &limits);
             let times = records.map(|record| batch.timestamp_of(&record.unwrap()).millis());
             found.push(Stored {

@@ -11,11 +11,12 @@ from tidy.tree import Tree
 # Names that say nothing about what is inside.
 _NO_NAME = re.compile(r"(?:.*_)?(?:util|helper|common|misc|impl|stuff)s?(?:_.*)?|.*[a-z]2")
 
-# What `mod.rs` and `lib.rs` may consist of: attributes, modules, public names.
+# What `mod.rs` and `lib.rs` may consist of: attributes, modules, public names. A module is its
+# folder's own or public; `pub(crate)` would let other layers past the public names.
 _CONTENTS = re.compile(
     r"""
       \#!?\[[^\]]*\]
-    | (?:pub(?:\([^)]+\))?\s+)?mod\s+\w+\s*;
+    | (?:pub\s+)?mod\s+\w+\s*;
     | pub(?:\([^)]+\))?\s+use\s+[^;]+;
     | \s+
     """,
@@ -96,7 +97,13 @@ mod log_tests;
 pub use log::{Log, Tail};
 pub(in crate::log) use log::Hidden;
 """
-    for code in ["fn f() {}", "use std::io;", "const A: u8 = 1;", "mod inline { }"]:
+    for code in [
+        "fn f() {}",
+        "use std::io;",
+        "const A: u8 = 1;",
+        "mod inline { }",
+        "pub(crate) mod a;",
+    ]:
         files = {"src/io/mod.rs": contents, "src/log/mod.rs": contents + code}
         assert [o.split(":")[0] for o in tables_with_code(plant(files))] == ["src/log/mod.rs"], code
 

@@ -160,6 +160,15 @@ impl Checkpoints {
     }
 }
 
+/// The durable points that the data directory's checkpoint tells; `None` when it tells none.
+pub(crate) fn durable_points(disk: &dyn Disk, dir: &Path) -> Result<Option<Offsets>, StorageError> {
+    let file = Checkpoint::new(dir, names::DURABLE_POINTS);
+    match file.read(disk).map_err(|source| StorageError::read(file.path(), source))? {
+        Stored::Sound(offsets) => Ok(Some(offsets)),
+        Stored::Absent | Stored::Damaged(_) => Ok(None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

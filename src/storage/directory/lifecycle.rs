@@ -95,16 +95,29 @@ impl DataDir {
         Ok(strays)
     }
 
-    /// Cuts a log back to `log_end`, its marks before it: those on disk never lie beyond the log.
+    /// Lets a log end at `to` or, when that is within a batch, where the batch begins, and returns
+    /// the new end. Its marks are lowered before it: those on disk never lie beyond the log.
     ///
     /// # Errors
     /// As the disk fails, or the log refuses.
-    pub fn truncate_log(&self, log: &Log, log_end: Offset) -> Result<(), StorageError> {
+    pub fn truncate_log(&self, log: &Log, to: Offset) -> Result<Offset, StorageError> {
         let mut checkpoints = self.lock_checkpoints();
-        checkpoints.lower(log.partition(), log_end);
+        checkpoints.lower(log.partition(), log.cut_at(to)?);
         checkpoints.write(&*self.env.disk)?;
-        let _ = log;
-        Ok(())
+        log.truncate(to)
+    }
+
+    /// Lets a log begin at `to`, if it begins below, and returns where it begins; durable on
+    /// return. What lies below is removed by retention.
+    ///
+    /// # Errors
+    /// As the disk fails, or when `to` lies beyond the log end.
+    pub fn advance_log_start(&self, log: &Log, to: Offset) -> Result<Offset, StorageError> {
+        let start = log.advance_log_start(to)?;
+        let mut checkpoints = self.lock_checkpoints();
+        checkpoints.set(log.partition(), log.marks());
+        checkpoints.write(&*self.env.disk)?;
+        Ok(start)
     }
 
     /// Removes the files of deleted logs whose time has come, and tells when to come again.

@@ -4,13 +4,25 @@
 //! removes them, and writes their marks. Data is matched by topic id; what nobody knows goes to
 //! `quarantine/`, and nothing is deleted but on a caller's word.
 
+mod checkpoints;
+mod data_dir;
 mod identity;
-mod marks;
+mod lifecycle;
 mod names;
+mod open;
 mod partition_metadata;
 mod run;
+mod slot;
+mod survey;
 
+pub(crate) use checkpoints::durable_points;
+pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub use identity::{Identity, Opener};
-pub use marks::LogMarks;
+pub(crate) use names::partition_of;
 pub use partition_metadata::PartitionMetadata;
+pub(crate) use partition_metadata::metadata_flaw;
 pub use run::Run;
+pub use slot::LogConfigs;
+
+#[cfg(test)]
+mod directory_tests;

@@ -72,12 +72,12 @@ fn directory(name: &str) -> Meaning {
     } else if name.strip_suffix(DELETED).is_some_and(is_uuid) {
         Meaning::Deleted
     } else {
-        partition(name).map_or(Meaning::Unknown, Meaning::Log)
+        partition_of(name).map_or(Meaning::Unknown, Meaning::Log)
     }
 }
 
 /// The partition whose directory has this name.
-fn partition(name: &str) -> Option<TopicPartition> {
+pub(crate) fn partition_of(name: &str) -> Option<TopicPartition> {
     let (topic, number) = name.rsplit_once('-')?;
     let partition = PartitionIndex(number.parse().ok().filter(|number| *number >= 0)?);
     let partition = TopicPartition { topic: topic.parse().ok()?, partition };

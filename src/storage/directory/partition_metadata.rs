@@ -68,6 +68,18 @@ pub(super) fn path_in(dir: &Path) -> PathBuf {
     dir.join(FILE_NAME)
 }
 
+/// The file of the log in `dir` and what is wrong with it, if anything is.
+pub(crate) fn metadata_flaw(
+    disk: &dyn Disk,
+    dir: &Path,
+) -> Result<Option<(PathBuf, String)>, StorageError> {
+    Ok(match PartitionMetadata::read(disk, dir)? {
+        Stored::Sound(_) => None,
+        Stored::Absent => Some((path_in(dir), "it is missing".to_owned())),
+        Stored::Damaged(reason) => Some((path_in(dir), reason)),
+    })
+}
+
 /// The version, and what the file says if that is version 0.
 fn decode(bytes: &[u8]) -> Result<(i64, Option<PartitionMetadata>), String> {
     let text = str::from_utf8(bytes).map_err(|error| format!("no text: {error}"))?;

@@ -1,6 +1,11 @@
 //! Bringing appended records to the disk: when, together with what, and within which budget.
 
 mod agenda;
+mod threads;
+
+pub use threads::{FlushListener, Flushed, Flusher, FlusherOptions};
 
 #[cfg(test)]
 mod agenda_tests;
+#[cfg(test)]
+mod flusher_tests;

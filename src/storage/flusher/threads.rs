@@ -261,6 +261,13 @@ impl Shared {
             [job] => vec![job.log.flush()],
             jobs => together(self, jobs),
         };
+        let mut state = self.lock();
+        for (job, result) in jobs.iter().zip(&results) {
+            let ending = if result.is_ok() { Ending::Flushed } else { Ending::Failed };
+            state.agenda.finish(job, ending);
+        }
+        self.note_budget(&state);
+        drop(state);
         for (job, result) in jobs.iter().zip(&results) {
             match result {
                 Ok(offset) => {
@@ -270,13 +277,7 @@ impl Shared {
                 Err(error) => (self.listener.on_fatal)(error),
             }
         }
-        let mut state = self.lock();
-        for (job, result) in jobs.iter().zip(&results) {
-            let ending = if result.is_ok() { Ending::Flushed } else { Ending::Failed };
-            state.agenda.finish(job, ending);
-        }
-        self.note_budget(&state);
-        state
+        self.lock()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::io::read_exact_at;
-use crate::record::{Batch, Limits, RecordError};
+use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
 use crate::storage::log::Log;
 use crate::storage::segments::{FileKind, Located, Segment};
@@ -108,7 +108,7 @@ fn find(
     let batch = Batch::parse(bytes)?;
     batch.check_checksum()?;
     let limits = Limits::default();
-    let payload = batch.decompressed(&limits)?;
+    let payload = batch.decompressed(&mut Decompressor::new(limits))?;
     for record in batch.records(&payload, &limits) {
         let record = record?;
         let (time, offset) = (batch.timestamp_of(&record), batch.offset_of(&record));

@@ -27,6 +27,7 @@ mod retention;
 mod roll;
 mod tail;
 mod truncate;
+mod upkeep;
 
 pub(in crate::storage) use append::producer_batch;
 pub use append::{AppendAt, Appended};
@@ -35,5 +36,5 @@ pub(in crate::storage) use checkpoint::discard_snapshots;
 pub use flush::{FlushTicket, Unflushed};
 pub use lookup::RecordAt;
 pub use partition_log::{Log, LogEnv, StartPoint};
-pub use read::{FileRange, ReadLimit};
+pub use read::ReadLimit;
 pub use retention::Removed;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::io::File;
+use crate::io::FileRange;
 use crate::storage::StorageError;
 use crate::storage::log::Log;
 use crate::storage::segments::{Segment, Span};
@@ -18,17 +18,6 @@ pub struct ReadLimit {
     /// Whether the first batch comes whole even if it is larger than `max_bytes`, so that a reader
     /// with a small buffer gets on.
     pub at_least_one_batch: bool,
-}
-
-/// Whole batches within a file.
-#[derive(Clone, Debug)]
-pub struct FileRange {
-    /// The file; it stays readable when its segment is deleted.
-    pub file: Arc<dyn File>,
-    /// Where the first batch begins.
-    pub position: u64,
-    /// Bytes of all of them, at least one batch.
-    pub length: u64,
 }
 
 impl Log {

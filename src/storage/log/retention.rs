@@ -99,13 +99,17 @@ impl Log {
         };
         let oldest = now.minus(age);
         let mut tail = self.writable_tail()?;
-        let is_expired = tail.active.as_ref().is_some_and(|active| {
-            active.size > 0
+        let last_append = tail.active.as_ref().and_then(|active| {
+            let is_expired = active.size > 0
                 && active.last_append < oldest
-                && active.indexer.max_timestamp() < oldest
+                && active.indexer.max_timestamp() < oldest;
+            is_expired.then_some(active.last_append)
         });
-        if is_expired && tail.next_offset <= below {
-            self.roll_tail(&mut tail, now)?;
+        if let Some(last_append) = last_append
+            && tail.next_offset <= below
+        {
+            // Left when it last grew, not now: else it would be kept as long once more.
+            self.roll_tail(&mut tail, last_append)?;
             drop(tail);
             // The new segment must be there for good before the old one goes.
             self.flush()?;

@@ -18,6 +18,7 @@ mod walk;
 mod window;
 
 pub use damage::Damage;
+pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
 pub(crate) use file_name::{FileKind, SegmentFile};
 pub(crate) use home::Home;
 pub(crate) use indexer::Indexer;

@@ -1,0 +1,251 @@
+//! Facts about the flusher's threads, on a disk that can be held and broken.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use crate::config::ByteSize;
+use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
+use crate::io::{Clock, Disk, MemoryDisk, SystemClock};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::storage::{
+    AppendAt, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv, ProducerLimits,
+    StartPoint,
+};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+
+const EPOCH: LeaderEpoch = LeaderEpoch(1);
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+/// Longer than any flush takes, shorter than anybody waits for a broken test.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Long enough for a thread to do what it should not.
+const GLANCE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    Flushed(PartitionIndex, Offset),
+    Fatal(String),
+}
+
+struct World {
+    disk: FaultyDisk,
+    env: LogEnv,
+    flusher: Flusher,
+    told: Receiver<Told>,
+}
+
+impl World {
+    fn new(options: FlusherOptions) -> Self {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        disk.create_dir(Path::new("/data")).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let (sender, told) = sync_channel(10_000);
+        let world = (Arc::clone(&shared), Arc::clone(&clock));
+        let flusher = Flusher::start(world, Path::new("/data"), options, listener(sender)).unwrap();
+        let env = LogEnv { disk: shared, clock, producers: ProducerLimits::default() };
+        Self { disk, env, flusher, told }
+    }
+
+    /// A new log, ready for records.
+    fn log(&self, index: i32, config: LogConfig) -> Arc<Log> {
+        let topic = "web".parse().unwrap();
+        let partition = TopicPartition { topic, partition: PartitionIndex(index) };
+        let dir = PathBuf::from(format!("/data/{partition}"));
+        let log = Log::open(&self.env, dir, partition, Arc::new(config), StartPoint::New).unwrap();
+        log.start_epoch(EPOCH).unwrap();
+        log.prepare().unwrap();
+        Arc::new(log)
+    }
+
+    /// Waits for so many words, in any order.
+    fn told(&self, count: usize) -> Vec<Told> {
+        (0..count).map(|_| self.told.recv_timeout(PATIENCE).unwrap()).collect()
+    }
+}
+
+fn listener(sender: SyncSender<Told>) -> FlushListener {
+    let on_flushed = sender.clone();
+    FlushListener {
+        on_flushed: Box::new(move |flushed| {
+            let partition = flushed.log.partition().partition;
+            on_flushed.send(Told::Flushed(partition, flushed.offset)).unwrap();
+        }),
+        on_fatal: Box::new(move |error| sender.send(Told::Fatal(error.to_string())).unwrap()),
+    }
+}
+
+/// Settings by which nothing is flushed unless somebody waits for it.
+fn lazy() -> LogConfig {
+    let flush_interval = Duration::from_secs(3_600);
+    LogConfig { flush_messages: u64::MAX, flush_interval, ..LogConfig::default() }
+}
+
+fn append(log: &Log, value: &[u8]) {
+    let mut builder = BatchBuilder::new();
+    builder.push(NOW, None, Some(value), &[]).unwrap();
+    let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+    log.append(&mut [&mut batch], AppendAt { epoch: EPOCH, now: NOW }).unwrap();
+}
+
+fn flushed(index: i32, offset: i64) -> Told {
+    Told::Flushed(PartitionIndex(index), Offset::new(offset))
+}
+
+#[test]
+fn awaited_records_are_flushed_at_once_and_others_are_not() {
+    let world = World::new(FlusherOptions::default());
+    let log = world.log(0, lazy());
+    append(&log, b"a");
+    world.flusher.schedule(&log, false);
+    assert!(world.told.recv_timeout(GLANCE).is_err());
+    world.flusher.schedule(&log, true);
+    assert_eq!(world.told(1), [flushed(0, 1)]);
+    assert_eq!(world.flusher.unflushed_bytes(), 0);
+}
+
+#[test]
+fn records_nobody_awaits_are_flushed_when_they_are_old_enough() {
+    let world = World::new(FlusherOptions::default());
+    let config = LogConfig { flush_interval: Duration::from_millis(5), ..lazy() };
+    let log = world.log(0, config);
+    append(&log, b"a");
+    world.flusher.schedule(&log, false);
+    assert_eq!(world.told(1), [flushed(0, 1)]);
+}
+
+#[test]
+fn without_on_demand_even_awaited_records_follow_the_policy() {
+    let world = World::new(FlusherOptions::default());
+    let config = LogConfig { flush_on_demand: false, flush_messages: 3, ..lazy() };
+    let log = world.log(0, config);
+    for _ in 0..2 {
+        append(&log, b"a");
+        world.flusher.schedule(&log, true);
+    }
+    assert!(world.told.recv_timeout(GLANCE).is_err());
+    append(&log, b"a");
+    world.flusher.schedule(&log, true);
+    assert_eq!(world.told(1), [flushed(0, 3)]);
+}
+
+#[test]
+fn all_who_wait_share_the_next_flush() {
+    let world = World::new(FlusherOptions::default());
+    let log = world.log(0, lazy());
+    let hold = world.disk.hold_sync();
+    append(&log, b"a");
+    world.flusher.schedule(&log, true);
+    assert!(hold.wait_for(1, PATIENCE));
+    for _ in 0..100 {
+        append(&log, b"b");
+        world.flusher.schedule(&log, true);
+    }
+    let before = world.disk.calls(Operation::SyncData);
+    drop(hold);
+    assert_eq!(world.told(2), [flushed(0, 1), flushed(0, 101)]);
+    assert_eq!(world.disk.calls(Operation::SyncData) - before, 1);
+}
+
+#[test]
+fn many_logs_are_flushed_by_syncs_of_the_file_system() {
+    let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+    let logs: Vec<_> = (0..100).map(|index| world.log(index, lazy())).collect();
+    for round in 1..=3 {
+        // The only thread is kept busy until all logs are due.
+        let hold = world.disk.hold_sync();
+        append(&logs[0], b"a");
+        world.flusher.schedule(&logs[0], true);
+        assert!(hold.wait_for(1, PATIENCE));
+        for log in &logs {
+            append(log, b"b");
+            world.flusher.schedule(log, true);
+        }
+        let before = world.disk.calls(Operation::SyncFilesystem);
+        drop(hold);
+        world.told(101);
+        assert_eq!(world.disk.calls(Operation::SyncFilesystem) - before, 1);
+        for (index, log) in logs.iter().enumerate() {
+            let records = if index == 0 { round * 2 } else { round };
+            assert_eq!(log.flushed_offset(), Offset::new(records));
+        }
+    }
+    let after = world.disk.crash(5).unwrap();
+    drop(world.flusher);
+    let file = after
+        .open(Path::new("/data/web-99/00000000000000000000.log"), crate::io::OpenMode::Read)
+        .unwrap();
+    assert!(file.len().unwrap() > 0, "what was reported flushed survives");
+}
+
+#[test]
+fn a_failed_flush_is_fatal_and_not_tried_again() {
+    let world = World::new(FlusherOptions::default());
+    let (bad, good) = (world.log(0, lazy()), world.log(1, lazy()));
+    world.disk.inject(
+        Fault::new(Operation::SyncData, Failure::InputOutput).on("web-0/00000000000000000000.log"),
+    );
+    append(&bad, b"a");
+    world.flusher.schedule(&bad, true);
+    let told = world.told(1);
+    assert!(matches!(&told[..], [Told::Fatal(_)]), "{told:?}");
+    assert_eq!(bad.flushed_offset(), Offset::ZERO);
+    world.flusher.schedule(&bad, true);
+    append(&good, b"b");
+    world.flusher.schedule(&good, true);
+    assert_eq!(world.told(1), [flushed(1, 1)]);
+    assert_eq!(world.flusher.failed(), [bad.partition().clone()]);
+}
+
+#[test]
+fn a_failed_sync_of_the_file_system_fails_every_log_it_was_for() {
+    let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+    let logs: Vec<_> = (0..40).map(|index| world.log(index, lazy())).collect();
+    let hold = world.disk.hold_sync();
+    append(&logs[0], b"a");
+    world.flusher.schedule(&logs[0], true);
+    assert!(hold.wait_for(1, PATIENCE));
+    for log in &logs[1..] {
+        append(log, b"b");
+        world.flusher.schedule(log, true);
+    }
+    world.disk.inject(Fault::new(Operation::SyncFilesystem, Failure::InputOutput));
+    drop(hold);
+    let told = world.told(40);
+    assert_eq!(told.iter().filter(|told| matches!(told, Told::Fatal(_))).count(), 39);
+    assert!(logs[1..].iter().all(|log| log.flushed_offset() == Offset::ZERO));
+}
+
+#[test]
+fn producers_wait_while_the_budget_is_exceeded() {
+    let options = FlusherOptions { budget: ByteSize(1_000), ..FlusherOptions::default() };
+    let world = World::new(options);
+    let log = world.log(0, lazy());
+    let hold = world.disk.hold_sync();
+    append(&log, &[b'x'; 2_000]);
+    world.flusher.schedule(&log, false);
+    assert!(world.flusher.is_over_budget());
+    assert!(hold.wait_for(1, PATIENCE), "flushed although no rule asks for it");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| world.flusher.wait_for_room());
+        assert!(!waits.is_finished());
+        drop(hold);
+        waits.join().unwrap();
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(world.flusher.room());
+    assert!(!world.flusher.is_over_budget());
+    assert_eq!(world.told(1), [flushed(0, 1)]);
+}
+
+#[test]
+fn a_stopped_flusher_has_no_threads_left() {
+    let world = World::new(FlusherOptions::default());
+    let log = world.log(0, lazy());
+    append(&log, b"a");
+    world.flusher.schedule(&log, false);
+    world.flusher.stop();
+    drop(world.flusher);
+    assert!(world.told.recv().is_err(), "nobody can tell anything any more");
+}

@@ -1,0 +1,181 @@
+//! `streamlog log dump`: what a segment's file holds, batch by batch and record by record.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::io::{Disk, File, OpenMode, read_exact_at};
+use crate::record::{
+    Batch, BatchSummary, Compression, Decompressor, HEADER_SIZE, Limits, ProducerStamp,
+    RecordError, TimestampType,
+};
+use crate::storage::StorageError;
+use crate::storage::inspect::findings::{Finding, Flaw};
+use crate::storage::segments::{BadBatch, BatchScan, Expected, Medium};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
+
+/// A segment's file, read from its beginning. Batches come one by one; where the bytes are no
+/// batch, a finding comes in their place and the next good batch after it.
+#[derive(Debug)]
+pub struct SegmentDump {
+    file: Arc<dyn File>,
+    path: PathBuf,
+    position: u64,
+    end: u64,
+}
+
+/// One batch of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DumpedBatch {
+    /// Its first byte in the file.
+    pub position: u64,
+    /// Its bytes.
+    pub size: usize,
+    /// Its first offset.
+    pub base_offset: Offset,
+    /// Its last offset, inclusive.
+    pub last_offset: Offset,
+    /// The reign it was appended in.
+    pub leader_epoch: LeaderEpoch,
+    /// Its records.
+    pub record_count: u32,
+    /// How they are compressed.
+    pub compression: Compression,
+    /// Whose clock their times tell.
+    pub timestamp_type: TimestampType,
+    /// The time that theirs are relative to.
+    pub base_timestamp: Timestamp,
+    /// The largest of their times.
+    pub max_timestamp: Timestamp,
+    /// The idempotent producer who sent it.
+    pub producer: Option<ProducerStamp>,
+    /// Whether it is part of a transaction.
+    pub is_transactional: bool,
+    /// Whether it is a mark of the broker's and no data.
+    pub is_control: bool,
+    /// The checksum in it.
+    pub crc: u32,
+    bytes: Vec<u8>,
+}
+
+/// One record of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DumpedRecord {
+    /// Its offset.
+    pub offset: Offset,
+    /// Its time.
+    pub timestamp: Timestamp,
+    /// Its key.
+    pub key: Option<Vec<u8>>,
+    /// Its value; `None` is a tombstone.
+    pub value: Option<Vec<u8>>,
+    /// Its headers, in order.
+    pub headers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl SegmentDump {
+    /// Begins to read a segment's file.
+    pub fn open(disk: &dyn Disk, path: &Path) -> Result<Self, StorageError> {
+        let refused = |source| StorageError::io("read", path, source);
+        let file = disk.open(path, OpenMode::Read).map_err(refused)?;
+        let end = file.len().map_err(refused)?;
+        Ok(Self { file, path: path.to_owned(), position: 0, end })
+    }
+
+    /// The next batch, or what is wrong with the bytes there; `None` at the end.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn next_batch(&mut self) -> Result<Option<Result<DumpedBatch, Finding>>, StorageError> {
+        if self.position >= self.end {
+            return Ok(None);
+        }
+        let position = self.position;
+        let read = self.read(position);
+        match read.map_err(|source| StorageError::io("read", &self.path, source))? {
+            Ok(batch) => {
+                self.position += batch.size as u64;
+                Ok(Some(Ok(batch)))
+            }
+            Err(bad) => {
+                let good_again = self.next_good(position)?;
+                self.position = good_again.unwrap_or(self.end);
+                let flaw = Flaw::Batch { bad, good_again };
+                Ok(Some(Err(Finding { path: self.path.clone(), position, flaw })))
+            }
+        }
+    }
+
+    fn read(&self, position: u64) -> std::io::Result<Result<DumpedBatch, BadBatch>> {
+        let left = self.end - position;
+        let mut header = [0; HEADER_SIZE];
+        if left < HEADER_SIZE as u64 {
+            return Ok(Err(BadBatch::CutHeader { left }));
+        }
+        read_exact_at(&*self.file, &mut header, position)?;
+        let size = match BatchSummary::parse(&header) {
+            Ok(summary) => summary.size,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        if size as u64 > left {
+            return Ok(Err(BadBatch::CutOff { size, left }));
+        }
+        let mut bytes = vec![0; size];
+        read_exact_at(&*self.file, &mut bytes, position)?;
+        Ok(DumpedBatch::parse(position, bytes).map_err(BadBatch::from))
+    }
+
+    fn next_good(&self, position: u64) -> Result<Option<u64>, StorageError> {
+        let any = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
+        let found = BatchScan::new(&*self.file, position, self.end, Medium::Cache)
+            .find_good(&any, None)
+            .map_err(|source| StorageError::io("read", &self.path, source))?;
+        Ok(found.map(|batch| batch.position))
+    }
+}
+
+impl DumpedBatch {
+    fn parse(position: u64, bytes: Vec<u8>) -> Result<Self, RecordError> {
+        let batch = Batch::parse(&bytes)?;
+        batch.check_checksum()?;
+        Ok(Self {
+            position,
+            size: batch.size(),
+            base_offset: batch.base_offset(),
+            last_offset: batch.last_offset(),
+            leader_epoch: batch.leader_epoch(),
+            record_count: batch.record_count(),
+            compression: batch.compression(),
+            timestamp_type: batch.timestamp_type(),
+            base_timestamp: batch.base_timestamp(),
+            max_timestamp: batch.max_timestamp(),
+            producer: batch.producer(),
+            is_transactional: batch.is_transactional(),
+            is_control: batch.is_control(),
+            crc: batch.crc(),
+            bytes,
+        })
+    }
+
+    /// Its records, decompressed within `limits`.
+    ///
+    /// # Errors
+    /// When the records are not what the header says.
+    pub fn records(&self, limits: &Limits) -> Result<Vec<DumpedRecord>, RecordError> {
+        let batch = Batch::parse(&self.bytes)?;
+        let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
+        let records = batch.records(&payload, limits).map(|record| {
+            let record = record?;
+            let headers = record.headers.clone();
+            Ok(DumpedRecord {
+                offset: batch.offset_of(&record),
+                timestamp: batch.timestamp_of(&record),
+                key: record.key.map(<[u8]>::to_vec),
+                value: record.value.map(<[u8]>::to_vec),
+                headers: headers
+                    .map(|header| (header.key.to_vec(), header.value.map(<[u8]>::to_vec)))
+                    .collect(),
+            })
+        });
+        records.collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! Checking a segment's indexes against its batches, as those come by in order.
+
+use std::path::Path;
+
+use crate::io::Disk;
+use crate::storage::inspect::findings::{Finding, Flaw};
+use crate::storage::segments::{Entry, FileKind, Located, OffsetEntry, SegmentFile, TimeEntry};
+use crate::storage::{StorageError, small_file};
+use crate::types::{Offset, Timestamp};
+
+/// The indexes of one segment, and how far they have been checked.
+pub(super) struct IndexCheck {
+    base: Offset,
+    offsets: Entries<OffsetEntry>,
+    times: Entries<TimeEntry>,
+    max_timestamp: Timestamp,
+}
+
+struct Entries<E> {
+    path: std::path::PathBuf,
+    entries: Vec<E>,
+    checked: usize,
+}
+
+impl IndexCheck {
+    /// The indexes of the segment that begins at `base`; absent ones have no entries, which is no
+    /// flaw.
+    pub(super) fn new(disk: &dyn Disk, dir: &Path, base: Offset) -> Result<Self, StorageError> {
+        Ok(Self {
+            base,
+            offsets: Entries::read(disk, SegmentFile::path(dir, base, FileKind::OffsetIndex))?,
+            times: Entries::read(disk, SegmentFile::path(dir, base, FileKind::TimeIndex))?,
+            max_timestamp: Timestamp::NONE,
+        })
+    }
+
+    /// Checks the entries that a good batch decides on.
+    pub(super) fn pass(&mut self, batch: &Located, findings: &mut Vec<Finding>) {
+        let last_offset = batch.summary.last_offset;
+        let base = self.base;
+        self.offsets.check(findings, |entry| {
+            let (claimed, flaw) = offset_claim(base, entry);
+            let position = u64::try_from(entry.position).unwrap_or_default();
+            let is_right = position == batch.position && claimed == Some(last_offset);
+            (position <= batch.position).then_some((is_right, flaw))
+        });
+        self.max_timestamp = self.max_timestamp.max(batch.summary.max_timestamp);
+        let max_timestamp = self.max_timestamp;
+        self.times.check(findings, |entry| {
+            let (claimed, flaw) = time_claim(base, entry);
+            let is_right = claimed == Some(last_offset) && entry.timestamp == max_timestamp;
+            (claimed <= Some(last_offset)).then_some((is_right, flaw))
+        });
+    }
+
+    /// Finds the entries wrong that no batch came by for. Not to be called where the batches end
+    /// in bad bytes: the entries may speak of what was there.
+    pub(super) fn finish(&mut self, findings: &mut Vec<Finding>) {
+        let base = self.base;
+        self.offsets.check(findings, |entry| Some((false, offset_claim(base, entry).1)));
+        self.times.check(findings, |entry| Some((false, time_claim(base, entry).1)));
+    }
+}
+
+/// The last offset that an entry gives to a batch, and the flaw it has if that is wrong.
+fn offset_claim(base: Offset, entry: &OffsetEntry) -> (Option<Offset>, Flaw) {
+    let last_offset = Offset::checked(base.get() + i64::from(entry.relative_offset));
+    let flaw =
+        Flaw::OffsetIndex { position: entry.position, last_offset: last_offset.unwrap_or(base) };
+    (last_offset, flaw)
+}
+
+/// As `offset_claim`, of the other index.
+fn time_claim(base: Offset, entry: &TimeEntry) -> (Option<Offset>, Flaw) {
+    let last_offset = Offset::checked(base.get() + i64::from(entry.relative_offset));
+    let flaw =
+        Flaw::TimeIndex { timestamp: entry.timestamp, last_offset: last_offset.unwrap_or(base) };
+    (last_offset, flaw)
+}
+
+impl<E: Entry> Entries<E> {
+    fn read(disk: &dyn Disk, path: std::path::PathBuf) -> Result<Self, StorageError> {
+        let bytes = small_file::read(disk, &path)
+            .map_err(|source| StorageError::io("read", &path, source))?
+            .unwrap_or_default();
+        let size = size_of::<E::Bytes>();
+        let decode = |chunk: &[u8]| {
+            let mut bytes = E::Bytes::default();
+            bytes.as_mut().copy_from_slice(chunk);
+            E::decode(&bytes)
+        };
+        Ok(Self { path, entries: bytes.chunks_exact(size).map(decode).collect(), checked: 0 })
+    }
+
+    /// Checks entries in turn, as long as `judge` has something to say of them.
+    fn check(&mut self, findings: &mut Vec<Finding>, judge: impl Fn(&E) -> Option<(bool, Flaw)>) {
+        while let Some(entry) = self.entries.get(self.checked) {
+            let Some((is_right, flaw)) = judge(entry) else { return };
+            if !is_right {
+                let position = (self.checked * size_of::<E::Bytes>()) as u64;
+                findings.push(Finding { path: self.path.clone(), position, flaw });
+            }
+            self.checked += 1;
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Facts about verifying and dumping files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::config::ByteSize;
+use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode};
+use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, Limits};
+use crate::storage::{
+    AppendAt, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump, StartPoint,
+    small_file, verify,
+};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+const LOG: &str = "/data/web-0";
+const FIRST: &str = "/data/web-0/00000000000000000000.log";
+
+/// A closed log of 40 batches of three records each in several segments and two epochs.
+fn disk_with_log() -> MemoryDisk {
+    let disk = MemoryDisk::default();
+    disk.create_dir(Path::new("/data")).unwrap();
+    let env = LogEnv {
+        disk: Arc::new(disk.clone()),
+        clock: Arc::new(ManualClock::at(NOW)),
+        producers: ProducerLimits::default(),
+    };
+    let topic = "web".parse().unwrap();
+    let partition = TopicPartition { topic, partition: PartitionIndex(0) };
+    let config = LogConfig {
+        segment_size: ByteSize(1_500),
+        index_interval: ByteSize(200),
+        ..LogConfig::default()
+    };
+    let dir = PathBuf::from(LOG);
+    let log = Log::open(&env, dir, partition, Arc::new(config), StartPoint::New).unwrap();
+    for number in 0..40 {
+        let epoch = LeaderEpoch(1 + i32::from(number >= 20));
+        if number % 20 == 0 {
+            log.start_epoch(epoch).unwrap();
+        }
+        let mut batch = batch(number);
+        log.append(&mut [&mut batch], AppendAt { epoch, now: NOW }).unwrap();
+    }
+    log.close().unwrap();
+    let text = "version: 0\ntopic_id: BwcHBwcHBwcHBwcHBwcHBw\noffset_unit: record\n";
+    let text = format!("{text}crc: {:08x}\n", crc32c::crc32c(text.as_bytes()));
+    small_file::write_new(&disk, &Path::new(LOG).join("partition.metadata"), text.as_bytes())
+        .unwrap();
+    disk
+}
+
+fn batch(number: i64) -> Vec<u8> {
+    let mut builder = BatchBuilder::new();
+    for record in 0..3 {
+        let time = Timestamp::from_millis(NOW.millis() + number * 10 + record);
+        let value = format!("value {number}.{record}");
+        builder.push(time, Some(b"key"), Some(value.as_bytes()), &[]).unwrap();
+    }
+    let compression = if number % 2 == 0 { Compression::None } else { Compression::Lz4 };
+    let mut compressor = Compressor::new(compression, None).unwrap();
+    builder.build(&BatchSettings::default(), &mut compressor).unwrap()
+}
+
+fn verified(disk: &MemoryDisk, dir: &str) -> LogReport {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let mut reports = verify(&disk, Path::new(dir)).unwrap();
+    assert_eq!(reports.len(), 1);
+    reports.remove(0)
+}
+
+fn flip(disk: &MemoryDisk, path: &str, position: usize) {
+    let mut bytes = small_file::read(disk, Path::new(path)).unwrap().unwrap();
+    bytes[position] ^= 0x20;
+    small_file::write_new(disk, Path::new(path), &bytes).unwrap();
+}
+
+fn durable_point(disk: &MemoryDisk, offset: i64) {
+    let text = format!("0\n1\nweb 0 {offset}\n");
+    let text = format!("{text}crc {:08x}\n", crc32c::crc32c(text.as_bytes()));
+    let path = Path::new("/data/durable-point-checkpoint");
+    small_file::write_new(disk, path, text.as_bytes()).unwrap();
+}
+
+fn last_segment(disk: &MemoryDisk) -> String {
+    let entries = disk.list(Path::new(LOG)).unwrap();
+    let last = entries.into_iter().map(|entry| entry.name).filter(|name| name.ends_with(".log"));
+    format!("{LOG}/{}", last.max().unwrap())
+}
+
+#[test]
+fn a_sound_log_is_counted() {
+    let disk = disk_with_log();
+    for dir in [LOG, "/data"] {
+        let report = verified(&disk, dir);
+        assert!(report.is_sound(), "{:?}", report.findings);
+        assert_eq!((report.batches, report.records, report.gaps), (40, 120, 0));
+        assert_eq!(report.first_offset, Some(Offset::ZERO));
+        assert_eq!(report.next_offset, Offset::new(120));
+        assert!(report.segments > 2);
+        let sizes: usize = (0..40).map(|number| batch(number).len()).sum();
+        assert_eq!(report.bytes, sizes as u64);
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_in_a_segment_is_found() {
+    let disk = disk_with_log();
+    let length = small_file::read(&disk, Path::new(FIRST)).unwrap().unwrap().len();
+    for position in 0..length {
+        flip(&disk, FIRST, position);
+        let report = verified(&disk, LOG);
+        assert!(!report.is_sound(), "byte {position} was changed unnoticed");
+        flip(&disk, FIRST, position);
+    }
+    assert!(verified(&disk, LOG).is_sound());
+}
+
+#[test]
+fn damage_is_named_with_its_place_and_the_rest_is_still_checked() {
+    let disk = disk_with_log();
+    let second = batch(0).len();
+    flip(&disk, FIRST, second + 70);
+    let report = verified(&disk, LOG);
+    let finding = &report.findings[0];
+    assert_eq!((finding.path.as_path(), finding.position), (Path::new(FIRST), second as u64));
+    let third = (second + batch(1).len()) as u64;
+    assert!(matches!(finding.flaw, Flaw::Batch { good_again: Some(at), .. } if at == third));
+    assert_eq!(report.batches, 39);
+}
+
+#[test]
+fn a_missing_segment_shows_as_a_gap() {
+    let disk = disk_with_log();
+    let entries = disk.list(Path::new(LOG)).unwrap();
+    let logs: Vec<_> =
+        entries.into_iter().map(|entry| entry.name).filter(|name| name.ends_with(".log")).collect();
+    disk.remove_file(&Path::new(LOG).join(&logs[1])).unwrap();
+    assert_eq!(verified(&disk, LOG).gaps, 1);
+}
+
+#[test]
+fn a_torn_tail_is_no_damage_above_the_durable_point() {
+    let disk = disk_with_log();
+    let last = last_segment(&disk);
+    let file = disk.open(Path::new(&last), OpenMode::Write).unwrap();
+    file.set_len(file.len().unwrap() - 1).unwrap();
+    for (durable, is_sound) in [(60, true), (117, true), (118, false)] {
+        durable_point(&disk, durable);
+        let report = verified(&disk, "/data");
+        assert_eq!(report.is_sound(), is_sound, "{durable}: {:?}", report.findings);
+        assert_eq!(report.findings.len(), 1);
+    }
+}
+
+#[test]
+fn an_index_that_points_elsewhere_is_found() {
+    let disk = disk_with_log();
+    for (name, size) in [("00000000000000000000.index", 8), ("00000000000000000000.timeindex", 12)]
+    {
+        let path = format!("{LOG}/{name}");
+        let length = small_file::read(&disk, Path::new(&path)).unwrap().unwrap().len();
+        assert!(length >= size, "{name} has no entry");
+        for position in 0..length {
+            flip(&disk, &path, position);
+            let report = verified(&disk, LOG);
+            let reaches = position >= size || !report.is_sound();
+            assert!(reaches, "byte {position} of {name} was changed unnoticed");
+            flip(&disk, &path, position);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_epoch_history_is_found() {
+    let disk = disk_with_log();
+    let path = Path::new(LOG).join("leader-epoch-checkpoint");
+    small_file::write_new(&disk, &path, b"0\n2\n1 0\n2 57\n").unwrap();
+    let report = verified(&disk, LOG);
+    assert!(matches!(report.findings[0].flaw, Flaw::EpochHistory { .. }), "{:?}", report.findings);
+    small_file::write_new(&disk, &path, b"0\n2\n1 0\n").unwrap();
+    assert!(matches!(verified(&disk, LOG).findings[0].flaw, Flaw::File(_)));
+}
+
+#[test]
+fn a_dump_shows_every_batch_and_record() {
+    let disk = disk_with_log();
+    let mut dump = SegmentDump::open(&disk, Path::new(FIRST)).unwrap();
+    let limits = Limits::default();
+    let (mut number, mut position) = (0, 0);
+    while let Some(batch) = dump.next_batch().unwrap() {
+        let batch = batch.unwrap();
+        assert_eq!((batch.position, batch.record_count), (position, 3));
+        assert_eq!(batch.base_offset, Offset::new(number * 3));
+        let records = batch.records(&limits).unwrap();
+        for (index, record) in (0..).zip(&records) {
+            assert_eq!(record.offset, Offset::new(number * 3 + index));
+            assert_eq!(record.timestamp.millis(), NOW.millis() + number * 10 + index);
+            assert_eq!(record.value.as_deref(), Some(format!("value {number}.{index}").as_bytes()));
+        }
+        number += 1;
+        position += batch.size as u64;
+    }
+    assert!(number > 2);
+}
+
+#[test]
+fn a_dump_goes_on_after_damage() {
+    let disk = disk_with_log();
+    flip(&disk, FIRST, 100);
+    let mut dump = SegmentDump::open(&disk, Path::new(FIRST)).unwrap();
+    let finding = dump.next_batch().unwrap().unwrap().unwrap_err();
+    assert_eq!(finding.position, 0);
+    let next = dump.next_batch().unwrap().unwrap().unwrap();
+    assert_eq!(next.base_offset, Offset::new(3));
+}

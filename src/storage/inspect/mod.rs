@@ -1,0 +1,16 @@
+//! Looking at files from outside, without opening a log: what is in them, and whether it is sound.
+//!
+//! Nothing is written, locked or repaired. The files of a running broker may be looked at: its last
+//! batch may then appear to be cut off.
+
+mod dump;
+mod findings;
+mod indexes;
+mod verify;
+
+pub use dump::{DumpedBatch, DumpedRecord, SegmentDump};
+pub use findings::{Finding, Flaw, LogReport};
+pub use verify::verify;
+
+#[cfg(test)]
+mod inspect_tests;

@@ -1,0 +1,175 @@
+//! `streamlog log verify`: every batch of every log read from the medium and checked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::io::{Disk, OpenMode};
+use crate::storage::directory::{durable_points, metadata_flaw, partition_of};
+use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
+use crate::storage::inspect::indexes::IndexCheck;
+use crate::storage::segments::{
+    BadBatch, BatchScan, Expected, FileKind, Located, Medium, Scanned, SegmentFile,
+};
+use crate::storage::{EpochCache, Offsets, StorageError, Stored};
+use crate::types::{LeaderEpoch, Offset};
+
+/// Verifies the logs of a data directory, or the one log whose directory it is.
+///
+/// # Errors
+/// When the disk refuses, or a file is of a later release.
+pub fn verify(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogReport>, StorageError> {
+    let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
+    let is_log = entries.iter().any(|entry| {
+        SegmentFile::parse(&entry.name).is_some_and(|file| file.kind == FileKind::Log)
+    });
+    if is_log {
+        let parent = dir.parent().unwrap_or(dir);
+        return Ok(vec![verify_log(disk, dir, durable_points(&**disk, parent)?.as_ref())?]);
+    }
+    let durable = durable_points(&**disk, dir)?;
+    let logs = entries.iter().filter(|entry| entry.is_dir && partition_of(&entry.name).is_some());
+    logs.map(|entry| verify_log(disk, &dir.join(&entry.name), durable.as_ref())).collect()
+}
+
+fn verify_log(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    durable: Option<&Offsets>,
+) -> Result<LogReport, StorageError> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let partition = partition_of(&name);
+    let durable = durable.zip(partition).map(|(points, partition)| {
+        // What no checkpoint knows yet is younger than the last one.
+        points.get(&partition).copied().unwrap_or(Offset::ZERO)
+    });
+    LogCheck::new(disk, dir, durable)?.run()
+}
+
+/// The verification of one log.
+struct LogCheck<'d> {
+    disk: &'d dyn Disk,
+    dir: PathBuf,
+    /// Where torn writes may begin; `None` when that is not known.
+    durable: Option<Offset>,
+    epochs: Option<EpochCache>,
+    /// What the epoch history said wrongly of the last batch, after what that is of.
+    mistake: Option<(LeaderEpoch, Option<LeaderEpoch>)>,
+    report: LogReport,
+    expected: Expected,
+}
+
+impl<'d> LogCheck<'d> {
+    fn new(
+        disk: &'d Arc<dyn Disk>,
+        dir: &Path,
+        durable: Option<Offset>,
+    ) -> Result<Self, StorageError> {
+        let mut report = LogReport { dir: dir.to_owned(), ..LogReport::default() };
+        let stored = EpochCache::load(Arc::clone(disk), dir)
+            .map_err(|source| StorageError::read(dir, source))?;
+        let epochs = match stored {
+            Stored::Sound(epochs) => Some(epochs),
+            Stored::Absent => None,
+            Stored::Damaged(reason) => {
+                let (path, flaw) = (EpochCache::path_in(dir), Flaw::File(reason));
+                report.findings.push(Finding { path, position: 0, flaw });
+                None
+            }
+        };
+        let expected = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
+        Ok(Self {
+            disk: &**disk,
+            dir: dir.to_owned(),
+            durable,
+            epochs,
+            mistake: None,
+            report,
+            expected,
+        })
+    }
+
+    fn run(mut self) -> Result<LogReport, StorageError> {
+        if let Some((path, reason)) = metadata_flaw(self.disk, &self.dir)? {
+            self.report.findings.push(Finding { path, position: 0, flaw: Flaw::File(reason) });
+        }
+        let entries = self.disk.list(&self.dir);
+        let entries = entries.map_err(|source| StorageError::io("list", &self.dir, source))?;
+        let files = entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name));
+        let bases = files.filter(|file| file.kind == FileKind::Log).map(|file| file.base);
+        let mut bases: Vec<_> = bases.collect();
+        bases.sort_unstable();
+        for (index, base) in bases.iter().enumerate() {
+            self.segment(*base, index + 1 == bases.len())?;
+        }
+        Ok(self.report)
+    }
+
+    fn segment(&mut self, base: Offset, is_last: bool) -> Result<(), StorageError> {
+        let path = SegmentFile::path(&self.dir, base, FileKind::Log);
+        let refused = |source| StorageError::io("read", &path, source);
+        // First, so that a broker at work has no entries for batches beyond the length seen.
+        let mut indexes = IndexCheck::new(self.disk, &self.dir, base)?;
+        let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
+        let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
+        self.report.segments += 1;
+        self.expected.offset = self.expected.offset.max(base);
+        while let Some(scanned) = scan.next(&self.expected).map_err(refused)? {
+            match scanned {
+                Scanned::Good(batch) => {
+                    self.good(&batch);
+                    indexes.pass(&batch, &mut self.report.findings);
+                }
+                Scanned::Bad(bad) => {
+                    let position = scan.position();
+                    let next = scan.find_good(&self.expected, None).map_err(refused)?;
+                    let next = next.map(|batch| batch.position);
+                    let flaw = self.flaw(bad, next, is_last);
+                    self.report.findings.push(Finding { path: path.clone(), position, flaw });
+                    let Some(next) = next else { return Ok(()) };
+                    scan.go_to(next);
+                }
+            }
+        }
+        indexes.finish(&mut self.report.findings);
+        Ok(())
+    }
+
+    fn good(&mut self, batch: &Located) {
+        let summary = &batch.summary;
+        let report = &mut self.report;
+        let is_gap = report.batches > 0 && summary.base_offset != report.next_offset;
+        report.gaps += u64::from(is_gap && report.findings.is_empty());
+        report.batches += 1;
+        report.records += u64::from(summary.record_count);
+        report.bytes += summary.size as u64;
+        report.first_offset.get_or_insert(summary.base_offset);
+        report.next_offset = summary.next_offset();
+        self.expected.offset = summary.next_offset();
+        self.check_epoch(batch);
+        self.expected.epoch = summary.leader_epoch;
+    }
+
+    /// Looks a batch up in the epoch history; a mistake that goes on is found once.
+    fn check_epoch(&mut self, batch: &Located) {
+        let (offset, epoch) = (batch.summary.base_offset, batch.summary.leader_epoch);
+        let Some(epochs) = &self.epochs else { return };
+        let history = epochs.epoch_at(offset);
+        let mistake = (history != Some(epoch)).then_some((epoch, history));
+        if mistake.is_some() && mistake != self.mistake {
+            let (path, flaw) =
+                (EpochCache::path_in(&self.dir), Flaw::EpochHistory { offset, epoch, history });
+            self.report.findings.push(Finding { path, position: 0, flaw });
+        }
+        self.mistake = mistake;
+    }
+
+    /// A write that was torn off is no damage: nobody was ever told that it is durable.
+    fn flaw(&self, bad: BadBatch, good_again: Option<u64>, is_last: bool) -> Flaw {
+        let was_durable = self.durable.is_none_or(|durable| self.expected.offset < durable);
+        if is_last && good_again.is_none() && !was_durable {
+            Flaw::TornTail(bad)
+        } else {
+            Flaw::Batch { bad, good_again }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Retention over all logs of a data directory.
+
+use std::sync::Arc;
+
+use crate::config::ByteSize;
+use crate::storage::{DataDir, Log, Offsets, Removed, StorageError};
+use crate::types::{Offset, Timestamp};
+
+/// Applies every topic's retention, and tells what went. Without a `now` that can be believed
+/// nothing goes for its age.
+pub(super) fn retain(
+    directory: &DataDir,
+    high_watermarks: &Offsets,
+    now: Option<Timestamp>,
+) -> Result<Removed, StorageError> {
+    // Before all time nothing has expired.
+    let now = now.unwrap_or(Timestamp::from_millis(i64::MIN));
+    let mut removed = Removed::default();
+    for (log, below) in logs(directory, high_watermarks)? {
+        add(&mut removed, tolerate(&log, log.delete_expired(now, below))?);
+    }
+    Ok(removed)
+}
+
+/// Holds all logs together to `size_max` bytes: as long as they are larger, the oldest segment of
+/// the largest log goes, of those whose topics delete at all. Internal topics are left alone, and
+/// active segments, and whatever is not below the high watermark.
+pub(super) fn hold_to_size(
+    directory: &DataDir,
+    high_watermarks: &Offsets,
+    size_max: ByteSize,
+) -> Result<Removed, StorageError> {
+    let mut candidates = Vec::new();
+    let mut total = 0;
+    for (log, below) in logs(directory, high_watermarks)? {
+        let size = log.size_bytes()?;
+        total += size;
+        let is_deletable =
+            log.config().cleanup_policy.delete && !log.partition().topic.is_internal();
+        if is_deletable {
+            candidates.push((size, log, below));
+        }
+    }
+    let mut removed = Removed::default();
+    while total > size_max.0 {
+        let largest = candidates.iter().enumerate().max_by_key(|(_, (size, ..))| *size);
+        let Some(index) = largest.map(|(index, _)| index) else { break };
+        let (size, log, below) = &mut candidates[index];
+        let went = tolerate(log, delete_oldest(log, *below))?;
+        if went.segments == 0 {
+            candidates.swap_remove(index);
+            continue;
+        }
+        *size = size.saturating_sub(went.bytes);
+        total = total.saturating_sub(went.bytes);
+        add(&mut removed, went);
+    }
+    Ok(removed)
+}
+
+/// Deletes the oldest segment of a log, if it is not the active one.
+fn delete_oldest(log: &Log, below: Offset) -> Result<Removed, StorageError> {
+    let Some(end) = log.first_segment_end().filter(|end| *end <= below) else {
+        return Ok(Removed::default());
+    };
+    log.advance_log_start(end)?;
+    log.delete_expired(Timestamp::from_millis(i64::MIN), below)
+}
+
+/// All logs whose high watermark is known, and it; the recorded one where nobody holds another.
+fn logs(
+    directory: &DataDir,
+    high_watermarks: &Offsets,
+) -> Result<Vec<(Arc<Log>, Offset)>, StorageError> {
+    let mut logs = Vec::new();
+    for (partition, _) in directory.partitions() {
+        let known = high_watermarks.get(&partition).copied();
+        let Some(below) = known.or_else(|| directory.high_watermark(&partition)) else { continue };
+        if let Some(log) = directory.log(&partition)? {
+            logs.push((log, below));
+        }
+    }
+    Ok(logs)
+}
+
+/// One log that refuses does not keep retention from the others.
+fn tolerate(log: &Log, result: Result<Removed, StorageError>) -> Result<Removed, StorageError> {
+    match result {
+        Err(error) if is_local(&error) => {
+            tracing::warn!(partition = %log.partition(), %error, "retention has to wait");
+            Ok(Removed::default())
+        }
+        result => result,
+    }
+}
+
+/// Whether an error is of one log, or of the moment, and not of the disk.
+pub(super) fn is_local(error: &StorageError) -> bool {
+    matches!(
+        error,
+        StorageError::OutOfSpace { .. }
+            | StorageError::Closed { .. }
+            | StorageError::Corrupt { .. }
+            | StorageError::Failed { .. }
+            | StorageError::OffsetOutOfRange { .. }
+    )
+}
+
+fn add(sum: &mut Removed, part: Removed) {
+    sum.segments += part.segments;
+    sum.bytes += part.bytes;
+}

@@ -1,0 +1,147 @@
+//! When which upkeep is due: the rules without the thread.
+
+use std::time::Duration;
+
+use crate::config::ByteSize;
+
+/// How often a data directory is looked after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpkeepOptions {
+    /// `log.retention.check.interval.ms`.
+    pub retention_interval: Duration,
+    /// So long after a flush at most, marks are recorded.
+    pub checkpoint_delay: Duration,
+    /// So many flushed bytes are recorded at once.
+    pub checkpoint_size: ByteSize,
+    /// Bytes of all logs together beyond which the oldest segments go, whatever their topics'
+    /// settings; `None` is no limit.
+    pub size_max: Option<ByteSize>,
+}
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Checkpoint,
+    Retention,
+    Removal,
+    WaitUntil(Duration),
+}
+
+/// When what is due.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    options: UpkeepOptions,
+    retention_at: Duration,
+    /// Only when something was flushed since the last one.
+    checkpoint_at: Option<Duration>,
+    /// Only when something is deleted and still there.
+    removal_at: Option<Duration>,
+    flushed: u64,
+}
+
+impl Default for UpkeepOptions {
+    fn default() -> Self {
+        Self {
+            retention_interval: Duration::from_mins(5),
+            checkpoint_delay: Duration::from_secs(1),
+            checkpoint_size: ByteSize(64 << 20),
+            size_max: None,
+        }
+    }
+}
+
+impl Schedule {
+    /// A schedule that begins at `now`, by the monotonic clock.
+    pub(super) fn new(options: UpkeepOptions, now: Duration) -> Self {
+        let retention_at = now.saturating_add(options.retention_interval);
+        Self { options, retention_at, checkpoint_at: None, removal_at: Some(now), flushed: 0 }
+    }
+
+    /// Takes note of a flush. Tells whether something is due earlier than it was.
+    pub(super) fn flushed(&mut self, bytes: u64, now: Duration) -> bool {
+        self.flushed += bytes;
+        let due = if self.flushed >= self.options.checkpoint_size.0 {
+            now
+        } else {
+            now.saturating_add(self.options.checkpoint_delay)
+        };
+        if self.checkpoint_at.is_some_and(|at| at <= due) {
+            return false;
+        }
+        self.checkpoint_at = Some(due);
+        true
+    }
+
+    /// Something deleted is to be removed at `due`. Tells whether that is earlier than before.
+    pub(super) fn remove_at(&mut self, due: Duration) -> bool {
+        let is_earlier = self.removal_at.is_none_or(|at| due < at);
+        if is_earlier {
+            self.removal_at = Some(due);
+        }
+        is_earlier
+    }
+
+    /// The next step. What is due counts as done from now on.
+    pub(super) fn next(&mut self, now: Duration) -> Step {
+        if self.checkpoint_at.is_some_and(|at| at <= now) {
+            self.checkpoint_at = None;
+            self.flushed = 0;
+            Step::Checkpoint
+        } else if self.removal_at.is_some_and(|at| at <= now) {
+            self.removal_at = None;
+            Step::Removal
+        } else if self.retention_at <= now {
+            self.retention_at = now.saturating_add(self.options.retention_interval);
+            Step::Retention
+        } else {
+            let others = [self.checkpoint_at, self.removal_at].into_iter().flatten();
+            Step::WaitUntil(others.fold(self.retention_at, Duration::min))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn schedule() -> Schedule {
+        let mut schedule = Schedule::new(UpkeepOptions::default(), s(0));
+        assert_eq!(schedule.next(s(0)), Step::Removal, "what an earlier run has left");
+        schedule
+    }
+
+    #[test]
+    fn an_idle_directory_wakes_for_retention_only() {
+        let mut schedule = schedule();
+        assert_eq!(schedule.next(s(0)), Step::WaitUntil(s(300)));
+        assert_eq!(schedule.next(s(300)), Step::Retention);
+        assert_eq!(schedule.next(s(300)), Step::WaitUntil(s(600)));
+    }
+
+    #[test]
+    fn a_flush_is_recorded_within_a_second_and_many_bytes_at_once() {
+        let mut schedule = schedule();
+        assert!(schedule.flushed(1, s(10)));
+        assert!(!schedule.flushed(1, s(10)), "one wake-up for both");
+        assert_eq!(schedule.next(s(10)), Step::WaitUntil(s(11)));
+        assert_eq!(schedule.next(s(11)), Step::Checkpoint);
+        assert_eq!(schedule.next(s(11)), Step::WaitUntil(s(300)));
+        assert!(schedule.flushed(1, s(20)));
+        assert!(schedule.flushed(64 << 20, s(20)));
+        assert_eq!(schedule.next(s(20)), Step::Checkpoint);
+    }
+
+    #[test]
+    fn removals_come_at_their_time() {
+        let mut schedule = schedule();
+        assert!(schedule.remove_at(s(60)));
+        assert!(!schedule.remove_at(s(70)));
+        assert_eq!(schedule.next(s(59)), Step::WaitUntil(s(60)));
+        assert_eq!(schedule.next(s(60)), Step::Removal);
+        assert_eq!(schedule.next(s(60)), Step::WaitUntil(s(300)));
+    }
+}

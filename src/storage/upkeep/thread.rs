@@ -1,0 +1,188 @@
+//! The thread that looks after one data directory.
+//!
+//! It sleeps until something is due. A checkpoint that fails for anything but want of space is
+//! fatal, as a failed flush is: it is reported, and the thread ends.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::io::Clock;
+use crate::storage::upkeep::clock_watch::ClockWatch;
+use crate::storage::upkeep::passes::{hold_to_size, is_local, retain};
+use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
+use crate::storage::{DataDir, Offsets, Removed, StorageError};
+
+/// Whom upkeep asks and tells. Called on its thread, without a lock held.
+pub struct UpkeepListener {
+    /// The high watermarks as they are now.
+    pub high_watermarks: Box<dyn Fn() -> Offsets + Send + Sync>,
+    /// The disk has failed.
+    pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
+}
+
+/// Looks after one data directory.
+pub struct Upkeep {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    directory: Arc<DataDir>,
+    clock: Arc<dyn Clock>,
+    options: UpkeepOptions,
+    listener: UpkeepListener,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    schedule: Schedule,
+    stopping: bool,
+}
+
+impl Upkeep {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(
+        directory: Arc<DataDir>,
+        clock: Arc<dyn Clock>,
+        options: UpkeepOptions,
+        listener: UpkeepListener,
+    ) -> Result<Self, StorageError> {
+        let schedule = Schedule::new(options, clock.monotonic());
+        let path = directory.path().to_owned();
+        let state = Mutex::new(State { schedule, stopping: false });
+        let shared = Arc::new(Shared {
+            directory,
+            clock,
+            options,
+            listener,
+            state,
+            changed: Condvar::new(),
+        });
+        let runner = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("upkeep".to_owned())
+            .spawn(move || runner.run())
+            .map_err(|source| StorageError::io("start a thread for", &path, source))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Says that so many bytes were flushed: marks are to be recorded.
+    pub fn flushed(&self, bytes: u64) {
+        let now = self.shared.clock.monotonic();
+        if self.shared.lock().schedule.flushed(bytes, now) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// Says that a log was removed from the directory: its files are to be.
+    pub fn log_removed(&self) {
+        let now = self.shared.clock.monotonic();
+        if self.shared.lock().schedule.remove_at(now) {
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// Ends the thread after what it is doing.
+    pub fn stop(&self) {
+        self.shared.lock().stopping = true;
+        self.shared.changed.notify_one();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl std::fmt::Debug for Upkeep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Upkeep({:?}, {:?})", self.shared.directory, self.shared.lock().schedule)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut watch = ClockWatch::new(&*self.clock);
+        let mut state = self.lock();
+        while !state.stopping {
+            let now = self.clock.monotonic();
+            let step = state.schedule.next(now);
+            if let Step::WaitUntil(due) = step {
+                let woken = self.changed.wait_timeout(state, due.saturating_sub(now));
+                state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            drop(state);
+            let done = match step {
+                Step::Checkpoint => self.checkpoint(),
+                Step::Retention => self.retention(&mut watch),
+                Step::Removal => self.removal(),
+                Step::WaitUntil(_) => Ok(()),
+            };
+            if let Err(error) = done {
+                (self.listener.on_fatal)(&error);
+                return;
+            }
+            state = self.lock();
+        }
+    }
+
+    fn checkpoint(&self) -> Result<(), StorageError> {
+        match self.directory.checkpoint(&(self.listener.high_watermarks)()) {
+            Err(error) if is_local(&error) => {
+                tracing::warn!(%error, "marks could not be recorded");
+                self.lock().schedule.flushed(0, self.clock.monotonic());
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn retention(&self, watch: &mut ClockWatch) -> Result<(), StorageError> {
+        let high_watermarks = (self.listener.high_watermarks)();
+        let now = watch.look(&*self.clock);
+        for log in self.directory.open_logs() {
+            log.expire_producers();
+        }
+        let mut removed = retain(&self.directory, &high_watermarks, now)?;
+        if let Some(size_max) = self.options.size_max {
+            let Removed { segments, bytes } =
+                hold_to_size(&self.directory, &high_watermarks, size_max)?;
+            removed.segments += segments;
+            removed.bytes += bytes;
+        }
+        if removed.segments > 0 {
+            tracing::info!(removed.segments, removed.bytes, "retention");
+            self.checkpoint()?;
+        }
+        self.removal()
+    }
+
+    /// Removes the files whose time has come.
+    fn removal(&self) -> Result<(), StorageError> {
+        let mut next = self.directory.remove_deleted()?;
+        let now = self.clock.monotonic();
+        for log in self.directory.open_logs() {
+            log.remove_deleted(now)?;
+            next = next.into_iter().chain(log.removal_due()).min();
+        }
+        if let Some(due) = next {
+            self.lock().schedule.remove_at(due);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! Facts about retention over a whole directory, and about the thread that does it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use crate::config::ByteSize;
+use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::storage::upkeep::passes::{hold_to_size, retain};
+use crate::storage::{
+    AppendAt, CleanupPolicy, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
+    PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
+};
+use crate::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
+};
+
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+const EPOCH: LeaderEpoch = LeaderEpoch(1);
+const DAY: Duration = Duration::from_hours(24);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn directory(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> DataDir {
+    let options = DataDirOptions {
+        opener: Opener { cluster_id: None, broker_id: BrokerId(0) },
+        boot_id: "boot".to_owned(),
+        configs: Arc::new(|partition, _| {
+            let compacted = CleanupPolicy { delete: false, compact: true };
+            let keeps = partition.topic.as_str() == "compacted";
+            let default = LogConfig::default();
+            Arc::new(LogConfig {
+                cleanup_policy: if keeps { compacted } else { default.cleanup_policy },
+                segment_size: ByteSize(1_000),
+                retention: Some(DAY),
+                ..default
+            })
+        }),
+        producers: ProducerLimits::default(),
+        recovery_threads: 1,
+        keep_deleted: Duration::ZERO,
+    };
+    DataDir::open((disk, clock), Path::new("/data"), options).unwrap()
+}
+
+fn partition(topic: &str) -> TopicPartition {
+    TopicPartition { topic: topic.parse().unwrap(), partition: PartitionIndex(0) }
+}
+
+/// A log of so many batches of about 500 bytes, all flushed.
+fn fill(directory: &DataDir, topic: &str, batches: usize) -> Arc<Log> {
+    let metadata =
+        PartitionMetadata { topic_id: TopicId([1; 16]), offset_unit: OffsetUnit::Record };
+    let log = directory.create_log(&partition(topic), metadata).unwrap();
+    log.start_epoch(EPOCH).unwrap();
+    for _ in 0..batches {
+        let mut builder = BatchBuilder::new();
+        builder.push(NOW, Some(b"k"), Some(&[7; 420]), &[]).unwrap();
+        let mut batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        log.append(&mut [&mut batch], AppendAt { epoch: EPOCH, now: NOW }).unwrap();
+    }
+    log.flush().unwrap();
+    log
+}
+
+fn in_memory() -> (DataDir, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let directory = directory(Arc::new(MemoryDisk::default()), Arc::clone(&clock) as _);
+    (directory, clock)
+}
+
+fn watermarks(logs: &[&Log]) -> Offsets {
+    logs.iter().map(|log| (log.partition().clone(), log.log_end_offset())).collect()
+}
+
+#[test]
+fn expired_segments_of_every_log_go() {
+    let (directory, clock) = in_memory();
+    let (web, sale) = (fill(&directory, "web", 10), fill(&directory, "sale", 4));
+    let marks = watermarks(&[&web, &sale]);
+    assert_eq!(retain(&directory, &marks, Some(clock.now())).unwrap().segments, 0);
+    let later = NOW.plus(2 * DAY);
+    let removed = retain(&directory, &marks, Some(later)).unwrap();
+    assert_eq!(removed.segments, 7);
+    assert_eq!(web.log_start_offset(), Offset::new(10));
+}
+
+#[test]
+fn nothing_goes_for_its_age_while_the_clock_is_in_doubt() {
+    let (directory, _) = in_memory();
+    let web = fill(&directory, "web", 10);
+    assert_eq!(retain(&directory, &watermarks(&[&web]), None).unwrap().segments, 0);
+}
+
+#[test]
+fn nothing_goes_that_may_not_have_been_seen() {
+    let (directory, _) = in_memory();
+    fill(&directory, "web", 10);
+    let later = Some(NOW.plus(2 * DAY));
+    let unknown = Offsets::new();
+    assert_eq!(retain(&directory, &unknown, later).unwrap().segments, 0, "no high watermark");
+    let low = Offsets::from([(partition("web"), Offset::new(5))]);
+    assert_eq!(retain(&directory, &low, later).unwrap().segments, 2);
+    let half = hold_to_size(&directory, &low, ByteSize(0)).unwrap();
+    assert_eq!(half.segments, 0);
+}
+
+#[test]
+fn a_recorded_high_watermark_serves_where_nobody_holds_another() {
+    let (directory, _) = in_memory();
+    let web = fill(&directory, "web", 10);
+    directory.checkpoint(&watermarks(&[&web])).unwrap();
+    let removed = retain(&directory, &Offsets::new(), Some(NOW.plus(2 * DAY))).unwrap();
+    assert_eq!(removed.segments, 5);
+}
+
+#[test]
+fn too_large_a_directory_loses_the_oldest_of_its_largest_logs() {
+    let (directory, _) = in_memory();
+    let (large, small) = (fill(&directory, "large", 12), fill(&directory, "small", 6));
+    let marks = watermarks(&[&large, &small]);
+    let total = large.size_bytes().unwrap() + small.size_bytes().unwrap();
+    let segment = large.size_bytes().unwrap() / 6;
+
+    assert_eq!(hold_to_size(&directory, &marks, ByteSize(total)).unwrap().segments, 0);
+    let removed = hold_to_size(&directory, &marks, ByteSize(total - segment - 1)).unwrap();
+    assert_eq!((removed.segments, large.log_start_offset()), (2, Offset::new(4)));
+    assert_eq!(small.log_start_offset(), Offset::ZERO);
+    let removed = hold_to_size(&directory, &marks, ByteSize(0)).unwrap();
+    assert_eq!(removed.segments, 3 + 2, "all but the active ones");
+    assert_eq!(small.log_start_offset(), Offset::new(4));
+}
+
+#[test]
+fn a_byte_cap_spares_internal_and_compacted_topics() {
+    let (directory, _) = in_memory();
+    let logs = ["__consumer_offsets", "compacted"].map(|topic| fill(&directory, topic, 10));
+    let marks = watermarks(&[&logs[0], &logs[1]]);
+    assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
+}
+
+/// Upkeep of a directory on a disk that can be broken, with what it says of a failure.
+fn upkeep(disk: &FaultyDisk) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver<String>) {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let directory = Arc::new(directory(Arc::new(disk.clone()), Arc::clone(&clock)));
+    let (sender, fatal) = sync_channel(10);
+    let listener = UpkeepListener {
+        high_watermarks: Box::new(|| Offsets::from([(partition("web"), Offset::new(3))])),
+        on_fatal: Box::new(move |error| sender.send(error.to_string()).unwrap()),
+    };
+    let options =
+        UpkeepOptions { checkpoint_delay: Duration::from_millis(1), ..UpkeepOptions::default() };
+    let upkeep = Upkeep::start(Arc::clone(&directory), clock, options, listener).unwrap();
+    (directory, upkeep, fatal)
+}
+
+/// Waits until `holds`, by looking again and again.
+fn eventually(holds: impl Fn() -> bool) {
+    let clock = SystemClock;
+    let deadline = clock.monotonic() + PATIENCE;
+    while !holds() {
+        assert!(clock.monotonic() < deadline, "it never came to be");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn marks_are_recorded_after_a_flush() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let (directory, upkeep, _fatal) = upkeep(&disk);
+    fill(&directory, "web", 3);
+    upkeep.flushed(1);
+    let checkpoint = Path::new("/data/high-watermark-checkpoint");
+    eventually(|| disk.exists(checkpoint).unwrap());
+    upkeep.stop();
+    assert_eq!(directory.high_watermark(&partition("web")), Some(Offset::new(3)));
+}
+
+#[test]
+fn the_files_of_a_removed_log_are_removed() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let (directory, upkeep, _fatal) = upkeep(&disk);
+    fill(&directory, "web", 3);
+    directory.remove_log(&partition("web"), TopicId([1; 16])).unwrap();
+    upkeep.log_removed();
+    let is_gone = || {
+        let entries = disk.list(Path::new("/data")).unwrap();
+        !entries.iter().any(|entry| entry.name.ends_with(".deleted"))
+    };
+    eventually(is_gone);
+}
+
+#[test]
+fn a_checkpoint_that_fails_is_fatal_and_one_without_space_is_not() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let (directory, upkeep, fatal) = upkeep(&disk);
+    fill(&directory, "web", 3);
+    let point = "durable-point-checkpoint.tmp";
+    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(point));
+    upkeep.flushed(1);
+    let checkpoint = Path::new("/data/durable-point-checkpoint");
+    eventually(|| disk.exists(checkpoint).unwrap());
+    assert!(fatal.try_recv().is_err());
+
+    fill(&directory, "web", 1);
+    disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput).on(point));
+    upkeep.flushed(1);
+    let said = fatal.recv_timeout(PATIENCE).unwrap();
+    assert!(said.contains("checkpoint"), "{said}");
+}
