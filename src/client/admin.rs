@@ -9,7 +9,9 @@ use crate::client::cluster::{Brokers, Deadline};
 use crate::client::error::topic_name;
 use crate::client::offsets::{Asked, list_offsets};
 use crate::client::{ClientError, FoundOffset};
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicName, TopicPartition};
+use crate::types::{
+    BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicName, TopicPartition,
+};
 use crate::wire::create_topics::{RequestConfig, RequestTopic};
 use crate::wire::{
     CreateTopicsRequest, DeleteTopicsRequest, ErrorCode, delete_topics, list_offsets as asked,
@@ -89,11 +91,9 @@ impl Admin {
             ..RequestTopic::default()
         };
         let timeout_ms = self.timeout_ms();
-        let request =
-            CreateTopicsRequest { topics: vec![row], timeout_ms, validate_only: false };
+        let request = CreateTopicsRequest { topics: vec![row], timeout_ms, validate_only: false };
         self.with_brokers("creating a topic", async move |brokers, deadline| {
-            let answer =
-                brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
+            let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
             let topic = answer.topics.first();
             let code = topic.map_or(ErrorCode::UnknownServerError, |topic| topic.error_code);
             if code.is_error() {
@@ -121,8 +121,7 @@ impl Admin {
             timeout_ms: self.timeout_ms(),
         };
         self.with_brokers("deleting a topic", async move |brokers, deadline| {
-            let answer =
-                brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
+            let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
             let topic = answer.responses.first();
             let code = topic.map_or(ErrorCode::UnknownServerError, |topic| topic.error_code);
             let message = topic.and_then(|topic| topic.error_message.as_deref());
@@ -198,7 +197,11 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn offsets_at(&self, topic: &str, time: Timestamp) -> Result<Vec<FoundOffset>, ClientError> {
+    pub fn offsets_at(
+        &self,
+        topic: &str,
+        time: Timestamp,
+    ) -> Result<Vec<FoundOffset>, ClientError> {
         self.offsets(topic, time.millis().max(0))
     }
 
@@ -245,14 +248,13 @@ fn describe(
     is_internal: bool,
     info: &crate::client::cluster::TopicInfo,
 ) -> TopicDescription {
-    let partitions = info.partitions.iter().zip(0..).map(|(partition, index)| {
-        PartitionDescription {
+    let partitions =
+        info.partitions.iter().zip(0..).map(|(partition, index)| PartitionDescription {
             partition: PartitionIndex(index),
             leader: partition.leader,
             leader_epoch: partition.epoch,
             replicas: partition.replicas.clone(),
             isr: partition.isr.clone(),
-        }
-    });
+        });
     TopicDescription { name, id: info.id, is_internal, partitions: partitions.collect() }
 }

@@ -60,8 +60,7 @@ impl Tasks {
 impl Background {
     /// Starts the thread.
     pub(crate) fn start() -> io::Result<Self> {
-        let runtime =
-            Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
         let tasks = Tasks {
             runtime: runtime.handle().clone(),
             running: TaskTracker::new(),

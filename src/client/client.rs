@@ -6,7 +6,7 @@ use crate::client::admin::Admin;
 use crate::client::background::Background;
 use crate::client::cluster::Brokers;
 use crate::client::waiting::Waiter;
-use crate::client::{ClientConfig, ClientError};
+use crate::client::{ClientConfig, ClientError, Producer, ProducerConfig};
 use crate::io::{Clock, SystemClock};
 
 /// A connected client. Clones are the same client; it is closed with the last of them, and of the
@@ -53,6 +53,14 @@ impl Client {
     /// The settings.
     pub fn config(&self) -> &ClientConfig {
         self.core.brokers.config()
+    }
+
+    /// A new producer.
+    ///
+    /// # Errors
+    /// [`ClientError::Config`] when its settings contradict each other.
+    pub fn producer(&self, config: ProducerConfig) -> Result<Producer, ClientError> {
+        Producer::new(Arc::clone(&self.core), config)
     }
 
     /// Topics and their offsets.

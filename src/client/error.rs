@@ -41,7 +41,9 @@ pub enum ClientError {
         topic: String,
     },
     /// The position lies outside the log and the consumer is set to say so.
-    #[error("offset {requested} of {partition} is out of range: the log has {earliest} to {latest}")]
+    #[error(
+        "offset {requested} of {partition} is out of range: the log has {earliest} to {latest}"
+    )]
     OffsetOutOfRange {
         /// Where.
         partition: TopicPartition,

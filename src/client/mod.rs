@@ -12,6 +12,7 @@ mod cluster;
 mod config;
 mod error;
 mod offsets;
+mod producer;
 mod waiting;
 
 pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
@@ -19,3 +20,6 @@ pub use client::Client;
 pub use config::ClientConfig;
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use offsets::FoundOffset;
+pub use producer::{
+    Acks, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
+};

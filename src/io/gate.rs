@@ -62,7 +62,8 @@ impl Gate {
         if let Some(ready) = attempt() {
             return Ok(Waited::Ready(ready));
         }
-        let sleeper = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+        let sleeper =
+            Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
         loop {
             self.sleepers().push(Arc::clone(&sleeper));
             // The change may have come before the registration was seen.

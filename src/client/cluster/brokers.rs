@@ -40,13 +40,7 @@ pub(crate) struct Deadline {
 impl Brokers {
     /// The cluster behind `config.bootstrap`; nothing is asked yet.
     pub(crate) fn new(config: ClientConfig, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
-        Self {
-            config,
-            clock,
-            tasks,
-            topology: ArcSwap::default(),
-            links: Mutex::default(),
-        }
+        Self { config, clock, tasks, topology: ArcSwap::default(), links: Mutex::default() }
     }
 
     /// The settings.
