@@ -6,8 +6,11 @@ use crate::client::admin::Admin;
 use crate::client::background::Background;
 use crate::client::cluster::Brokers;
 use crate::client::waiting::Waiter;
-use crate::client::{ClientConfig, ClientError, Producer, ProducerConfig};
+use crate::client::{
+    ClientConfig, ClientError, Consumer, ConsumerConfig, Producer, ProducerConfig, Start,
+};
 use crate::io::{Clock, SystemClock};
+use crate::types::TopicPartition;
 
 /// A connected client. Clones are the same client; it is closed with the last of them, and of the
 /// producers and consumers made from it.
@@ -61,6 +64,30 @@ impl Client {
     /// [`ClientError::Config`] when its settings contradict each other.
     pub fn producer(&self, config: ProducerConfig) -> Result<Producer, ClientError> {
         Producer::new(Arc::clone(&self.core), config)
+    }
+
+    /// A consumer of all partitions of `topics`, those to come included.
+    ///
+    /// # Errors
+    /// [`ClientError::TopicNotFound`], and those of reaching a broker.
+    pub fn consumer(
+        &self,
+        topics: &[&str],
+        config: ConsumerConfig,
+    ) -> Result<Consumer, ClientError> {
+        Consumer::of_topics(Arc::clone(&self.core), topics, config)
+    }
+
+    /// A consumer of some partitions, each from its own start.
+    ///
+    /// # Errors
+    /// [`ClientError::TopicNotFound`], and those of reaching a broker.
+    pub fn partition_consumer(
+        &self,
+        partitions: &[(TopicPartition, Start)],
+        config: ConsumerConfig,
+    ) -> Result<Consumer, ClientError> {
+        Consumer::of_partitions(Arc::clone(&self.core), partitions, config)
     }
 
     /// Topics and their offsets.

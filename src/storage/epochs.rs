@@ -170,6 +170,9 @@ impl EpochCache {
     }
 
     /// Writes the history to its file, durably.
+    ///
+    /// # Panics
+    /// When it does not rise: it would mislead every follower.
     pub fn store(&self) -> io::Result<()> {
         assert!(rises(&self.entries), "the epoch history does not rise: {:?}", self.entries);
         small_file::replace(&*self.disk, &self.path, encode(&self.entries).as_bytes())

@@ -2,7 +2,8 @@
 //!
 //! Every seed is one life of a log: appends, reads, rolls, flushes, cuts, failed calls, crashes of
 //! the process and of the power, and recoveries, themselves interrupted. Checked throughout: I1 to
-//! I8 of the reliability rules. `STREAMLOG_SEED=n` runs that seed alone.
+//! I8 of the reliability rules. `STREAMLOG_SEED=n` runs that seed alone, `STREAMLOG_SEEDS=n` that
+//! many instead of the usual number.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,16 +137,7 @@ impl World {
     fn live(&mut self) {
         for _ in 0..STEPS {
             self.clock.advance(Duration::from_millis(self.random.below(5)));
-            let op = self.random.below(34);
-            eprintln!(
-                "DBG op {op} log {:?} model {}..{}..{} rec {:?}",
-                self.log,
-                self.model.log_start,
-                self.model.flushed,
-                self.model.end(),
-                self.recorded
-            );
-            let goes_on = match op {
+            let goes_on = match self.random.below(34) {
                 0..=12 => self.append(),
                 13..=16 => self.flush(),
                 17..=19 => self.record_marks(),
@@ -723,10 +715,11 @@ fn a_log_is_what_was_appended_whatever_fails() {
         World::new(seed.parse().unwrap()).live();
         return;
     }
+    let seeds = std::env::var("STREAMLOG_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     std::thread::scope(|scope| {
         for part in 0..2 {
             scope.spawn(move || {
-                for seed in (part..SEEDS).step_by(2) {
+                for seed in (part..seeds).step_by(2) {
                     let named = Named(seed);
                     World::new(seed).live();
                     std::mem::forget(named);

@@ -7,10 +7,12 @@ mod backoff;
 mod brokers;
 mod connection;
 mod link;
+mod route;
 mod topology;
 mod versions;
 
 pub(crate) use backoff::Backoff;
 pub(crate) use brokers::{Brokers, Deadline};
 pub(crate) use connection::{Connection, Reply};
+pub(crate) use route::{Footing, Route};
 pub(crate) use topology::{TopicInfo, Topology};

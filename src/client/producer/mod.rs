@@ -17,7 +17,6 @@ mod queue;
 mod request;
 mod room;
 mod sender;
-mod sink;
 mod tickets;
 mod topics;
 mod undelivered;

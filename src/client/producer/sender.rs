@@ -14,9 +14,8 @@ use super::lane::{Identity, Lane, Next, Settled};
 use super::producer::Shared;
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
-use super::sink::{Footing, Sink};
 use crate::client::ClientError;
-use crate::client::cluster::{Backoff, Connection, Topology};
+use crate::client::cluster::{Backoff, Connection, Footing, Route, Topology};
 use crate::client::error::Remedy;
 use crate::config::HostPort;
 use crate::record::Compressor;
@@ -34,7 +33,7 @@ pub(crate) struct Sender {
     lanes: Vec<Lane>,
     numbers: HashMap<TopicPartition, usize>,
     active: BTreeSet<usize>,
-    sinks: HashMap<HostPort, Sink>,
+    routes: HashMap<HostPort, Route>,
     jobs: JoinSet<Event>,
     identity: Option<Identity>,
     is_asking_identity: bool,
@@ -66,7 +65,7 @@ impl Sender {
             lanes: Vec::new(),
             numbers: HashMap::new(),
             active: BTreeSet::new(),
-            sinks: HashMap::new(),
+            routes: HashMap::new(),
             jobs: JoinSet::new(),
             identity: None,
             is_asking_identity: false,
@@ -189,9 +188,9 @@ impl Sender {
     #[expect(clippy::option_option, reason = "three answers")]
     fn reach(&mut self, address: &HostPort, now: Duration) -> Option<Option<Duration>> {
         let shared = &self.shared;
-        let sink =
-            self.sinks.entry(address.clone()).or_insert_with(|| Sink::new(new_backoff(shared)));
-        match sink.footing(now, self.shared.config.in_flight_max) {
+        let route =
+            self.routes.entry(address.clone()).or_insert_with(|| Route::new(new_backoff(shared)));
+        match route.footing(now, self.shared.config.in_flight_max) {
             Footing::Ready(_) => Some(None),
             Footing::NotBefore(time) => Some(Some(time)),
             Footing::Busy => None,
@@ -208,8 +207,8 @@ impl Sender {
 
     fn ship(&mut self, address: HostPort, shipment: Shipment, now: Duration) {
         let config = &self.shared.config;
-        let Some(sink) = self.sinks.get_mut(&address) else { return };
-        let sent = match sink.footing(now, config.in_flight_max) {
+        let Some(route) = self.routes.get_mut(&address) else { return };
+        let sent = match route.footing(now, config.in_flight_max) {
             Footing::Ready(connection) => {
                 shipment.send(connection, config.acks.code(), self.shared.request_timeout_ms())
             }
@@ -217,7 +216,7 @@ impl Sender {
         };
         match sent {
             Ok(Some(reply)) => {
-                sink.sent();
+                route.sent();
                 self.jobs.spawn(async move {
                     let answer = reply.answer().await;
                     Event::Answered(address, shipment.settle(&answer))
@@ -237,19 +236,19 @@ impl Sender {
         let now = self.shared.now();
         match event {
             Event::Connected(address, connected) => {
-                let Some(sink) = self.sinks.get_mut(&address) else { return };
+                let Some(route) = self.routes.get_mut(&address) else { return };
                 match connected {
-                    Ok(connection) => sink.connected(connection),
+                    Ok(connection) => route.connected(connection),
                     Err(error) => {
                         tracing::debug!(%error, "the producer cannot reach a broker");
-                        sink.failed(now);
+                        route.failed(now);
                         self.stale.extend(self.shared.topics.names());
                     }
                 }
             }
             Event::Answered(address, returned) => {
-                if let Some(sink) = self.sinks.get_mut(&address) {
-                    sink.answered();
+                if let Some(route) = self.routes.get_mut(&address) {
+                    route.answered();
                 }
                 self.take_back(returned);
             }

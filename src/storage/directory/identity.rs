@@ -135,15 +135,12 @@ fn check_format(path: &Path, format: &str) -> Result<(), StorageError> {
     if format == FORMAT {
         return Ok(());
     }
-    Err(match format.parse() {
-        Ok(version) => {
-            let source = small_file::too_new(path, version, 1);
-            StorageError::TooNew { path: path.to_owned(), source }
-        }
-        Err(_) => {
-            let reason = format!("'{format}' is no format version");
-            StorageError::Damaged { path: path.to_owned(), reason }
-        }
+    let path = path.to_owned();
+    Err(if let Ok(version) = format.parse() {
+        let source = small_file::too_new(&path, version, 1);
+        StorageError::TooNew { path, source }
+    } else {
+        StorageError::Damaged { path, reason: format!("'{format}' is no format version") }
     })
 }
 

@@ -25,4 +25,6 @@ pub use run::Run;
 pub use slot::LogConfigs;
 
 #[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
 mod directory_tests;

@@ -78,7 +78,7 @@ fn listener(sender: SyncSender<Told>) -> FlushListener {
 
 /// Settings by which nothing is flushed unless somebody waits for it.
 fn lazy() -> LogConfig {
-    let flush_interval = Duration::from_secs(3_600);
+    let flush_interval = Duration::from_hours(1);
     LogConfig { flush_messages: u64::MAX, flush_interval, ..LogConfig::default() }
 }
 

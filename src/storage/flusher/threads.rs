@@ -237,7 +237,7 @@ impl Shared {
                         self.work.notify_one();
                     }
                     drop(state);
-                    self.flush(jobs)
+                    self.flush(&jobs)
                 }
                 Next::WaitUntil(due) if state.timer.is_none_or(|timer| due < timer) => {
                     state.timer = Some(due);
@@ -256,8 +256,8 @@ impl Shared {
         }
     }
 
-    fn flush(&self, jobs: Vec<Job<Arc<Log>>>) -> MutexGuard<'_, State> {
-        let results = match &jobs[..] {
+    fn flush(&self, jobs: &[Job<Arc<Log>>]) -> MutexGuard<'_, State> {
+        let results = match jobs {
             [job] => vec![job.log.flush()],
             jobs => together(self, jobs),
         };

@@ -165,13 +165,13 @@ impl DumpedBatch {
         let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
         let records = batch.records(&payload, limits).map(|record| {
             let record = record?;
-            let headers = record.headers.clone();
             Ok(DumpedRecord {
                 offset: batch.offset_of(&record),
                 timestamp: batch.timestamp_of(&record),
                 key: record.key.map(<[u8]>::to_vec),
                 value: record.value.map(<[u8]>::to_vec),
-                headers: headers
+                headers: record
+                    .headers
                     .map(|header| (header.key.to_vec(), header.value.map(<[u8]>::to_vec)))
                     .collect(),
             })

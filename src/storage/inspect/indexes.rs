@@ -11,12 +11,12 @@ use crate::types::{Offset, Timestamp};
 /// The indexes of one segment, and how far they have been checked.
 pub(super) struct IndexCheck {
     base: Offset,
-    offsets: Entries<OffsetEntry>,
-    times: Entries<TimeEntry>,
+    offsets: Unchecked<OffsetEntry>,
+    times: Unchecked<TimeEntry>,
     max_timestamp: Timestamp,
 }
 
-struct Entries<E> {
+struct Unchecked<E> {
     path: std::path::PathBuf,
     entries: Vec<E>,
     checked: usize,
@@ -28,8 +28,8 @@ impl IndexCheck {
     pub(super) fn new(disk: &dyn Disk, dir: &Path, base: Offset) -> Result<Self, StorageError> {
         Ok(Self {
             base,
-            offsets: Entries::read(disk, SegmentFile::path(dir, base, FileKind::OffsetIndex))?,
-            times: Entries::read(disk, SegmentFile::path(dir, base, FileKind::TimeIndex))?,
+            offsets: Unchecked::read(disk, SegmentFile::path(dir, base, FileKind::OffsetIndex))?,
+            times: Unchecked::read(disk, SegmentFile::path(dir, base, FileKind::TimeIndex))?,
             max_timestamp: Timestamp::NONE,
         })
     }
@@ -63,7 +63,7 @@ impl IndexCheck {
 }
 
 /// The last offset that an entry gives to a batch, and the flaw it has if that is wrong.
-fn offset_claim(base: Offset, entry: &OffsetEntry) -> (Option<Offset>, Flaw) {
+fn offset_claim(base: Offset, entry: OffsetEntry) -> (Option<Offset>, Flaw) {
     let last_offset = Offset::checked(base.get() + i64::from(entry.relative_offset));
     let flaw =
         Flaw::OffsetIndex { position: entry.position, last_offset: last_offset.unwrap_or(base) };
@@ -71,14 +71,14 @@ fn offset_claim(base: Offset, entry: &OffsetEntry) -> (Option<Offset>, Flaw) {
 }
 
 /// As `offset_claim`, of the other index.
-fn time_claim(base: Offset, entry: &TimeEntry) -> (Option<Offset>, Flaw) {
+fn time_claim(base: Offset, entry: TimeEntry) -> (Option<Offset>, Flaw) {
     let last_offset = Offset::checked(base.get() + i64::from(entry.relative_offset));
     let flaw =
         Flaw::TimeIndex { timestamp: entry.timestamp, last_offset: last_offset.unwrap_or(base) };
     (last_offset, flaw)
 }
 
-impl<E: Entry> Entries<E> {
+impl<E: Entry> Unchecked<E> {
     fn read(disk: &dyn Disk, path: std::path::PathBuf) -> Result<Self, StorageError> {
         let bytes = small_file::read(disk, &path)
             .map_err(|source| StorageError::io("read", &path, source))?
@@ -93,8 +93,8 @@ impl<E: Entry> Entries<E> {
     }
 
     /// Checks entries in turn, as long as `judge` has something to say of them.
-    fn check(&mut self, findings: &mut Vec<Finding>, judge: impl Fn(&E) -> Option<(bool, Flaw)>) {
-        while let Some(entry) = self.entries.get(self.checked) {
+    fn check(&mut self, findings: &mut Vec<Finding>, judge: impl Fn(E) -> Option<(bool, Flaw)>) {
+        while let Some(entry) = self.entries.get(self.checked).copied() {
             let Some((is_right, flaw)) = judge(entry) else { return };
             if !is_right {
                 let position = (self.checked * size_of::<E::Bytes>()) as u64;

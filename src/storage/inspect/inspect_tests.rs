@@ -82,10 +82,10 @@ fn durable_point(disk: &MemoryDisk, offset: i64) {
     small_file::write_new(disk, path, text.as_bytes()).unwrap();
 }
 
-fn last_segment(disk: &MemoryDisk) -> String {
+fn segments(disk: &MemoryDisk) -> Vec<PathBuf> {
     let entries = disk.list(Path::new(LOG)).unwrap();
-    let last = entries.into_iter().map(|entry| entry.name).filter(|name| name.ends_with(".log"));
-    format!("{LOG}/{}", last.max().unwrap())
+    let paths = entries.into_iter().map(|entry| Path::new(LOG).join(entry.name));
+    paths.filter(|path| path.extension().is_some_and(|suffix| suffix == "log")).collect()
 }
 
 #[test]
@@ -132,18 +132,14 @@ fn damage_is_named_with_its_place_and_the_rest_is_still_checked() {
 #[test]
 fn a_missing_segment_shows_as_a_gap() {
     let disk = disk_with_log();
-    let entries = disk.list(Path::new(LOG)).unwrap();
-    let logs: Vec<_> =
-        entries.into_iter().map(|entry| entry.name).filter(|name| name.ends_with(".log")).collect();
-    disk.remove_file(&Path::new(LOG).join(&logs[1])).unwrap();
+    disk.remove_file(&segments(&disk)[1]).unwrap();
     assert_eq!(verified(&disk, LOG).gaps, 1);
 }
 
 #[test]
 fn a_torn_tail_is_no_damage_above_the_durable_point() {
     let disk = disk_with_log();
-    let last = last_segment(&disk);
-    let file = disk.open(Path::new(&last), OpenMode::Write).unwrap();
+    let file = disk.open(segments(&disk).last().unwrap(), OpenMode::Write).unwrap();
     file.set_len(file.len().unwrap() - 1).unwrap();
     for (durable, is_sound) in [(60, true), (117, true), (118, false)] {
         durable_point(&disk, durable);

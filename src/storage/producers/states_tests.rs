@@ -153,7 +153,7 @@ fn a_silent_producer_expires_by_the_monotonic_clock() {
     let mut states = states();
     append(&mut states, &batch(0, 0, 1, 0)).unwrap();
     let day = ProducerLimits::default().expiration;
-    states.expire(NOW + day - Duration::from_nanos(1));
+    states.expire(NOW + day.saturating_sub(Duration::from_nanos(1)));
     assert_eq!(states.len(), 1);
     states.expire(NOW + day);
     assert!(states.is_empty());
@@ -213,10 +213,10 @@ fn the_latest_snapshot_not_beyond_the_end_is_loaded() {
 fn a_snapshot_with_any_byte_changed_is_passed_over() {
     let path = Path::new("/p/00000000000000000030.snapshot");
     let sound = small_file::read(&disk_with_snapshots(), path).unwrap().unwrap();
-    for position in 0..sound.len() {
+    for (position, byte) in sound.iter().enumerate() {
         let disk = disk_with_snapshots();
         let file = disk.open(path, OpenMode::Write).unwrap();
-        let changed = [sound[position] ^ 0x10];
+        let changed = [byte ^ 0x10];
         write_all_at(&*file, &mut [std::io::IoSlice::new(&changed)], position as u64).unwrap();
         assert_eq!(load(&disk, 99).unwrap().1, Offset::new(20), "byte {position}");
     }

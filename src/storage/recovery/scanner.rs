@@ -75,7 +75,8 @@ impl<'a> Scanner<'a> {
 
     /// Reads everything from about `from` on; tells where the log is torn, if it is.
     pub(super) fn scan(&mut self, from: Offset) -> Result<Option<Torn>, StorageError> {
-        let after = self.segments.partition_point(|segment| segment.base() <= from);
+        // The segment that ends at `from` too: the cut of a failed write behind its end may be lost.
+        let after = self.segments.partition_point(|segment| segment.base() < from);
         let first = after.saturating_sub(1);
         self.first_scanned = first;
         let start = self.segments[first].indexed_below(from)?;

@@ -44,9 +44,10 @@ pub(crate) struct SegmentFile {
 const DIGITS: usize = 20;
 
 impl FileKind {
-    /// The files that make up a segment, the batches last: while they are there, so is the segment.
+    /// The files that make up a segment, in the order in which they are removed: without batches
+    /// the others mean nothing.
     pub(crate) const OF_SEGMENT: [Self; 4] =
-        [Self::Seal, Self::TimeIndex, Self::OffsetIndex, Self::Log];
+        [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::Seal];
 
     fn suffix(self) -> &'static str {
         match self {

@@ -120,7 +120,12 @@ impl Segment {
     pub(crate) fn end_at(&self, size: u64) -> Result<(Indexer, Option<Located>), StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut walk = self.walk_from(size, |_| true)?;
-        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        let mut time = self.times.last().map_err(|error| self.refused("index", error))?;
+        if walk.position() > 0 && time.is_none() {
+            // One index without the other: a file is missing.
+            self.index_anew()?;
+            time = self.times.last().map_err(|error| self.refused("index", error))?;
+        }
         let mut indexer = Indexer::resumed(self.base(), interval, time);
         let mut last = None;
         while let Some(batch) = self.step(&mut walk, |_| false)? {

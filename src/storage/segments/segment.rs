@@ -205,8 +205,8 @@ impl Segment {
         self.file()?.sync_data().map_err(|error| self.refused("sync", error))
     }
 
-    /// Gives all its files the names of what nobody looks for, the batches last, and makes that
-    /// durable. The new names are returned, to be removed.
+    /// Gives all its files the names of what nobody looks for, the batches first, and makes
+    /// that durable. The new names are returned, to be removed.
     pub(crate) fn delete(&self) -> Result<Vec<PathBuf>, StorageError> {
         let mut deleted = Vec::new();
         for kind in FileKind::OF_SEGMENT {
@@ -222,7 +222,7 @@ impl Segment {
         Ok(deleted)
     }
 
-    /// Removes all its files, the batches last. The caller syncs the directory.
+    /// Removes all its files, the batches first. The caller syncs the directory.
     pub(crate) fn remove(&self) -> Result<(), StorageError> {
         for kind in FileKind::OF_SEGMENT {
             let path = self.path(kind);

@@ -1,4 +1,5 @@
-//! The way to one broker: a connection of the producer's own, and how much is under way on it.
+//! A producer's or consumer's own way to one broker: its connection, and how much is under way on
+//! it. A state machine: whoever owns it does what its footing says.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use crate::client::cluster::{Backoff, Connection};
 
 /// One broker.
 #[derive(Debug)]
-pub(crate) struct Sink {
+pub(crate) struct Route {
     state: State,
     backoff: Backoff,
     in_flight: usize,
@@ -20,7 +21,7 @@ enum State {
     Up(Connection),
 }
 
-/// What can be done with a sink now.
+/// What can be done now.
 #[derive(Debug)]
 pub(crate) enum Footing<'a> {
     /// Requests can go out.
@@ -33,7 +34,7 @@ pub(crate) enum Footing<'a> {
     Busy,
 }
 
-impl Sink {
+impl Route {
     /// A broker nobody has connected to.
     pub(crate) fn new(backoff: Backoff) -> Self {
         Self { state: State::Down(Duration::ZERO), backoff, in_flight: 0 }
@@ -67,6 +68,13 @@ impl Sink {
     /// The connection could not be made.
     pub(crate) fn failed(&mut self, now: Duration) {
         self.state = State::Down(now.saturating_add(self.backoff.next_pause()));
+    }
+
+    /// Gives up the connection and what is under way on it, to begin anew at once.
+    pub(crate) fn abandon(&mut self) {
+        if matches!(self.state, State::Up(_)) {
+            self.state = State::Down(Duration::ZERO);
+        }
     }
 
     /// A request went out.

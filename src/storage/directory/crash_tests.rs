@@ -1,0 +1,343 @@
+//! A data directory whose process is killed, or whose power fails, at every single step.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::directory_tests::{DATA, World, append, partition, topic};
+use crate::io::faulty::FaultyDisk;
+use crate::io::{Disk, Entry, File, MemoryDisk, OpenMode, read_exact_at};
+use crate::record::Batches;
+use crate::storage::{
+    Checkpoint, DataDir, Flaw, Log, Offsets, ReadLimit, StorageError, Stored, verify,
+};
+use crate::types::{Offset, TopicId};
+
+/// A disk that takes so many changes and none after them, as if the process were gone.
+#[derive(Clone, Debug)]
+struct StoppingDisk {
+    disk: FaultyDisk,
+    left: Arc<AtomicI64>,
+}
+
+#[derive(Debug)]
+struct StoppingFile {
+    file: Arc<dyn File>,
+    left: Arc<AtomicI64>,
+}
+
+fn step(left: &AtomicI64) -> io::Result<()> {
+    if left.fetch_sub(1, Ordering::AcqRel) > 0 { Ok(()) } else { Err(io::Error::other("stopped")) }
+}
+
+impl StoppingDisk {
+    fn new(disk: &FaultyDisk, steps: i64) -> Self {
+        Self { disk: disk.clone(), left: Arc::new(AtomicI64::new(steps)) }
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.left.load(Ordering::Acquire) < 0
+    }
+}
+
+impl Disk for StoppingDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        if matches!(mode, OpenMode::Create | OpenMode::CreateNew) {
+            step(&self.left)?;
+        }
+        let file = self.disk.open(path, mode)?;
+        Ok(Arc::new(StoppingFile { file, left: Arc::clone(&self.left) }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        step(&self.left)?;
+        self.disk.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        step(&self.left)?;
+        self.disk.remove_file(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        step(&self.left)?;
+        self.disk.create_dir(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        step(&self.left)?;
+        self.disk.remove_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        self.disk.list(dir)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.disk.exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        step(&self.left)?;
+        self.disk.sync_dir(dir)
+    }
+
+    fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
+        step(&self.left)?;
+        self.disk.sync_filesystem(path)
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        self.disk.free_bytes(path)
+    }
+
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
+        step(&self.left)?;
+        self.disk.lock(path, owner)
+    }
+}
+
+impl File for StoppingFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, position)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_medium_at(buffer, position)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        step(&self.left)?;
+        self.file.write_at(buffers, position)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        step(&self.left)?;
+        self.file.set_len(length)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        step(&self.left)?;
+        self.file.sync_data()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// What must be true of the directory, whatever happened.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    /// Topic and records known to be durable, by partition.
+    logs: BTreeMap<i32, (TopicId, i64)>,
+    /// The partition that was being made, removed or cut when everything stopped.
+    in_doubt: Option<i32>,
+    high_watermark: i64,
+    /// Whether the last run has stopped in order; `None` in the middle of stopping or starting.
+    is_closed: Option<bool>,
+}
+
+/// The life of a directory, noted in `facts` as it goes.
+fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
+    facts.is_closed = None;
+    let directory = world.open()?;
+    facts.is_closed = Some(false);
+    let web = grow(&directory, facts, (0, 1), 5)?;
+    grow(&directory, facts, (1, 1), 3)?;
+    let high_watermarks = Offsets::from([(partition(0), Offset::new(4))]);
+    directory.checkpoint(&high_watermarks)?;
+    facts.high_watermark = 4;
+    grow(&directory, facts, (1, 1), 2)?;
+
+    facts.in_doubt = Some(1);
+    facts.logs.remove(&1);
+    directory.remove_log(&partition(1), topic(1).topic_id)?;
+    facts.in_doubt = None;
+    world.clock.advance(std::time::Duration::from_hours(1));
+    directory.remove_deleted()?;
+    grow(&directory, facts, (1, 2), 1)?;
+
+    facts.in_doubt = Some(0);
+    facts.logs.insert(0, (topic(1).topic_id, 4));
+    directory.truncate_log(&web, Offset::new(4))?;
+    facts.in_doubt = None;
+    grow(&directory, facts, (0, 1), 2)?;
+    directory.checkpoint(&Offsets::new())?;
+    facts.is_closed = None;
+    directory.close(&high_watermarks)?;
+    facts.is_closed = Some(true);
+    drop((directory, web));
+
+    facts.is_closed = None;
+    let directory = world.open()?;
+    facts.is_closed = Some(false);
+    grow(&directory, facts, (0, 1), 1)?;
+    facts.in_doubt = Some(1);
+    facts.logs.remove(&1);
+    directory.retain(|partition, _| partition.partition.0 == 0)?;
+    facts.in_doubt = None;
+    facts.is_closed = None;
+    directory.close(&Offsets::new())?;
+    facts.is_closed = Some(true);
+    Ok(())
+}
+
+/// Appends records to a log, made when there is none, and flushes them.
+fn grow(
+    directory: &DataDir,
+    facts: &mut Facts,
+    (index, number): (i32, u8),
+    count: i64,
+) -> Result<Arc<Log>, StorageError> {
+    let known = facts.logs.remove(&index);
+    facts.in_doubt = Some(index).filter(|_| known.is_none());
+    facts.logs.extend(known.map(|known| (index, known)));
+    let log = directory.create_log(&partition(index), topic(number))?;
+    facts.in_doubt = None;
+    let (topic_id, durable) = known.unwrap_or((topic(number).topic_id, 0));
+    facts.logs.insert(index, (topic_id, durable));
+    append(&log, count)?;
+    let flushed = log.flush()?.get();
+    assert_eq!(flushed, durable + count);
+    facts.logs.insert(index, (topic_id, flushed));
+    Ok(log)
+}
+
+/// Says when it was that a check failed.
+struct Moment(String);
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}", self.0);
+        }
+    }
+}
+
+/// Opens what was left and holds it against the facts.
+fn check(disk: Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
+    let mut world = World::on(Arc::clone(&disk));
+    boot_id.clone_into(&mut world.boot_id);
+    let directory = world.open().unwrap();
+    let report = directory.start_report();
+    assert!(facts.is_closed.is_none_or(|is_closed| is_closed == report.was_clean));
+    assert!(report.quarantined.is_empty() && report.unusable.is_empty(), "{report:?}");
+    assert!(report.rebuilt.is_empty() && report.missing.is_empty(), "{report:?}");
+
+    let found: BTreeMap<_, _> = directory.partitions().into_iter().collect();
+    for (index, (topic_id, durable)) in &facts.logs {
+        let metadata = found.get(&partition(*index)).expect("the log is gone");
+        assert_eq!(metadata.topic_id, *topic_id);
+        let log = directory.log(&partition(*index)).unwrap().unwrap();
+        assert!(log.log_end_offset() >= Offset::new(*durable), "{log:?}, {durable} durable");
+        assert!(log.damages().is_empty(), "{log:?} {:?}", log.damages());
+        assert_eq!(count_records(&log), log.log_end_offset().get());
+    }
+    for partition in found.keys() {
+        let index = partition.partition.0;
+        let is_expected = facts.logs.contains_key(&index) || facts.in_doubt == Some(index);
+        assert!(is_expected, "{partition} came back");
+        assert!(append(&directory.log(partition).unwrap().unwrap(), 1).is_ok());
+    }
+    if found.contains_key(&partition(0)) {
+        let recorded = directory.high_watermark(&partition(0)).map_or(0, Offset::get);
+        assert!(recorded >= facts.high_watermark, "the high watermark fell to {recorded}");
+    }
+    directory.close(&Offsets::new()).unwrap();
+    drop(directory);
+    for report in verify(&disk, Path::new(DATA)).unwrap() {
+        let torn = |flaw: &Flaw| matches!(flaw, Flaw::TornTail(_));
+        let wrong: Vec<_> = report.findings.iter().filter(|f| !torn(&f.flaw)).collect();
+        assert!(wrong.is_empty(), "{:?}: {wrong:?}", report.dir);
+    }
+    assert!(world.open().unwrap().start_report().was_clean);
+}
+
+/// Reads a log from its start and counts its records, which must follow one another.
+fn count_records(log: &Log) -> i64 {
+    let limit =
+        ReadLimit { max_bytes: 1 << 20, below: log.log_end_offset(), at_least_one_batch: true };
+    let mut next = Offset::ZERO;
+    while let Some(range) = log.read(next, limit).unwrap() {
+        let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
+        read_exact_at(&*range.file, &mut bytes, range.position).unwrap();
+        for batch in Batches::new(&bytes) {
+            let batch = batch.unwrap();
+            batch.check_checksum().unwrap();
+            assert_eq!(batch.base_offset(), next);
+            next = batch.next_offset();
+        }
+    }
+    next.get()
+}
+
+/// Lives until each step in turn and calls `end` with the disk as it was left; until the life is
+/// lived to its end.
+fn at_every_step(mut end: impl FnMut(&FaultyDisk, &Facts)) {
+    for steps in 0.. {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        let stopping = StoppingDisk::new(&disk, steps);
+        let mut facts = Facts::default();
+        let done = live(&World::on(Arc::new(stopping.clone())), &mut facts);
+        assert_eq!(done.is_err(), stopping.has_stopped(), "{done:?}");
+        let moment = Moment(format!("stopped after {steps} steps: {facts:?}"));
+        end(&disk, &facts);
+        drop(moment);
+        if done.is_ok() {
+            assert!(steps > 100, "the life has only {steps} steps");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_process_killed_at_any_step_loses_nothing_durable() {
+    at_every_step(|disk, facts| check(Arc::new(disk.clone()), "boot-1", facts));
+}
+
+#[test]
+fn power_that_fails_at_any_step_takes_nothing_durable() {
+    at_every_step(|disk, facts| {
+        let after = disk.crash(17).unwrap();
+        check(Arc::new(after), "boot-2", facts);
+    });
+}
+
+#[test]
+fn power_that_fails_again_during_the_recovery_takes_nothing_durable() {
+    let mut seed = 0;
+    at_every_step(|disk, facts| {
+        seed += 1;
+        let after = disk.crash(seed).unwrap();
+        let steps = i64::try_from(seed % 30).unwrap();
+        let mut world = World::on(Arc::new(StoppingDisk::new(&after, steps)));
+        "boot-2".clone_into(&mut world.boot_id);
+        // It may open or not; what counts is what the next one finds.
+        drop(world.open());
+        let facts = Facts { is_closed: None, ..facts.clone() };
+        check(Arc::new(after.crash(seed).unwrap()), "boot-3", &facts);
+    });
+}
+
+#[test]
+fn a_checkpoint_interrupted_at_any_step_is_the_old_or_the_new() {
+    let offsets = |offset| Offsets::from([(partition(0), Offset::new(offset))]);
+    for (steps, seed) in (0..8).flat_map(|steps| (0..20).map(move |seed| (steps, seed))) {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        let checkpoint = Checkpoint::new(Path::new("/"), "durable-point-checkpoint");
+        checkpoint.write(&disk, &offsets(1)).unwrap();
+        let written = checkpoint.write(&StoppingDisk::new(&disk, steps), &offsets(2));
+        let read = checkpoint.read(&disk.crash(seed).unwrap()).unwrap();
+        let is_new = read == Stored::Sound(offsets(2));
+        assert!(is_new || (written.is_err() && read == Stored::Sound(offsets(1))), "{read:?}");
+    }
+}
