@@ -45,6 +45,8 @@ pub struct BrokerConfig {
     pub connections_max: usize,
     /// Connections at once from one address.
     pub connections_max_per_ip: usize,
+    /// Fetch sessions at once.
+    pub fetch_sessions_max: usize,
     /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
     pub flusher: FlusherOptions,
     /// How often the data directory is looked after, and how large it may grow.
@@ -77,6 +79,7 @@ impl Default for BrokerConfig {
             request_memory: ByteSize(256 << 20),
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
+            fetch_sessions_max: 1000,
             flusher: FlusherOptions::default(),
             upkeep: UpkeepOptions::default(),
             producers: ProducerLimits::default(),
@@ -93,14 +96,14 @@ impl BrokerConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "listeners",
-            about: "Address to listen on, as HOST:PORT or PLAINTEXT://HOST:PORT; port 0 takes any free one.",
+            about: "Address to listen on: [PLAINTEXT://]HOST:PORT; port 0 takes any free one.",
             kind: Kind::String,
             set: |c, text| text.parse().map(|v| c.listen = v),
             get: |c| c.listen.to_string(),
         },
         Key {
             name: "advertised.listeners",
-            about: "Address that clients are told to connect to; empty for the one each of them reached.",
+            about: "Address that clients are told to connect to; empty: the one each reached.",
             kind: Kind::String,
             set: |c, text| match text.trim() {
                 "" => {
@@ -157,7 +160,7 @@ impl BrokerConfig {
         },
         Key {
             name: "queued.max.request.bytes",
-            about: "Bytes that large requests may hold in memory together; further ones wait unread.",
+            about: "Bytes that large requests may hold in memory together; others wait unread.",
             kind: Kind::Long,
             set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.request_memory = v),
             get: |c| c.request_memory.to_string(),
@@ -175,6 +178,13 @@ impl BrokerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max_per_ip = v),
             get: |c| c.connections_max_per_ip.to_string(),
+        },
+        Key {
+            name: "max.incremental.fetch.session.cache.slots",
+            about: "Fetch sessions at once; who gets none is served in full every time.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 0, 1 << 20).map(|v| c.fetch_sessions_max = v),
+            get: |c| c.fetch_sessions_max.to_string(),
         },
         Key {
             name: "unflushed.max.bytes",
@@ -233,7 +243,7 @@ impl BrokerConfig {
         },
         Key {
             name: "transfer.deadline.ms",
-            about: "Milliseconds in which a request begun must have arrived, and an answer been taken.",
+            about: "Milliseconds for a request begun to arrive, and for an answer to be taken.",
             kind: Kind::Long,
             set: |c, text| millis(text, 100).map(|v| c.transfer_deadline = v),
             get: |c| c.transfer_deadline.as_millis().to_string(),

@@ -14,6 +14,7 @@ use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
 use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
+use crate::broker::fetch_session::FetchSessions;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -71,6 +72,7 @@ impl Broker {
             request_memory: Budget::new(
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
             ),
+            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             partitions,
             coordinators: Coordinators::default(),
             control: Control::new(runtime.handle().clone()),
