@@ -1,4 +1,4 @@
-//! The client against a real broker in the same process.
+//! Integration tests: whole brokers in this process, spoken to over loopback.
 
 mod cluster;
 mod durability;
