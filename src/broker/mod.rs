@@ -10,6 +10,7 @@ mod config;
 mod connection;
 mod context;
 mod control;
+mod coordinator;
 mod dispatch;
 mod error;
 mod errors;
@@ -24,5 +25,6 @@ mod topology;
 
 pub use address::HostPort;
 pub use config::BrokerConfig;
+pub use coordinator::OffsetsTopicConfig;
 pub use error::BrokerError;
 pub use server::Broker;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::broker::context::Shared;
+use crate::broker::coordinator::follow_partitions;
 use crate::broker::settings::log_defaults;
 use crate::broker::topic_settings::resolve;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
@@ -32,7 +33,7 @@ pub(crate) fn follow(shared: &Arc<Shared>) {
 }
 
 /// Makes the partitions what the image says, and tells who waits that its topics can be used.
-fn apply(shared: &Shared, image: &Image) {
+fn apply(shared: &Arc<Shared>, image: &Image) {
     let defaults = log_defaults(&shared.config, image);
     let topics: Vec<_> = image.topics().map(|topic| lead(shared, topic, &defaults)).collect();
     let before = shared.partitions.topics();
@@ -44,6 +45,7 @@ fn apply(shared: &Shared, image: &Image) {
             partition.stop("its topic was deleted, or its leader has changed");
         }
     }
+    follow_partitions(shared);
     shared.applied.send_replace(());
 }
 

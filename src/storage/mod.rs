@@ -44,3 +44,9 @@ pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
 mod epochs_tests;
+#[cfg(test)]
+mod recovery_tests;
+#[cfg(test)]
+mod retention_tests;
+#[cfg(test)]
+mod world_tests;

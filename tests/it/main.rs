@@ -1,5 +1,4 @@
-//! Integration tests: whole brokers in this process, spoken to over loopback.
+//! The client against a real broker in the same process.
 
-mod durability;
-mod power_cuts;
-mod support;
+mod cluster;
+mod producing;
