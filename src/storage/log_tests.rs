@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::{Disk, OpenMode, write_all_at};
-use crate::record::{Batch, BatchBuilder, BatchSettings, Batches, Compression, TimestampType};
+use crate::record::{
+    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, TimestampType,
+};
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, at, batch, bytes_of, stamp, stamped, values,
 };
@@ -232,8 +234,13 @@ fn records_are_found_by_their_time_in_whatever_order_times_come() {
             builder.push(Timestamp::from_millis(*time), None, Some(&[0; 100]), &[]).unwrap();
         }
         let compression = Compression::Lz4;
-        let settings = BatchSettings { compression, ..BatchSettings::default() };
-        append_batch(&log, builder.build(&settings).unwrap(), at()).unwrap();
+        let mut compressor = Compressor::new(compression, None).unwrap();
+        append_batch(
+            &log,
+            builder.build(&BatchSettings::default(), &mut compressor).unwrap(),
+            at(),
+        )
+        .unwrap();
     }
     for wanted in 0..45 {
         let expected = times.iter().position(|time| *time >= wanted).map(|index| index as u64);

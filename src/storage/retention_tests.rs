@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::config::ByteSize;
-use crate::record::{BatchBuilder, BatchSettings};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_batch, batch, bytes_of, texts, values,
 };
@@ -27,7 +27,7 @@ fn log_of(world: &World, values: &[&str]) -> Log {
 fn append_timed(log: &Log, time: Timestamp, now: Timestamp) {
     let mut builder = BatchBuilder::new();
     builder.push(time, None, Some(b"x"), &[]).unwrap();
-    let batch = builder.build(&BatchSettings::default()).unwrap();
+    let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
     append_batch(log, batch, AppendAt { epoch: EPOCH, now }).unwrap();
 }
 

@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use crate::config::ByteSize;
 use crate::io::faulty::FaultyDisk;
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at};
-use crate::record::{BatchBuilder, BatchSettings, Batches, Limits, ProducerStamp};
+use crate::io::{
+    Clock, Disk, FileRange, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at,
+};
+use crate::record::{
+    BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, Limits, ProducerStamp,
+};
 use crate::storage::{
-    AppendAt, Appended, FileRange, Log, LogConfig, LogEnv, Marks, ProducerLimits, ReadLimit,
-    StartPoint, StorageError,
+    AppendAt, Appended, Log, LogConfig, LogEnv, Marks, ProducerLimits, ReadLimit, StartPoint,
+    StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -130,7 +134,9 @@ pub(super) fn stamped(values: &[&str], producer: Option<ProducerStamp>) -> Vec<u
     for value in values {
         builder.push(NOW, None, Some(value.as_bytes()), &[]).unwrap();
     }
-    builder.build(&BatchSettings { producer, ..BatchSettings::default() }).unwrap()
+    builder
+        .build(&BatchSettings { producer, ..BatchSettings::default() }, &mut Compressor::none())
+        .unwrap()
 }
 
 /// The stamp of producer 7 in its first incarnation.
@@ -184,7 +190,7 @@ pub(super) fn try_values(
             let batch = batch.unwrap();
             assert!(batch.checksum_matches());
             let limits = Limits::default();
-            let payload = batch.decompressed(&limits).unwrap();
+            let payload = batch.decompressed(&mut Decompressor::new(limits)).unwrap();
             for record in batch.records(&payload, &limits) {
                 let record = record.unwrap();
                 let value = String::from_utf8(record.value.unwrap().to_vec()).unwrap();

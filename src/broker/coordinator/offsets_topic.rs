@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::create_topic;
+use crate::broker::topics::{APPLIED_WITHIN, create_topic};
 use crate::config::{ByteSize, Key, Kind, number, size};
 use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, NewTopic, Topic};
@@ -84,7 +84,7 @@ pub(crate) async fn ensure_offsets_topic(shared: &Arc<Shared>) -> Result<Arc<Ima
         return Ok(image);
     }
     let topic = shared.config.offsets_topic.topic(image.brokers().len());
-    match create_topic(shared, topic).await {
+    match create_topic(shared, topic, APPLIED_WITHIN).await {
         // Others may have needed it at the same moment.
         Err(refusal) if refusal.code != ErrorCode::TopicAlreadyExists => Err(refusal),
         _ => Ok(shared.image()),
