@@ -1,4 +1,5 @@
 //! The client against a real broker in the same process.
 
 mod cluster;
+mod consuming;
 mod producing;
