@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::assignment::{Slot, Target};
-use super::consumer::Consumer;
+use super::handle::Consumer;
 use super::message::Message;
 use crate::client::ClientError;
 use crate::types::Offset;
