@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use streamlog::client::{ProducerConfig, ProducerRecord};
+use streamlog::client::{NewTopic, ProducerConfig, ProducerRecord};
 
 use crate::cluster::TestBroker;
 
