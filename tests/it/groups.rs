@@ -446,7 +446,7 @@ fn a_power_cut_loses_no_acknowledged_commit() {
             assert!(stored >= acknowledged, "{acknowledged} was acknowledged, {stored} is stored");
             acknowledged = stored;
             let alone = Member::without_group("g");
-            for _ in 0..1 + random.below(20) {
+            for _ in 0..=random.below(20) {
                 assert_eq!(alone.commit(&mut client, 9, acknowledged + 1), ErrorCode::None);
                 acknowledged += 1;
             }
