@@ -28,3 +28,5 @@ pub use slot::LogConfigs;
 mod crash_tests;
 #[cfg(test)]
 mod directory_tests;
+#[cfg(test)]
+mod model_tests;

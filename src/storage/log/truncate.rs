@@ -48,6 +48,20 @@ impl Log {
         done.map(|()| new_end)
     }
 
+    /// Where a cut at `to` would really come to lie: at the beginning of the batch that holds it.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn cut_at(&self, to: Offset) -> Result<Offset, StorageError> {
+        let segments = self.segments.load_full();
+        let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
+        let Some(segment) = segments.get(number).filter(|_| to < self.log_end_offset()) else {
+            return Ok(to);
+        };
+        let batch = segment.locate(to)?;
+        Ok(batch.map_or(to, |batch| batch.summary.base_offset.min(to)))
+    }
+
     fn cut_tail(
         &self,
         tail: &mut Tail,
