@@ -23,6 +23,7 @@ pub use config::ClientConfig;
 pub use consumer::{Consumer, ConsumerConfig, Message, OutOfRange, Start, UntilEnd};
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use offsets::FoundOffset;
+pub use crate::record::Header;
 pub use producer::{
     Acks, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };
