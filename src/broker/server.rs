@@ -13,6 +13,8 @@ use crate::broker::connection::Shard;
 use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
+use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
+use crate::broker::fetch_session::FetchSessions;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -70,7 +72,9 @@ impl Broker {
             request_memory: Budget::new(
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
             ),
+            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             partitions,
+            coordinators: Coordinators::default(),
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
             failure,
@@ -81,6 +85,7 @@ impl Broker {
             applied: watch::Sender::new(()),
         });
         follow(&shared);
+        forget_deleted_topics(&shared);
         let shards = start_shards(&shared)?;
         let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
         shared.control.start(accept(listener, queues, Arc::clone(&shared)));

@@ -5,8 +5,8 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyDict, PyStringMethods};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
-use super::errors::{TopicExists, TopicNotFound, raised};
 use super::arguments::Options;
+use super::errors::{TopicExists, TopicNotFound, raised};
 use super::owned::Owned;
 use crate::client::{self, NewTopic};
 

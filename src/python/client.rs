@@ -6,9 +6,9 @@ use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::admin::Admin;
+use super::arguments::{Form, Options, Word};
 use super::consumer::Consumer;
 use super::errors::raised;
-use super::arguments::{Form, Options, Word};
 use super::owned::{Birth, Owned};
 use super::producer::Producer;
 use super::signals;
@@ -64,11 +64,7 @@ impl Client {
                           max_request_size='1 MiB', send_timeout=60.0, delivery_timeout=120.0, \
                           idempotence=None, config=None)"
     )]
-    fn producer(
-        &self,
-        py: Python<'_>,
-        options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Producer> {
+    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
         Producer::start(&self.inner, options, py)
     }
 
@@ -115,10 +111,7 @@ impl Client {
     }
 
     /// A client is pickled as its settings, and connects anew.
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<((), Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
         let config = self.inner.get()?.config();
         let settings = PyDict::new(py);
         for key in ClientConfig::KEYS {

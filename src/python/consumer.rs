@@ -98,12 +98,7 @@ impl Consumer {
     }
 
     #[pyo3(signature = (count, *, timeout=None))]
-    fn take(
-        this: Py<Self>,
-        py: Python<'_>,
-        count: u64,
-        timeout: Option<f64>,
-    ) -> PyResult<Bounded> {
+    fn take(this: Py<Self>, py: Python<'_>, count: u64, timeout: Option<f64>) -> PyResult<Bounded> {
         Bounded::new(py, this, count, timeout)
     }
 

@@ -45,7 +45,8 @@ pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
             OffsetOutOfRange::new_err((text, requested.get(), earliest.get(), latest.get()))
         }
         ClientError::MessageTooLarge { size, limit } => {
-            let text = format!("{text}: send less, or raise max.request.size and max.message.bytes");
+            let text =
+                format!("{text}: send less, or raise max.request.size and max.message.bytes");
             MessageTooLarge::new_err((text, size, limit))
         }
         ClientError::Damaged { source, .. } => {

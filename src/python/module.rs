@@ -8,6 +8,7 @@ mod core {
     use pyo3::types::PyModule;
     use pyo3::{Bound, PyResult, Python, pyfunction};
 
+    use crate::cli;
     #[pymodule_export]
     use crate::python::admin::Admin;
     #[pymodule_export]
@@ -27,7 +28,6 @@ mod core {
     use crate::python::ticket::Ticket;
     #[pymodule_export]
     use crate::python::topic::Topic;
-    use crate::cli;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

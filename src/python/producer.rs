@@ -5,11 +5,11 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::errors::raised;
+use super::arguments;
 use super::arguments::{Options, Word};
+use super::errors::raised;
 use super::owned::Owned;
 use super::ticket::Ticket;
-use super::arguments;
 use crate::client::{self, Header, ProducerConfig, ProducerRecord};
 use crate::types::{PartitionIndex, Timestamp};
 

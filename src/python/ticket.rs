@@ -2,10 +2,10 @@
 
 use pyo3::{PyResult, Python, pyclass, pymethods};
 
+use super::arguments;
 use super::errors::raised;
 use super::owned::{Birth, Owned};
 use super::record_metadata::RecordMetadata;
-use super::arguments;
 use crate::client;
 
 /// A record on its way; cheap to make and to forget.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use pyo3::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
 
+use super::arguments;
 use super::errors::{raised, refused};
 use super::owned::Owned;
-use super::arguments;
 use crate::client::{self, ClientError, FoundOffset};
 use crate::config::ConfigError;
 use crate::types::Offset;

@@ -1,4 +1,9 @@
-//! The client against a real broker in the same process.
+//! Integration tests: whole brokers in this process, spoken to over loopback.
 
 mod cluster;
+mod consuming;
+mod durability;
+mod groups;
+mod power_cuts;
 mod producing;
+mod support;

@@ -175,11 +175,7 @@ impl OpenBatch {
     }
 
     /// The next record at or beyond `position`. One at or beyond `limit` is left where it is.
-    fn next_from(
-        &mut self,
-        position: Offset,
-        limit: Option<Offset>,
-    ) -> Result<Step, RecordError> {
+    fn next_from(&mut self, position: Offset, limit: Option<Offset>) -> Result<Step, RecordError> {
         let mut records = self.walk.resume(&self.origin.bytes);
         loop {
             let Some(record) = records.next().transpose()? else {

@@ -16,8 +16,8 @@ use super::until_end::UntilEnd;
 use crate::client::client::Core;
 use crate::client::cluster::Brokers;
 use crate::client::error::topic_name;
-use crate::client::waiting::Waiter;
 use crate::client::offsets::{Asked, list_offsets};
+use crate::client::waiting::Waiter;
 use crate::client::{ClientError, FoundOffset};
 use crate::io::Gate;
 use crate::record::Decompressor;
@@ -343,7 +343,8 @@ impl Consumer {
     fn take_chunk(&self) -> Result<Option<Chunk>, ClientError> {
         let shared = &self.shared;
         let assignment = &shared.assignment;
-        let taken = shared.arrivals.take(|chunk| assignment.is_current(chunk.slot, chunk.generation));
+        let taken =
+            shared.arrivals.take(|chunk| assignment.is_current(chunk.slot, chunk.generation));
         match taken? {
             Taken::Chunk(chunk) => {
                 shared.work.notify_one();
@@ -401,11 +402,7 @@ impl Shared {
 }
 
 /// How many partitions each topic has.
-fn find(
-    core: &Core,
-    names: Vec<TopicName>,
-    may_create: bool,
-) -> Result<Vec<usize>, ClientError> {
+fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Result<Vec<usize>, ClientError> {
     let brokers = Arc::clone(&core.brokers);
     let deadline = brokers.deadline("finding topics", brokers.config().timeout);
     core.run(async move {

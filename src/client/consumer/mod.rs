@@ -11,6 +11,8 @@
 mod arrivals;
 mod assignment;
 mod chunk;
+#[cfg(test)]
+mod chunk_tests;
 mod config;
 mod consumer;
 mod fetcher;

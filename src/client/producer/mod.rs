@@ -10,6 +10,8 @@
 
 mod config;
 mod lane;
+#[cfg(test)]
+mod lane_tests;
 mod murmur;
 mod partitioner;
 mod producer;

@@ -8,8 +8,8 @@ use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::{Bound, PyAny, PyErr, PyResult};
 
-use crate::python::errors::refused;
 use crate::config::{ConfigError, Fault, Key, set_all};
+use crate::python::errors::refused;
 
 /// How a value is written in Python.
 #[derive(Clone, Copy, Debug)]

@@ -24,7 +24,9 @@ pub(crate) enum Seek {
 impl Seek {
     /// The place, or the mapping of partitions to places, that `value` is.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Ok(places) = value.cast::<PyMapping>() else { return start("to", value).map(Self::All) };
+        let Ok(places) = value.cast::<PyMapping>() else {
+            return start("to", value).map(Self::All);
+        };
         let mut rows = Vec::new();
         for place in places.items()? {
             let (partition, to): (Bound<'_, PyAny>, Bound<'_, PyAny>) = place.extract()?;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyDateTime, PyDelta, PyTzInfo};
 use pyo3::{Bound, PyAny, PyResult, Python};
 
-use crate::python::errors::refused;
 use crate::config::ConfigError;
+use crate::python::errors::refused;
 use crate::types::Timestamp;
 
 const MILLIS: f64 = 1e3;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::sample::{build, four, push_all, read, samples};
 use crate::record::{
-    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, Header, HeaderMut,
-    Limits, ProducerStamp, RecordError, TimestampType,
+    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, Header,
+    HeaderMut, Headers, Limits, ProducerStamp, RecordError, TimestampType,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 

@@ -95,6 +95,14 @@ impl Disk for StoppingDisk {
         self.disk.free_bytes(path)
     }
 
+    fn total_bytes(&self, path: &Path) -> io::Result<u64> {
+        self.disk.total_bytes(path)
+    }
+
+    fn boot_id(&self) -> io::Result<String> {
+        self.disk.boot_id()
+    }
+
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
         step(&self.left)?;
         self.disk.lock(path, owner)

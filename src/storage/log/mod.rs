@@ -27,7 +27,6 @@ mod retention;
 mod roll;
 mod tail;
 mod truncate;
-mod upkeep;
 
 pub(in crate::storage) use append::producer_batch;
 pub use append::{AppendAt, Appended};

@@ -66,6 +66,18 @@ impl Log {
         Ok(())
     }
 
+    /// When the next deleted file is to be removed, by the monotonic clock; `None` when there is
+    /// none.
+    pub fn removal_due(&self) -> Option<Duration> {
+        let deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        deleted.iter().map(|(due, _)| *due).min()
+    }
+
+    /// Where the first segment ends; `None` while it is the only one.
+    pub fn first_segment_end(&self) -> Option<Offset> {
+        self.segments.load().get(1).map(|second| second.base())
+    }
+
     /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
     /// records it durably before it answers, and whole segments below go by `delete_expired`.
     ///
