@@ -15,12 +15,13 @@ import sys
 import time
 from pathlib import Path
 
-import streamlog
 from broker import Broker
 from compare import compare
 from progress import Progress
 from publish import publish
 from source import Input, find, mebibytes
+
+import streamlog
 
 FOLDER = Path("target/demo")
 TOPIC = "lines"
@@ -36,7 +37,8 @@ def main() -> int:
     with Broker(FOLDER / "data") as broker:
         print(f"broker    {broker.address}, process {broker.pid}")
         passed = run(source, broker)
-    print("segments " + "".join(f" {path} ({size:,} bytes)\n         " for path, size in segments()))
+    for path, size in segments():
+        print(f"segment   {path}: {size:,} bytes")
     print("all equal" if passed else "NOT EQUAL")
     return 0 if passed else 1
 
@@ -48,8 +50,12 @@ def run(source: Input, broker: Broker) -> bool:
         client.admin.create_topic(TOPIC, partitions=PARTITIONS)
         script = Path(__file__).with_name("consume.py")
         command = [sys.executable, str(script), broker.address, TOPIC, str(FOLDER / "output")]
-        with subprocess.Popen(command) as consumer, Progress("publish", source.records) as progress:
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE) as consumer,
+            Progress("publish", source.records) as progress,
+        ):
             try:
+                wait_until_reading(consumer)
                 homes = publish(client, TOPIC, source, progress, at_half=broker.crash_and_restart)
                 report("published", source, begin)
                 code = consumer.wait(CONSUMER_SECONDS)
@@ -61,6 +67,12 @@ def run(source: Input, broker: Broker) -> bool:
     report("consumed", source, begin)
     print(f"crashes   1: SIGKILL, ready again after {broker.restart_seconds * 1000:,.0f} ms")
     return compare(source, homes, FOLDER / "output", PARTITIONS)
+
+
+def wait_until_reading(consumer: "subprocess.Popen[bytes]") -> None:
+    """Waits for the consumer's word that it has begun."""
+    assert consumer.stdout is not None
+    consumer.stdout.readline()
 
 
 def report(what: str, source: Input, begin: float) -> None:

@@ -21,7 +21,9 @@ def consume(address: str, topic: str, folder: Path) -> None:
             for partition in range(client.topic(topic).partitions())
         }
         going_on = set(files)
-        for message in stack.enter_context(client.consumer(topic)):
+        consumer = stack.enter_context(client.consumer(topic))
+        print("reading", flush=True)
+        for message in consumer:
             if message.value is None:
                 going_on.remove(message.partition)
                 if not going_on:

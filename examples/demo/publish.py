@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from progress import Progress
 from source import Input
+
 from streamlog import Client, Ticket
 
 # Small, so that half of the input published means about half of it stored.

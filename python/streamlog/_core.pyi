@@ -1,12 +1,10 @@
 """The native module. ``mypy.stubtest`` proves that this stub tells the truth.
 
 Durations are seconds, sizes are bytes or texts as ``"64 MiB"``. Every call that waits releases the
-interpreter and ends at once when a signal's handler raises, as Ctrl-C's does. ``timeout=None`` waits
-for as long as the client's own limits allow. What was made in a process does not work in a child
-forked from it: there every use raises ``ForkError``.
-
-``config={...}`` takes settings under Kafka's names; one that is given as a keyword too, and one that
-is unknown, raise ``ConfigError``.
+interpreter and ends at once when a signal's handler raises, as Ctrl-C's does. ``timeout=None``
+waits for as long as the client's own limits allow. In a child forked off every use raises
+``ForkError``. ``config={...}`` takes settings under Kafka's names; one that is given as a keyword
+too, and one that is unknown, raise ``ConfigError``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,14 +22,15 @@ __all__ = [
     "RecordMetadata",
     "Ticket",
     "Topic",
+    "UntilEnd",
     "__version__",
     "main",
 ]
 
 _T = TypeVar("_T")
-_Config: TypeAlias = Mapping[str, str | int | float | Sequence[str]]
+_Config: TypeAlias = Mapping[str, Any]
 _Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
-_Start: TypeAlias = Literal["earliest", "latest"] | int | datetime | timedelta
+_Start: TypeAlias = str | int | datetime | timedelta
 
 __version__: Final[str]
 """Version of the package and of the engine in it."""
@@ -264,9 +263,7 @@ class RecordMetadata:
 
     __match_args__: Final = ("topic", "partition", "offset", "timestamp")
 
-    def __new__(
-        cls, topic: str, partition: int, offset: int | None, timestamp_ms: int
-    ) -> Self:
+    def __new__(cls, topic: str, partition: int, offset: int | None, timestamp_ms: int) -> Self:
         """Only unpickling calls it."""
 
     @property
@@ -312,18 +309,7 @@ class Message:
         "headers",
     )
 
-    def __new__(
-        cls,
-        state: tuple[
-            str,
-            int,
-            int,
-            int,
-            bytes | None,
-            bytes | None,
-            Sequence[tuple[str, bytes | None]],
-        ],
-    ) -> Self:
+    def __new__(cls, state: tuple[Any, ...]) -> Self:
         """Only unpickling calls it."""
 
     @property
@@ -388,6 +374,9 @@ class Consumer:
     def take(self, count: int, *, timeout: float | None = None) -> Bounded:
         """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now."""
 
+    def until_end(self) -> UntilEnd:
+        """Iterates up to the ends that the partitions have now."""
+
     def seek(self, to: _Start | Mapping[int, _Start] | Mapping[tuple[str, int], _Start]) -> None:
         """Goes on elsewhere: in all partitions, or in those that a mapping names.
 
@@ -426,6 +415,16 @@ class Consumer:
 @final
 class Bounded:
     """Iterates over so many messages of a consumer, for so long."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> Message:
+        """The next message."""
+
+@final
+class UntilEnd:
+    """Iterates over the messages of a consumer up to ends that are fixed."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""

@@ -5,8 +5,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-import streamlog
 
+import streamlog
 from py.support.broker import BrokerProcess
 
 _numbers = count()

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import streamlog
-from streamlog import Client, Message
 
+import streamlog
 from py.support.broker import BrokerProcess
 from py.test_clients import CODECS, CONSUMERS, PRODUCERS, ROWS, Consume, Produce, Rows
+from streamlog import Client, Message
 
 T0 = datetime(2024, 2, 29, 12, tzinfo=UTC)
 

@@ -5,10 +5,10 @@ import socket
 from datetime import datetime, timedelta
 
 import pytest
-import streamlog
-from streamlog import Client, errors
 
+import streamlog
 from py.support.broker import BrokerProcess
+from streamlog import Client, errors
 
 
 def test_an_address_without_a_broker_is_named() -> None:
@@ -56,7 +56,11 @@ def test_groups_are_refused_until_they_work(client: Client, topic: str) -> None:
 
 
 def test_a_time_without_zone_or_in_the_future_is_refused(client: Client, topic: str) -> None:
-    for start, text in [(datetime(2026, 1, 1), "tzinfo"), (timedelta(hours=1), "from now")]:
+    cases: list[tuple[datetime | timedelta, str]] = [
+        (datetime(2026, 1, 1), "tzinfo"),
+        (timedelta(hours=1), "from now"),
+    ]
+    for start, text in cases:
         with pytest.raises(streamlog.ConfigError, match=text):
             client.consumer(topic, start=start)
 

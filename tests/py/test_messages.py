@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+
 import streamlog
 from streamlog import Client, Message, RecordMetadata
 
