@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::time::Duration;
 
 use super::assignment::{Slot, Target};
-use super::consumer::Consumer;
+use super::handle::Consumer;
 use super::message::Message;
 use crate::client::ClientError;
 use crate::types::Offset;
