@@ -23,6 +23,7 @@ pub use consumer::{Consumer, ConsumerConfig, Message, OutOfRange, Start, UntilEn
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;
 pub use offsets::FoundOffset;
+pub use crate::record::Header;
 pub use producer::{
     Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };

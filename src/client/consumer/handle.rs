@@ -186,13 +186,8 @@ impl Consumer {
     ///
     /// # Errors
     /// Those of asking for the ends.
-    pub fn until_end(&self) -> Result<UntilEnd<'_>, ClientError> {
-        let found = self.end_offsets()?;
-        let end = |slot: &Slot| {
-            let row = found.iter().find(|row| row.partition == slot.partition);
-            row.and_then(|row| row.offset).filter(|_| !slot.is_paused)
-        };
-        Ok(UntilEnd::new(self, self.slots().iter().map(end).collect()))
+    pub fn until_end(&self) -> Result<UntilEnd<&Self>, ClientError> {
+        UntilEnd::of(self)
     }
 
     /// Goes on at `start` in every partition.
