@@ -13,7 +13,7 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::{Log, LogEnv, Offsets, ProducerLimits, StorageError};
-use crate::types::{Offset, TopicPartition};
+use crate::types::{Offset, TopicId, TopicPartition};
 
 /// What a data directory has to be told.
 #[derive(Clone)]
@@ -99,6 +99,23 @@ impl DataDir {
         let slot = self.lock_logs().get(partition).cloned();
         let open = |slot: Arc<Slot>| slot.open(&self.env, &self.path, &self.options.configs);
         slot.map(open).transpose()
+    }
+
+    /// The log of a partition if it is this topic's: one of an earlier topic of the same name, whose
+    /// data is not removed yet, is none.
+    ///
+    /// # Errors
+    /// As [`DataDir::log`].
+    pub fn log_of(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+    ) -> Result<Option<Arc<Log>>, StorageError> {
+        let slot = self.lock_logs().get(partition).cloned();
+        match slot.map(|slot| slot.metadata(&self.path)).transpose()? {
+            Some(metadata) if metadata.topic_id == topic_id => self.log(partition),
+            _ => Ok(None),
+        }
     }
 
     /// The partitions with a log here, and whose they are.
