@@ -189,7 +189,10 @@ impl World {
         }
     }
 
-    fn answer(&mut self, outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>) {
+    fn answer(
+        &mut self,
+        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>,
+    ) {
         let Some(batch) = self.under_way.pop_front() else { return };
         let outcome = outcome(&mut self.broker, &batch.bytes);
         let now = self.callers.clock.monotonic();
