@@ -254,7 +254,7 @@ def test_the_broker_lists_its_settings_and_the_facts_that_tools_read(admin: Admi
         "num.partitions": "1",
     }.items():
         assert entries[name].value == value, name
-    assert entries["log.dirs"].source == int(ConfigSource.STATIC_BROKER_CONFIG.value)
+    assert ConfigSource(entries["log.dirs"].source) is ConfigSource.STATIC_BROKER_CONFIG
     assert entries["num.partitions"].is_read_only
     assert not entries["log.retention.ms"].is_read_only
     version = entries["inter.broker.protocol.version"].value

@@ -1,5 +1,7 @@
 //! `DescribeCluster`: the brokers, at the addresses that this client should use.
 
+use std::future::{Ready, ready};
+
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::handlers::metadata::{ALL_CLUSTER_OPERATIONS, brokers};
@@ -15,8 +17,12 @@ const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
 /// Describes the cluster.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeClusterResponse {
-    let endpoint_type = request.endpoint_type;
+pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeClusterResponse> {
+    let DescribeClusterRequest { include_cluster_authorized_operations, endpoint_type } = request;
+    ready(describe(call, endpoint_type, include_cluster_authorized_operations))
+}
+
+fn describe(call: &Call<'_>, endpoint_type: i8, with_operations: bool) -> DescribeClusterResponse {
     let refused = |error_code, message: &str| DescribeClusterResponse {
         error_code,
         error_message: Some(message.to_owned()),
@@ -45,7 +51,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeCluster
         brokers: brokers(call, &image).into_iter().map(broker).collect(),
         ..DescribeClusterResponse::default()
     };
-    if request.include_cluster_authorized_operations {
+    if with_operations {
         response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
     }
     response
