@@ -17,12 +17,13 @@ const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
 /// Describes the cluster.
+#[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeClusterResponse> {
-    let DescribeClusterRequest { include_cluster_authorized_operations, endpoint_type } = request;
-    ready(describe(call, endpoint_type, include_cluster_authorized_operations))
+    ready(describe(call, &request))
 }
 
-fn describe(call: &Call<'_>, endpoint_type: i8, with_operations: bool) -> DescribeClusterResponse {
+fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
+    let endpoint_type = request.endpoint_type;
     let refused = |error_code, message: &str| DescribeClusterResponse {
         error_code,
         error_message: Some(message.to_owned()),
@@ -51,7 +52,7 @@ fn describe(call: &Call<'_>, endpoint_type: i8, with_operations: bool) -> Descri
         brokers: brokers(call, &image).into_iter().map(broker).collect(),
         ..DescribeClusterResponse::default()
     };
-    if with_operations {
+    if request.include_cluster_authorized_operations {
         response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
     }
     response
