@@ -29,12 +29,7 @@ impl<'a> UntilEnd<'a> {
     /// # Errors
     /// As [`Consumer::next`].
     pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
-        let attempt = || match self.consumer.try_next_below(&self.ends) {
-            Ok(None) => self.is_done().then_some(Ok(None)),
-            next => Some(next),
-        };
-        let waited = self.consumer.waiter().wait(self.consumer.gate(), timeout, attempt)?;
-        waited.unwrap_or(Ok(None))
+        self.consumer.next_below(&self.ends, timeout, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.
@@ -62,7 +57,7 @@ impl Drop for UntilEnd<'_> {
     fn drop(&mut self) {
         let read = self.ends.iter().enumerate().filter(|(_, end)| end.is_some());
         for (slot, _) in read {
-            self.consumer.set_slot_paused(slot, false);
+            self.consumer.resume(slot);
         }
     }
 }
