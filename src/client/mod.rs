@@ -17,6 +17,7 @@ mod producer;
 mod settings;
 mod waiting;
 
+pub use crate::record::Header;
 pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
 pub use config::ClientConfig;
 pub use consumer::{

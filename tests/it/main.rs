@@ -1,5 +1,11 @@
-//! The client against a real broker in the same process.
+//! Integration tests: whole brokers in this process, spoken to over loopback.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cluster;
 mod consuming;
+mod durability;
+mod groups;
+mod memberships;
+mod power_cuts;
 mod producing;
+mod support;

@@ -15,7 +15,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import NoError, UnknownTopicOrPartitionError, UnsupportedVersionError
+from kafka.errors import KafkaError as KafkaPythonError
+from kafka.errors import NoError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
 from py.support import group_member
@@ -174,11 +175,12 @@ def test_commits_outlive_a_kill_of_the_broker(tmp_path: Path, topic: str, group:
         produce(broker.address, topic, range(600))
         consumer = consumer_of(broker.address, group)
         consumer.subscribe([topic])
-        read: dict[int, int] = defaultdict(int)
+        read: dict[int | None, int] = defaultdict(int)
         while sum(read.values()) < 250:
             for message in consumer.consume(50, timeout=10):
                 assert message.error() is None
-                read[message.partition()] = message.offset() + 1
+                assert message.offset() == read[message.partition()]
+                read[message.partition()] += 1
         consumer.commit(asynchronous=False)
         broker.kill()
         broker.start()
@@ -196,11 +198,11 @@ def test_commits_outlive_a_kill_of_the_broker(tmp_path: Path, topic: str, group:
         broker.start()
         later = consumer_of(broker.address, group)
         later.subscribe([topic])
-        values = set()
+        values: set[bytes | None] = set()
         while len(values) < 6:
-            values |= {int(message.value()) for message in later.consume(6, timeout=10)}
+            values |= {message.value() for message in later.consume(6, timeout=10)}
         later.close()
-        assert values == set(range(600, 606))
+        assert values == {str(value).encode() for value in range(600, 606)}
 
 
 def test_offsets_are_read_back_by_administrators(
@@ -221,7 +223,8 @@ def test_offsets_are_read_back_by_administrators(
     assert shown == [(0, 1, "as far as this"), (1, -1001, "")]
     with kafka_admin_of(address) as other:
         found = other.list_group_offsets({group: None})[group]
-        shown = sorted((p.partition, o.offset, o.metadata) for p, o in found.items())
+        # confluent-kafka commits the end mark of a text in C with it.
+        shown = sorted((p.partition, o.offset, o.metadata.rstrip("\0")) for p, o in found.items())
         assert shown == [(0, 1, "as far as this"), (3, 0, "")]
         one, two = KafkaTopicPartition(topic, 0), KafkaTopicPartition(topic, 3)
         other.delete_group_offsets(group, [one])
@@ -358,7 +361,7 @@ def test_a_transactional_producer_is_told_that_there_are_no_transactions(
     groups_broker: BrokerProcess,
 ) -> None:
     other = KafkaProducer(bootstrap_servers=groups_broker.address, transactional_id="t")
-    with pytest.raises(UnsupportedVersionError):
+    with pytest.raises(KafkaPythonError, match="UnsupportedVersion"):
         other.init_transactions()
     other.close()
     # librdkafka takes every error but a few for a passing one.

@@ -2,7 +2,8 @@
 //!
 //! It is the only owner of the groups there. Each step takes one event (a request, a write that
 //! ended, a watermark that moved, a deadline), gives it to the coordinator and does what was
-//! decided. While the log is read, requests are answered as the coordinator says: not yet.
+//! decided. Requests that come while the log is read wait a moment, as most logs are short; then
+//! they are answered as the coordinator says: not yet.
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
@@ -21,6 +22,9 @@ use crate::broker::coordinator::log_reader::{LogReader, ReadError};
 use crate::group::{Answer, Coordinator, Decision, Now, Request, Ticket};
 use crate::replication::{Partition, PartitionError};
 use crate::types::TopicName;
+
+/// How long requests wait for the log to be read before they are refused for it.
+const LOADING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a coordinator's queue holds.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(super) struct Task {
     messages: Receiver<Message>,
     answers: HashMap<Ticket, oneshot::Sender<Answer>>,
     next_ticket: u64,
+    /// On the monotonic clock: until then requests wait for the log to be read.
+    patient_until: Duration,
     /// Topics deleted while the log is read; its records may name them yet. `None` afterwards.
     deleted_early: Option<Vec<TopicName>>,
 }
@@ -72,6 +78,7 @@ impl Task {
             messages,
             answers: HashMap::new(),
             next_ticket: 0,
+            patient_until: shared.clock.monotonic().saturating_add(LOADING_PATIENCE),
             deleted_early: Some(Vec::new()),
         }
     }
@@ -141,10 +148,11 @@ impl Task {
 
     /// Takes one event. Dropping the future loses nothing.
     async fn step(&mut self) -> ControlFlow<()> {
-        let left = self.time_left();
+        let patience = self.patience_left();
+        let left = patience.or_else(|| self.time_left());
         tokio::select! {
             () = self.shared.stopping.cancelled() => return ControlFlow::Break(()),
-            message = self.messages.recv() => match message {
+            message = self.messages.recv(), if patience.is_none() => match message {
                 Some(message) => self.take(message),
                 // The seat was given to the next reign.
                 None => return ControlFlow::Break(()),
@@ -164,6 +172,12 @@ impl Task {
             Err(_stopped) => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
+    }
+
+    /// How much longer requests wait for the log to be read, if they still do.
+    fn patience_left(&self) -> Option<Duration> {
+        let left = self.patient_until.checked_sub(self.shared.clock.monotonic());
+        left.filter(|left| self.deleted_early.is_some() && !left.is_zero())
     }
 
     fn time_left(&self) -> Option<Duration> {

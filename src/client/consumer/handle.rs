@@ -163,13 +163,8 @@ impl Consumer {
     ///
     /// # Errors
     /// Those of asking for the ends.
-    pub fn until_end(&self) -> Result<UntilEnd<'_>, ClientError> {
-        let found = self.end_offsets()?;
-        let end = |slot: &Slot| {
-            let row = found.iter().find(|row| row.partition == slot.partition);
-            row.and_then(|row| row.offset).filter(|_| slot.is_assigned && !slot.is_paused)
-        };
-        Ok(UntilEnd::new(self, self.slots().iter().map(end).collect()))
+    pub fn until_end(&self) -> Result<UntilEnd<&Self>, ClientError> {
+        UntilEnd::of(self)
     }
 
     /// Goes on at `start` in every partition.
@@ -283,6 +278,20 @@ impl Consumer {
     /// Whether it was closed.
     pub fn is_closed(&self) -> bool {
         self.shared.arrivals.is_closed()
+    }
+
+    /// Waits until it knows what it reads, which takes a member of a group a moment.
+    pub(super) fn await_share(&self) -> Result<(), ClientError> {
+        let Some(standing) = &self.standing else { return Ok(()) };
+        let timeout = self.core.brokers.config().timeout.max(standing.group().rebalance_timeout);
+        let attempt = || (standing.place().is_some() || self.is_closed()).then_some(());
+        let gate = self.shared.arrivals.changed();
+        let waited = self.core.waiter.wait(gate, Some(timeout), attempt)?;
+        waited.ok_or(ClientError::Timeout {
+            operation: "joining the group",
+            elapsed: timeout,
+            last_error: None,
+        })
     }
 
     /// The next message below `ends`, unless `is_done`.

@@ -1,5 +1,6 @@
 //! Reading what there is now, and no more.
 
+use std::borrow::Borrow;
 use std::time::Duration;
 
 use super::assignment::{Slot, Target};
@@ -11,16 +12,30 @@ use crate::types::Offset;
 /// Messages up to the ends that the partitions had when this was made. A partition that has reached
 /// its end rests until this is dropped, and goes on from there afterwards. Partitions that were
 /// paused before are left out.
+///
+/// `C` is how it holds the consumer: by reference, or in an `Arc` where it has to live on its own.
 #[derive(Debug)]
-pub struct UntilEnd<'a> {
-    consumer: &'a Consumer,
+pub struct UntilEnd<C: Borrow<Consumer>> {
+    consumer: C,
     /// By slot; `None` is left out.
     ends: Vec<Option<Offset>>,
 }
 
-impl<'a> UntilEnd<'a> {
-    pub(super) fn new(consumer: &'a Consumer, ends: Vec<Option<Offset>>) -> Self {
-        Self { consumer, ends }
+impl<C: Borrow<Consumer>> UntilEnd<C> {
+    /// Up to the ends as they are now.
+    ///
+    /// # Errors
+    /// Those of asking for the ends.
+    pub fn of(consumer: C) -> Result<Self, ClientError> {
+        let reader: &Consumer = consumer.borrow();
+        reader.await_share()?;
+        let found = reader.end_offsets()?;
+        let end = |slot: &Slot| {
+            let row = found.iter().find(|row| row.partition == slot.partition);
+            row.and_then(|row| row.offset).filter(|_| slot.is_assigned && !slot.is_paused)
+        };
+        let ends = reader.slots().iter().map(end).collect();
+        Ok(Self { consumer, ends })
     }
 
     /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
@@ -29,7 +44,8 @@ impl<'a> UntilEnd<'a> {
     /// # Errors
     /// As [`Consumer::next`].
     pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
-        self.consumer.next_below(&self.ends, timeout, || self.is_done())
+        let consumer: &Consumer = self.consumer.borrow();
+        consumer.next_below(&self.ends, timeout, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.
@@ -38,11 +54,11 @@ impl<'a> UntilEnd<'a> {
             let is_reached = slot.position.zip(*end).is_some_and(|(at, end)| at >= end);
             end.is_none() || is_reached || slot.target == Target::Stopped
         };
-        self.consumer.slots().iter().zip(&self.ends).all(is_done)
+        self.consumer.borrow().slots().iter().zip(&self.ends).all(is_done)
     }
 }
 
-impl Iterator for UntilEnd<'_> {
+impl<C: Borrow<Consumer>> Iterator for UntilEnd<C> {
     type Item = Result<Message, ClientError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -53,11 +69,11 @@ impl Iterator for UntilEnd<'_> {
     }
 }
 
-impl Drop for UntilEnd<'_> {
+impl<C: Borrow<Consumer>> Drop for UntilEnd<C> {
     fn drop(&mut self) {
         let read = self.ends.iter().enumerate().filter(|(_, end)| end.is_some());
         for (slot, _) in read {
-            self.consumer.resume(slot);
+            self.consumer.borrow().resume(slot);
         }
     }
 }

@@ -4,8 +4,9 @@
 //! units. `None` is "not given". A setting given both ways, an unknown word and a value that does
 //! not fit are errors that name the word.
 
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
-use pyo3::{Bound, FromPyObjectOwned, PyAny, PyErr, PyResult};
+use pyo3::{Bound, PyAny, PyErr, PyResult};
 
 use crate::config::{ConfigError, Fault, Key, set_all};
 use crate::python::errors::refused;
@@ -71,7 +72,8 @@ impl<'py> Options<'py> {
         T: FromPyObjectOwned<'py>,
     {
         let Some(value) = self.take(name) else { return Ok(None) };
-        value.extract().map(Some).map_err(|error| misfit(name, error.into()))
+        let extracted: Result<T, PyErr> = value.extract().map_err(Into::into);
+        extracted.map(Some).map_err(|error| misfit(name, error))
     }
 
     /// Sets `config` from the `words` and from `config={...}`; nothing may be left then.
