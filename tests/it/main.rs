@@ -5,6 +5,7 @@ mod cluster;
 mod consuming;
 mod durability;
 mod groups;
+mod memberships;
 mod power_cuts;
 mod producing;
 mod support;
