@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::broker::HostPort;
 use crate::broker::topic_settings::{broker_names, set_default};
+use crate::broker::{HostPort, OffsetsTopicConfig};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
     switch,
 };
+use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
 use crate::metadata::MetadataConfig;
 use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, UpkeepOptions};
@@ -32,6 +33,10 @@ pub struct BrokerConfig {
     pub auto_create_topics: bool,
     /// What a topic gets that is made without saying it.
     pub metadata: MetadataConfig,
+    /// How consumer groups are coordinated.
+    pub group: GroupConfig,
+    /// How their internal topic is made.
+    pub offsets_topic: OffsetsTopicConfig,
     /// Frames above this are refused and their connection closed.
     pub frame_max: ByteSize,
     /// Memory that large requests may hold together; further ones wait to be read.
@@ -40,6 +45,8 @@ pub struct BrokerConfig {
     pub connections_max: usize,
     /// Connections at once from one address.
     pub connections_max_per_ip: usize,
+    /// Fetch sessions at once.
+    pub fetch_sessions_max: usize,
     /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
     pub flusher: FlusherOptions,
     /// How often the data directory is looked after, and how large it may grow.
@@ -66,10 +73,13 @@ impl Default for BrokerConfig {
             shards: 0,
             auto_create_topics: true,
             metadata: MetadataConfig::default(),
+            group: GroupConfig::default(),
+            offsets_topic: OffsetsTopicConfig::default(),
             frame_max: ByteSize(100 << 20),
             request_memory: ByteSize(256 << 20),
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
+            fetch_sessions_max: 1000,
             flusher: FlusherOptions::default(),
             upkeep: UpkeepOptions::default(),
             producers: ProducerLimits::default(),
@@ -86,14 +96,14 @@ impl BrokerConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "listeners",
-            about: "Address to listen on, as HOST:PORT or PLAINTEXT://HOST:PORT; port 0 takes any free one.",
+            about: "Address to listen on: [PLAINTEXT://]HOST:PORT; port 0 takes any free one.",
             kind: Kind::String,
             set: |c, text| text.parse().map(|v| c.listen = v),
             get: |c| c.listen.to_string(),
         },
         Key {
             name: "advertised.listeners",
-            about: "Address that clients are told to connect to; empty for the one each of them reached.",
+            about: "Address that clients are told to connect to; empty: the one each reached.",
             kind: Kind::String,
             set: |c, text| match text.trim() {
                 "" => {
@@ -150,7 +160,7 @@ impl BrokerConfig {
         },
         Key {
             name: "queued.max.request.bytes",
-            about: "Bytes that large requests may hold in memory together; further ones wait unread.",
+            about: "Bytes that large requests may hold in memory together; others wait unread.",
             kind: Kind::Long,
             set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.request_memory = v),
             get: |c| c.request_memory.to_string(),
@@ -168,6 +178,13 @@ impl BrokerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1 << 24).map(|v| c.connections_max_per_ip = v),
             get: |c| c.connections_max_per_ip.to_string(),
+        },
+        Key {
+            name: "max.incremental.fetch.session.cache.slots",
+            about: "Fetch sessions at once; who gets none is served in full every time.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 0, 1 << 20).map(|v| c.fetch_sessions_max = v),
+            get: |c| c.fetch_sessions_max.to_string(),
         },
         Key {
             name: "unflushed.max.bytes",
@@ -226,7 +243,7 @@ impl BrokerConfig {
         },
         Key {
             name: "transfer.deadline.ms",
-            about: "Milliseconds in which a request begun must have arrived, and an answer been taken.",
+            about: "Milliseconds for a request begun to arrive, and for an answer to be taken.",
             kind: Kind::Long,
             set: |c, text| millis(text, 100).map(|v| c.transfer_deadline = v),
             get: |c| c.transfer_deadline.as_millis().to_string(),
@@ -264,18 +281,16 @@ impl BrokerConfig {
     }
 
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        if let Some(key) = Self::KEYS.iter().find(|key| key.name == name) {
-            return (key.set)(self, value).map_err(|wanted| Fault::invalid(name, value, wanted));
-        }
-        if let Some(key) = MetadataConfig::KEYS.iter().find(|key| key.name == name) {
-            let set = (key.set)(&mut self.metadata, value);
-            return set.map_err(|wanted| Fault::invalid(name, value, wanted));
-        }
-        set_default(&mut self.log, name, value).unwrap_or_else(|| {
-            let own = Self::KEYS.iter().map(|key| key.name);
-            let metadata = MetadataConfig::KEYS.iter().map(|key| key.name);
-            Err(Fault::unknown(name, own.chain(metadata).chain(broker_names())))
-        })
+        set_row(self, Self::KEYS, name, value)
+            .or_else(|| set_row(&mut self.metadata, MetadataConfig::KEYS, name, value))
+            .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, name, value))
+            .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, name, value))
+            .or_else(|| set_default(&mut self.log, name, value))
+            .unwrap_or_else(|| {
+                let own = names(Self::KEYS).chain(names(MetadataConfig::KEYS));
+                let groups = names(GroupConfig::KEYS).chain(names(OffsetsTopicConfig::KEYS));
+                Err(Fault::unknown(name, own.chain(groups).chain(broker_names())))
+            })
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
@@ -287,11 +302,27 @@ impl BrokerConfig {
                 format!("at least socket.request.max.bytes, {}", self.frame_max),
             ));
         }
-        if let Err(error) = self.log.validate() {
+        for error in [self.log.validate().err(), self.group.validate().err()].into_iter().flatten()
+        {
             faults.extend(error.faults);
         }
         ConfigError::from_faults(faults)
     }
+}
+
+/// Sets the row of this name; `None` if there is none.
+fn set_row<C>(
+    config: &mut C,
+    rows: &[Key<C>],
+    name: &str,
+    value: &str,
+) -> Option<Result<(), Fault>> {
+    let row = rows.iter().find(|row| row.name == name)?;
+    Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
+}
+
+fn names<C>(rows: &[Key<C>]) -> impl Iterator<Item = &'static str> {
+    rows.iter().map(|row| row.name)
 }
 
 #[cfg(test)]

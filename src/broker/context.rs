@@ -11,6 +11,8 @@ use crate::broker::BrokerConfig;
 use crate::broker::HostPort;
 use crate::broker::authorize::{Operation, Principal, Resource, authorize};
 use crate::broker::control::Control;
+use crate::broker::coordinator::Coordinators;
+use crate::broker::fetch_session::FetchSessions;
 use crate::io::Clock;
 use crate::metadata::{Image, Metadata};
 use crate::net::Budget;
@@ -30,6 +32,10 @@ pub(crate) struct Shared {
     pub(crate) logs: LocalLogs,
     /// Moves whenever an image has been applied to `partitions`.
     pub(crate) applied: watch::Sender<()>,
+    /// The coordinators of the groups here.
+    pub(crate) coordinators: Coordinators,
+    /// What consumers of many partitions were told last.
+    pub(crate) fetch_sessions: FetchSessions,
     /// Work off the way of records.
     pub(crate) control: Control,
     /// Memory for large requests.

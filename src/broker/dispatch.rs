@@ -87,8 +87,30 @@ macro_rules! apis {
 }
 
 apis! {
+    AlterConfigs => alter_configs,
+    CreatePartitions => create_partitions,
+    CreateTopics => create_topics,
+    DeleteGroups => delete_groups,
+    DeleteRecords => delete_records,
+    DeleteTopics => delete_topics,
+    DescribeCluster => describe_cluster,
+    DescribeConfigs => describe_configs,
+    DescribeGroups => describe_groups,
+    DescribeLogDirs => describe_log_dirs,
+    FindCoordinator => find_coordinator,
+    Heartbeat => heartbeat,
+    IncrementalAlterConfigs => incremental_alter_configs,
+    InitProducerId => init_producer_id,
+    JoinGroup => join_group,
+    LeaveGroup => leave_group,
+    ListGroups => list_groups,
     ListOffsets => list_offsets,
     Metadata => metadata,
+    OffsetCommit => offset_commit,
+    OffsetDelete => offset_delete,
+    OffsetFetch => offset_fetch,
+    OffsetForLeaderEpoch => offset_for_leader_epoch,
+    SyncGroup => sync_group,
 }
 
 /// Every API that is served, with what ApiVersions says of it.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
 use crate::metadata::MetadataError;
 use crate::record::RecordError;
 use crate::replication::PartitionError;
@@ -112,5 +113,46 @@ impl From<&PartitionError> for Refusal {
             PartitionError::Storage(error) => return Self::from(error),
         };
         Self::because(code, error)
+    }
+}
+
+impl From<&GroupError> for ErrorCode {
+    fn from(error: &GroupError) -> Self {
+        match error {
+            GroupError::Unavailable(Unavailable::Loading) => Self::CoordinatorLoadInProgress,
+            GroupError::Unavailable(Unavailable::NotCoordinator) => Self::NotCoordinator,
+            GroupError::Unavailable(Unavailable::NotAvailable) => Self::CoordinatorNotAvailable,
+            GroupError::InvalidGroupId(_) => Self::InvalidGroupId,
+            GroupError::UnknownMemberId => Self::UnknownMemberId,
+            GroupError::IllegalGeneration { .. } => Self::IllegalGeneration,
+            GroupError::RebalanceInProgress => Self::RebalanceInProgress,
+            GroupError::FencedInstanceId => Self::FencedInstanceId,
+            GroupError::InconsistentProtocol => Self::InconsistentGroupProtocol,
+            GroupError::TooManyGroups(_) => Self::PolicyViolation,
+            GroupError::Join(refusal) => Self::from(refusal),
+            GroupError::Admin(AdminRefusal::GroupIdNotFound) => Self::GroupIdNotFound,
+            GroupError::Admin(AdminRefusal::NonEmptyGroup) => Self::NonEmptyGroup,
+        }
+    }
+}
+
+impl From<&JoinRefusal> for ErrorCode {
+    fn from(refusal: &JoinRefusal) -> Self {
+        match refusal {
+            JoinRefusal::MemberIdRequired(_) => Self::MemberIdRequired,
+            JoinRefusal::InvalidSessionTimeout { .. } => Self::InvalidSessionTimeout,
+            JoinRefusal::GroupFull(_) => Self::GroupMaxSizeReached,
+            JoinRefusal::MetadataTooLarge { .. } => Self::MessageTooLarge,
+            JoinRefusal::InvalidInstanceId(_) => Self::InvalidRequest,
+        }
+    }
+}
+
+impl From<&OffsetRefusal> for ErrorCode {
+    fn from(refusal: &OffsetRefusal) -> Self {
+        match refusal {
+            OffsetRefusal::MetadataTooLarge { .. } => Self::OffsetMetadataTooLarge,
+            OffsetRefusal::SubscribedToTopic => Self::GroupSubscribedToTopic,
+        }
     }
 }

@@ -13,6 +13,8 @@ use crate::broker::connection::Shard;
 use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
+use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
+use crate::broker::fetch_session::FetchSessions;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
@@ -70,7 +72,9 @@ impl Broker {
             request_memory: Budget::new(
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
             ),
+            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             partitions,
+            coordinators: Coordinators::default(),
             control: Control::new(runtime.handle().clone()),
             stopping: failure.stopping.clone(),
             failure,
@@ -81,6 +85,7 @@ impl Broker {
             applied: watch::Sender::new(()),
         });
         follow(&shared);
+        forget_deleted_topics(&shared);
         let shards = start_shards(&shared)?;
         let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
         shared.control.start(accept(listener, queues, Arc::clone(&shared)));
@@ -102,18 +107,35 @@ impl Broker {
     ///
     /// # Errors
     /// [`BrokerError::Failed`] when the disk had failed, and the errors of the last flush.
-    pub fn stop(self) -> Result<(), BrokerError> {
-        self.shared.stopping.cancel();
-        for thread in self.shards {
+    pub fn stop(mut self) -> Result<(), BrokerError> {
+        self.tear_down()
+    }
+
+    fn tear_down(&mut self) -> Result<(), BrokerError> {
+        let shared = &self.shared;
+        shared.stopping.cancel();
+        for thread in self.shards.drain(..) {
             join(thread);
         }
-        self.runtime.block_on(self.shared.control.finish());
-        if let Some(reason) = self.shared.failure.reason() {
-            return Err(BrokerError::Failed { reason });
+        self.runtime.block_on(shared.control.finish());
+        shared.logs.flusher.stop();
+        shared.logs.upkeep.stop();
+        let high_watermarks = shared.partitions.high_watermarks();
+        // Who still holds the broker's state holds no log any more, nor the directory's lock.
+        shared.partitions.replace([]);
+        match shared.failure.reason() {
+            Some(reason) => Err(BrokerError::Failed { reason }),
+            None => Ok(shared.logs.data.close(&high_watermarks)?),
         }
-        self.shared.logs.flusher.stop();
-        self.shared.logs.upkeep.stop();
-        Ok(self.shared.logs.data.close(&self.shared.partitions.high_watermarks())?)
+    }
+}
+
+/// A broker that is dropped stops as if it had been told to; nobody hears how that went.
+impl Drop for Broker {
+    fn drop(&mut self) {
+        if !self.shared.stopping.is_cancelled() || !self.shards.is_empty() {
+            let _ = self.tear_down();
+        }
     }
 }
 

@@ -68,9 +68,15 @@ pub(crate) fn set_default(
         };
         return Some(set_row(defaults, key, &scaled, name));
     }
-    let renamed = BROKER_NAMES.iter().find(|(known, _)| *known == name);
-    let key = renamed.map_or(name, |(_, key)| *key);
-    LogConfig::KEYS.iter().any(|row| row.name == key).then(|| set_row(defaults, key, value, name))
+    topic_key(name).map(|key| set_row(defaults, key, value, name))
+}
+
+/// The setting of topics whose default is set by this name on a broker.
+pub(crate) fn topic_key(name: &str) -> Option<&'static str> {
+    let scaled = SCALED_NAMES.iter().map(|(known, key, _)| (*known, *key));
+    let renamed = BROKER_NAMES.iter().copied().chain(scaled).find(|(known, _)| *known == name);
+    let own = || LogConfig::KEYS.iter().map(|row| row.name).find(|key| *key == name);
+    renamed.map(|(_, key)| key).or_else(own)
 }
 
 fn set_row(defaults: &mut LogConfig, key: &str, value: &str, name: &str) -> Result<(), Fault> {
@@ -102,14 +108,13 @@ pub(crate) fn check_configs(
     defaults: &LogConfig,
 ) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
     move |before, after| {
-        let changed = resolve(defaults, after)?;
-        let unit = before.map(|before| resolve(defaults, before).map(|config| config.offset_unit));
-        match unit.transpose()? {
-            Some(unit) if unit != changed.offset_unit => {
-                Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"))
-            }
-            _ => Ok(()),
+        resolve(defaults, after)?;
+        let inherited = defaults.offset_unit.to_string();
+        let unit = |configs: &Configs| configs.get("offset.unit").unwrap_or(&inherited).clone();
+        if before.is_some_and(|before| unit(before) != unit(after)) {
+            return Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"));
         }
+        Ok(())
     }
 }
 

@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use crate::broker::context::Shared;
+use crate::broker::coordinator::follow_partitions;
+use crate::broker::settings::log_defaults;
 use crate::broker::topic_settings::resolve;
-use crate::metadata::{Image, Topic as TopicImage};
+use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
 use crate::replication::{Partition, PartitionSpec, Topic};
 use crate::storage::LogConfig;
-use crate::types::{PartitionIndex, TopicPartition};
+use crate::types::{PartitionIndex, TopicId, TopicPartition};
 
 /// Applies the image as it is now, and from now on each that follows.
 pub(crate) fn follow(shared: &Arc<Shared>) {
@@ -31,8 +33,9 @@ pub(crate) fn follow(shared: &Arc<Shared>) {
 }
 
 /// Makes the partitions what the image says, and tells who waits that its topics can be used.
-fn apply(shared: &Shared, image: &Image) {
-    let topics: Vec<_> = image.topics().map(|topic| lead(shared, topic)).collect();
+fn apply(shared: &Arc<Shared>, image: &Image) {
+    let defaults = log_defaults(&shared.config, image);
+    let topics: Vec<_> = image.topics().map(|topic| lead(shared, topic, &defaults)).collect();
     let before = shared.partitions.topics();
     shared.partitions.replace(topics);
     for partition in before.iter().flat_map(|topic| topic.partitions()) {
@@ -42,18 +45,47 @@ fn apply(shared: &Shared, image: &Image) {
             partition.stop("its topic was deleted, or its leader has changed");
         }
     }
+    follow_partitions(shared);
     shared.applied.send_replace(());
 }
 
-/// The partitions of a topic that this broker leads.
-fn lead(shared: &Shared, topic: &TopicImage) -> Topic {
-    let config = resolve(&shared.config.log, &topic.configs).unwrap_or_else(|error| {
+/// Whether the image as it is now has been applied to a topic; to one that is deleted too.
+pub(crate) fn is_applied(shared: &Shared, id: TopicId) -> bool {
+    let image = shared.image();
+    let now = shared.partitions.topic_by_id(id);
+    let (topic, now) = match (image.topic_by_id(id), now) {
+        (Some(topic), Some(now)) => (topic, now),
+        (topic, now) => return topic.is_none() && now.is_none(),
+    };
+    let config = settings(topic, &log_defaults(&shared.config, &image));
+    led(shared, topic).all(|(index, image)| {
+        let partition = now.partition(index);
+        partition.is_some_and(|p| p.epoch() == image.leader_epoch() && p.config() == config)
+    })
+}
+
+/// The settings of a topic. What does not fit was written past us; the topic is served anyway.
+fn settings(topic: &TopicImage, defaults: &LogConfig) -> Arc<LogConfig> {
+    resolve(defaults, &topic.configs).unwrap_or_else(|error| {
         tracing::error!("topic {} keeps the broker's settings: {error}", topic.name);
-        Arc::new(shared.config.log.clone())
-    });
+        Arc::new(defaults.clone())
+    })
+}
+
+/// The partitions of a topic that this broker leads, with their numbers.
+fn led<'a>(
+    shared: &Shared,
+    topic: &'a TopicImage,
+) -> impl Iterator<Item = (PartitionIndex, &'a PartitionImage)> {
+    let me = Some(shared.config.broker_id);
+    topic.numbered().filter(move |(_, partition)| partition.leader() == me)
+}
+
+/// A topic's partitions on this broker, those that go on taken over.
+fn lead(shared: &Shared, topic: &TopicImage, defaults: &LogConfig) -> Topic {
+    let config = settings(topic, defaults);
     let before = shared.partitions.topic_by_id(topic.id);
-    let led = topic.numbered().filter(|(_, p)| p.leader() == Some(shared.config.broker_id));
-    let partitions = led.map(|(index, image)| {
+    let partitions = led(shared, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         match known.filter(|partition| partition.epoch() == image.leader_epoch()) {
             Some(partition) => {

@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Streamlog's own client: connections, producer, consumer, administration.
+//!
+//! Calls block the thread that makes them and may come from any thread. Inside, each client owns
+//! one background thread with all its connections, and nothing beyond it: no process-wide state.
+//! Waiting threads sleep without a tick, wake when there is something for them, when the client is
+//! closed, and when a signal reaches them.
+
+mod admin;
+mod background;
+mod client;
+mod cluster;
+mod config;
+mod consumer;
+mod error;
+mod offsets;
+mod producer;
+mod settings;
+mod waiting;
+
+pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
+pub use client::Client;
+pub use config::ClientConfig;
+pub use consumer::{Consumer, ConsumerConfig, Message, OutOfRange, Start, UntilEnd};
+pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
+pub use offsets::FoundOffset;
+pub use producer::{
+    Acks, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
+};
+pub use settings::ClientSettings;

@@ -4,12 +4,14 @@
 //! one [`Key`] per setting under Kafka's name. Files, flags, topic overrides and the generated
 //! reference all come from these rows.
 
+mod address;
 mod error;
 mod key;
 mod size;
 mod source;
 mod value;
 
+pub use address::HostPort;
 pub use error::{ConfigError, Fault};
 pub use key::{Key, Kind, set_all};
 pub use size::ByteSize;

@@ -66,6 +66,9 @@ pub trait Disk: Send + Sync + Debug {
     /// what was written and not synced is still there to be read.
     fn boot_id(&self) -> io::Result<String>;
 
+    /// Bytes of the file system of `path`, used and free.
+    fn total_bytes(&self, path: &Path) -> io::Result<u64>;
+
     /// Bytes that may still be written on the file system of `path`.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 

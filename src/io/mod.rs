@@ -13,6 +13,7 @@ mod disk;
 mod error;
 pub mod faulty;
 mod file;
+mod gate;
 mod memory;
 #[cfg(test)]
 mod memory_tests;
@@ -28,6 +29,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode};
 pub use error::is_out_of_space;
 pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
+pub use gate::{Gate, Waited};
 pub use memory::MemoryDisk;
 pub use random::SeededRandom;
 pub use send_file::send_file;

@@ -39,10 +39,7 @@ pub(super) async fn bootstrap(
     if format > FORMAT {
         return Err(MetadataError::NewerFormat { found: format, newest: FORMAT });
     }
-    match cluster_id {
-        Some(expected) => check_cluster_id(store, expected).await,
-        None => Ok(()),
-    }
+    check_cluster_id(store, cluster_id).await
 }
 
 async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), MetadataError> {
@@ -66,16 +63,18 @@ async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), 
     Ok(())
 }
 
-async fn check_cluster_id(store: &dyn Store, expected: &str) -> Result<(), MetadataError> {
+async fn check_cluster_id(store: &dyn Store, expected: Option<&str>) -> Result<(), MetadataError> {
     let path = Place::ClusterId.to_string();
     let Some(node) = store.get(&path).await? else {
         return Err(StoreError::NoNode { path }.into());
     };
     let ClusterIdValue { id, .. } =
         decode(&node.value).map_err(|reason| MetadataError::malformed(&path, reason))?;
-    if id == expected {
-        return Ok(());
+    match expected {
+        Some(expected) if id != expected => {
+            let expected = format!("cluster {expected}");
+            Err(MetadataError::ForeignStore { expected, found: format!("cluster {id}") })
+        }
+        _ => Ok(()),
     }
-    let expected = format!("cluster {expected}");
-    Err(MetadataError::ForeignStore { expected, found: format!("cluster {id}") })
 }

@@ -292,3 +292,22 @@ async fn a_failed_store_ends_the_session_and_shows_nothing_new() {
     assert!(matches!(metadata.run().await, MetadataError::SessionExpired));
     assert_eq!(image(&metadata), before);
 }
+
+#[test]
+fn operations_may_run_on_any_thread() {
+    fn sends<T: Send>(_: impl FnOnce(Metadata) -> T) {}
+    sends(|metadata| async move {
+        let topic = topic("a", 1);
+        let id = metadata.create_topic(&topic, &no_retention).await?;
+        metadata.create_partitions(&topic.name, 2, &[]).await?;
+        metadata.delete_topic(id).await?;
+        metadata.topic_data_removed(id).await?;
+        metadata.new_producer_id().await?;
+        metadata.changes().next().await;
+        Err::<(), MetadataError>(metadata.run().await)
+    });
+    sends(|metadata| async move {
+        let rules = ConfigRules { check: &no_retention, inherited_list: &|_| None };
+        metadata.edit_configs(&ConfigTarget::Broker(None), &[], rules).await
+    });
+}

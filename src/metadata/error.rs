@@ -22,7 +22,7 @@ pub enum Remedy {
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
     /// The store did not do it.
-    #[error("the metadata store refused")]
+    #[error(transparent)]
     Store(#[from] StoreError),
     /// The store belongs to another system or another cluster.
     #[error("this is not the store to use: {found} is there, not {expected}")]

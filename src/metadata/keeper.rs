@@ -89,7 +89,7 @@ impl Keeper {
         let now = self.clock.now();
         self.office = Office::take(&*self.store, self.broker, now).await?;
         if let Some(office) = self.office {
-            tracing::info!(broker = %self.broker, epoch = office.epoch, "took office as controller");
+            tracing::info!(broker = %self.broker, epoch = office.epoch, "is the controller now");
         }
         // What a predecessor wrote last may not have been told yet.
         self.resync().await?;

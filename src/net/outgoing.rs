@@ -67,8 +67,9 @@ impl Outgoing {
     /// Writes until everything is out.
     ///
     /// # Errors
-    /// `TimedOut` when the peer takes nothing for `stall_max`. `UnexpectedEof` when a file became shorter than its range: part of a frame may be out, so
-    /// the connection must be closed. Otherwise as the socket.
+    /// `TimedOut` when the peer takes nothing for `stall_max`. `UnexpectedEof` when a file became
+    /// shorter than its range: part of a frame may be out, so the connection must be closed.
+    /// Otherwise as the socket.
     pub async fn write_to(&mut self, stream: &TcpStream, stall_max: Duration) -> io::Result<()> {
         while !self.pieces.is_empty() {
             match stream.try_io(Interest::WRITABLE, || self.write_some(stream.as_fd())) {

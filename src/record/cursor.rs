@@ -18,7 +18,12 @@ impl<'a> Cursor<'a> {
         Self { rest: bytes }
     }
 
-    /// Bytes not yet taken.
+    /// The bytes not yet taken.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How many bytes are not yet taken.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }

@@ -3,6 +3,7 @@
 //! What the checksum does not cover is written as it is. For the rest the checksum is carried
 //! along without reading the records again, and a batch whose checksum was wrong stays wrong.
 
+use super::batch::ProducerStamp;
 use super::checksum;
 use super::header::{self, HEADER_SIZE, field, set_field};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -50,6 +51,16 @@ impl<'a> HeaderMut<'a> {
     pub fn set_max_timestamp(&mut self, timestamp: Timestamp) {
         self.rewrite(|header| {
             set_field::<{ header::MAX_TIMESTAMP }, 8>(header, timestamp.millis().to_be_bytes());
+        });
+    }
+
+    /// Gives the batch another place in the sequence of a producer, before it is sent again.
+    pub fn set_producer(&mut self, producer: ProducerStamp) {
+        self.rewrite(|header| {
+            set_field::<{ header::PRODUCER_ID }, 8>(header, producer.id.0.to_be_bytes());
+            set_field::<{ header::PRODUCER_EPOCH }, 2>(header, producer.epoch.0.to_be_bytes());
+            let sequence = producer.base_sequence.to_be_bytes();
+            set_field::<{ header::BASE_SEQUENCE }, 4>(header, sequence);
         });
     }
 

@@ -32,6 +32,6 @@ pub use compression::{
 pub use error::{RecordError, RecordFault};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;
-pub use records::{Header, Headers, Record, Records};
+pub use records::{Header, Headers, Record, Records, RecordsAt};
 pub use summary::{BatchSummary, RunningChecksum};
 pub use validate::{Checked, ProduceRules, validate_produced};

@@ -44,6 +44,20 @@ pub struct Headers<'a> {
     left: u32,
 }
 
+/// A walk over a batch's records, set down: it borrows nothing, and is taken up again by
+/// [`resume`](Self::resume).
+#[derive(Clone, Copy, Debug)]
+pub struct RecordsAt {
+    position: usize,
+    size: usize,
+    index: u32,
+    count: u32,
+    offset_delta_min: i64,
+    offset_delta_max: i64,
+    headers_max: u32,
+    over: bool,
+}
+
 /// The records of one batch, in order.
 ///
 /// Their offsets rise and stay within the batch. There are exactly as many as its header says, and
@@ -86,6 +100,20 @@ impl<'a> Records<'a> {
     }
 
     #[inline]
+    /// Sets the walk down, to go on later over the same bytes.
+    pub fn suspend(&self) -> RecordsAt {
+        RecordsAt {
+            position: self.position(),
+            size: self.size,
+            index: self.index,
+            count: self.count,
+            offset_delta_min: self.offset_delta_min,
+            offset_delta_max: self.offset_delta_max,
+            headers_max: self.headers_max,
+            over: self.over,
+        }
+    }
+
     fn record(&mut self) -> Result<Record<'a>, RecordFault> {
         let mut body = Cursor::new(self.cursor.bytes()?);
         let _attributes = body.byte()?;
@@ -136,7 +164,37 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
+impl RecordsAt {
+    /// Goes on with the walk over `decompressed`, the bytes it was begun over.
+    ///
+    /// # Panics
+    /// If these are not as many bytes as then.
+    pub fn resume<'a>(&self, decompressed: &'a [u8]) -> Records<'a> {
+        assert_eq!(decompressed.len(), self.size, "a walk goes on over the bytes it began with");
+        Records {
+            cursor: Cursor::new(decompressed.split_at(self.position).1),
+            size: self.size,
+            index: self.index,
+            count: self.count,
+            offset_delta_min: self.offset_delta_min,
+            offset_delta_max: self.offset_delta_max,
+            headers_max: self.headers_max,
+            over: self.over,
+        }
+    }
+}
+
 impl<'a> Headers<'a> {
+    /// The headers whose [`encoded`](Self::encoded) form this is.
+    pub fn of_encoded(encoded: &'a [u8], count: u32) -> Self {
+        Self { cursor: Cursor::new(encoded), left: count }
+    }
+
+    /// The bytes of the headers that are left, without their count.
+    pub fn encoded(&self) -> &'a [u8] {
+        self.cursor.rest()
+    }
+
     /// No headers.
     pub const NONE: Headers<'static> = Headers { cursor: Cursor::EMPTY, left: 0 };
 

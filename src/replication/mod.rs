@@ -5,6 +5,7 @@
 //! the record. It never goes back. Followers fetch as consumers do; nothing here knows a socket.
 
 mod error;
+mod history;
 mod leadership;
 mod partition;
 mod partitions;

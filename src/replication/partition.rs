@@ -362,7 +362,12 @@ impl Partition {
         }
     }
 
-    fn check_running(&self) -> Result<(), PartitionError> {
+    /// Where this broker's logs are.
+    pub(super) fn logs(&self) -> &LocalLogs {
+        &self.logs
+    }
+
+    pub(super) fn check_running(&self) -> Result<(), PartitionError> {
         match self.stopped.get() {
             Some(reason) => Err(PartitionError::Stopped { reason }),
             None => Ok(()),

@@ -71,7 +71,7 @@ pub struct LogConfig {
     pub write_caching: bool,
 }
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Kafka's largest number of milliseconds: in effect, never.
 const FOREVER: Duration = Duration::from_millis(i64::MAX.cast_unsigned());
@@ -85,7 +85,7 @@ impl Default for LogConfig {
             compression_lz4_level: 9,
             compression_zstd_level: 3,
             delete_retention: DAY,
-            file_delete_delay: Duration::from_secs(60),
+            file_delete_delay: Duration::from_mins(1),
             flush_messages: 10_000,
             flush_interval: Duration::from_millis(50),
             flush_on_demand: true,
@@ -95,7 +95,7 @@ impl Default for LogConfig {
             min_compaction_lag: Duration::ZERO,
             timestamp_type: TimestampType::CreateTime,
             timestamp_before_max: FOREVER,
-            timestamp_after_max: Duration::from_secs(60 * 60),
+            timestamp_after_max: Duration::from_hours(1),
             min_cleanable_dirty_ratio: 0.5,
             min_insync_replicas_set: None,
             offset_unit: OffsetUnit::Record,
@@ -178,7 +178,9 @@ impl fmt::Display for CleanupPolicy {
 }
 
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)?
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name {

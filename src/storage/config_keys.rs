@@ -128,9 +128,9 @@ macro_rules! unlimited {
 unlimited!(ByteSize, Duration);
 
 /// A value within its range, both ends included.
-fn within<T: Setting + PartialOrd>(text: &str, least: T, most: T) -> Result<T, String> {
+fn within<T: Setting + PartialOrd>(text: &str, [least, most]: [&T; 2]) -> Result<T, String> {
     let value = T::parse(text)?;
-    if value >= least && value <= most {
+    if value >= *least && value <= *most {
         Ok(value)
     } else {
         Err(format!("a value from {} to {}", least.show(), most.show()))
@@ -152,7 +152,7 @@ macro_rules! key {
             name: $name,
             about: $about,
             kind: Kind::$kind,
-            set: |c, text| within(text, $least, $most).map(|value| c.$field = value),
+            set: |c, text| within(text, [&$least, &$most]).map(|value| c.$field = value),
             get: |c| c.$field.show(),
         }
     };

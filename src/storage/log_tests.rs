@@ -1,141 +1,20 @@
 //! Facts about one partition's log on a disk that works.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use crate::config::ByteSize;
-use crate::io::{
-    Clock, Disk, FileRange, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at,
-};
+use crate::io::{Disk, OpenMode, write_all_at};
 use crate::record::{
-    Batch, BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, ProducerStamp,
+    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, TimestampType,
 };
-use crate::storage::{
-    AppendAt, Appended, Log, LogConfig, LogEnv, ProducerLimits, ReadLimit, StartPoint, StorageError,
+use crate::storage::world_tests::{
+    EPOCH, NOW, World, append, append_at, append_batch, at, batch, bytes_of, stamp, stamped, values,
 };
-use crate::types::{
-    LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
-};
-
-const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-const EPOCH: LeaderEpoch = LeaderEpoch(3);
-
-/// A world in memory with one log in it.
-struct World {
-    env: LogEnv,
-    disk: MemoryDisk,
-    clock: Arc<ManualClock>,
-    config: LogConfig,
-}
-
-impl World {
-    fn new() -> Self {
-        let disk = MemoryDisk::default();
-        disk.create_dir(Path::new("/data")).unwrap();
-        let clock = Arc::new(ManualClock::at(NOW));
-        let env = LogEnv {
-            disk: Arc::new(disk.clone()),
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            producers: ProducerLimits::default(),
-        };
-        Self { env, disk, clock, config: LogConfig::default() }
-    }
-
-    fn with_segments_of(bytes: u64) -> Self {
-        let mut world = Self::new();
-        world.config.segment_size = ByteSize(bytes);
-        world
-    }
-
-    fn open(&self, start: StartPoint) -> Log {
-        let partition =
-            TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) };
-        let config = Arc::new(self.config.clone());
-        Log::open(&self.env, PathBuf::from("/data/t-0"), partition, config, start).unwrap()
-    }
-
-    /// A new log that takes records in `EPOCH`.
-    fn start(&self) -> Log {
-        let log = self.open(StartPoint::New);
-        log.start_epoch(EPOCH).unwrap();
-        log
-    }
-
-    /// Closes the log and opens it as it was left.
-    fn reopen(&self, log: &Log) -> Log {
-        let marks = log.close().unwrap();
-        assert_eq!(marks.durable, log.log_end_offset());
-        let (log_start, log_end) = (marks.log_start, marks.durable);
-        let log = self.open(StartPoint::Clean { log_start, log_end });
-        log.start_epoch(LeaderEpoch(EPOCH.0 + 1)).unwrap();
-        log
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = self.disk.list(Path::new("/data/t-0")).unwrap();
-        entries.into_iter().map(|entry| entry.name).collect()
-    }
-}
-
-fn at() -> AppendAt {
-    AppendAt { epoch: EPOCH, now: NOW }
-}
-
-/// A batch of records with these values, their times rising from `NOW`.
-fn batch(values: &[&str]) -> Vec<u8> {
-    stamped(values, None)
-}
-
-fn stamped(values: &[&str], producer: Option<ProducerStamp>) -> Vec<u8> {
-    let mut builder = BatchBuilder::new();
-    for value in values {
-        builder.push(NOW, None, Some(value.as_bytes()), &[]).unwrap();
-    }
-    builder
-        .build(&BatchSettings { producer, ..BatchSettings::default() }, &mut Compressor::none())
-        .unwrap()
-}
-
-fn append(log: &Log, values: &[&str]) -> Appended {
-    append_at(log, values, at()).unwrap()
-}
-
-fn append_at(log: &Log, values: &[&str], at: AppendAt) -> Result<Appended, StorageError> {
-    let mut batch = batch(values);
-    let mut outcomes = log.append(&mut [&mut batch], at)?;
-    Ok(outcomes.remove(0).unwrap())
-}
-
-fn bytes_of(range: &FileRange) -> Vec<u8> {
-    let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
-    read_exact_at(&*range.file, &mut bytes, range.position).unwrap();
-    bytes
-}
-
-/// All records between two offsets, by as many reads as it takes.
-fn values(log: &Log, from: i64, below: i64) -> Vec<(i64, String)> {
-    let mut found = Vec::new();
-    let mut next = Offset::new(from);
-    let limit =
-        ReadLimit { max_bytes: 1 << 20, below: Offset::new(below), at_least_one_batch: true };
-    while let Some(range) = log.read(next, limit).unwrap() {
-        for batch in Batches::new(&bytes_of(&range)) {
-            let batch = batch.unwrap();
-            assert!(batch.checksum_matches());
-            let limits = crate::record::Limits::default();
-            let payload = batch.decompressed(&mut Decompressor::new(limits)).unwrap();
-            for record in batch.records(&payload, &limits) {
-                let record = record.unwrap();
-                let value = String::from_utf8(record.value.unwrap().to_vec()).unwrap();
-                found.push((batch.offset_of(&record).get(), value));
-            }
-            next = batch.next_offset();
-        }
-    }
-    found
-}
+use crate::storage::{AppendAt, Appended, ReadLimit, StartPoint, StorageError};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 #[test]
 fn appended_batches_are_read_back_with_offsets_and_epoch() {
@@ -186,9 +65,7 @@ fn a_full_segment_is_followed_by_one_named_by_its_base_offset() {
         append(&log, &[&n.to_string()]);
     }
     log.flush().unwrap();
-    let logs: Vec<_> = world.names().into_iter().filter(|name| name.ends_with(".log")).collect();
-    assert_eq!(logs.len(), 5);
-    assert_eq!(logs[1], "00000000000000000002.log");
+    assert_eq!(world.segments(), [0, 2, 4, 6, 8]);
     assert_eq!(values(&log, 0, 9).len(), 9);
     assert_eq!(values(&log, 5, 8).first(), Some(&(5, "5".to_owned())));
 }
@@ -240,10 +117,6 @@ fn a_closed_log_takes_no_records_and_an_old_epoch_is_refused() {
 fn a_duplicate_batch_is_answered_with_its_first_offsets_even_after_a_restart() {
     let world = World::with_segments_of(300);
     let log = world.start();
-    let stamp = |base_sequence| {
-        let (id, epoch) = (ProducerId(7), ProducerEpoch(0));
-        Some(ProducerStamp { id, epoch, base_sequence })
-    };
     let mut first = stamped(&["a", "b"], stamp(0));
     let mut again = stamped(&["a", "b"], stamp(0));
     let mut gap = stamped(&["x"], stamp(9));
@@ -271,7 +144,7 @@ fn an_index_that_lies_is_made_again() {
     }
     let log = {
         log.close().unwrap();
-        let index = Path::new("/data/t-0/00000000000000000000.index");
+        let index = &world.file(0, "index");
         let file = world.disk.open(index, OpenMode::Write).unwrap();
         let length = usize::try_from(file.len().unwrap()).unwrap();
         assert!(length > 80);
@@ -280,7 +153,7 @@ fn an_index_that_lies_is_made_again() {
         world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(50) })
     };
     for from in [0, 1, 17, 49] {
-        assert_eq!(values(&log, from, 50).len() as i64, 50 - from);
+        assert_eq!(values(&log, from, 50).len(), usize::try_from(50 - from).unwrap());
     }
 }
 
@@ -289,12 +162,148 @@ fn an_old_segment_is_left_at_the_next_append() {
     let world = World::new();
     let log = world.start();
     append(&log, &["a"]);
-    world.clock.advance(world.config.segment_age - Duration::from_millis(1));
+    world.clock.advance(world.config.segment_age.saturating_sub(Duration::from_millis(1)));
     append(&log, &["b"]);
     world.clock.advance(Duration::from_millis(1));
     append(&log, &["c"]);
     log.flush().unwrap();
-    let logs = world.names().into_iter().filter(|name| name.ends_with(".log")).count();
-    assert_eq!(logs, 2);
+    assert_eq!(world.segments(), [0, 2]);
     assert_eq!(values(&log, 0, 3).len(), 3);
+}
+
+#[test]
+fn an_append_goes_on_while_the_disk_syncs_and_only_what_was_there_is_flushed() {
+    let world = World::new();
+    let log = world.start();
+    append(&log, &["a"]);
+    let hold = world.disk.hold_sync();
+    thread::scope(|scope| {
+        let flush = scope.spawn(|| log.flush().unwrap());
+        assert!(hold.wait_for(1, Duration::from_secs(30)));
+        append(&log, &["b"]);
+        assert_eq!(log.flushed_offset(), Offset::ZERO);
+        drop(hold);
+        assert_eq!(flush.join().unwrap(), Offset::new(1));
+    });
+    assert_eq!((log.flushed_offset().get(), log.log_end_offset().get()), (1, 2));
+}
+
+#[test]
+fn a_flush_that_began_before_a_cut_publishes_nothing() {
+    let world = World::with_segments_of(200);
+    let log = world.start();
+    for n in 0..6 {
+        append(&log, &[&n.to_string()]);
+    }
+    let ticket = log.begin_flush().unwrap().unwrap();
+    assert_eq!(ticket.files(), 3);
+    ticket.sync().unwrap();
+    log.truncate(Offset::new(1)).unwrap();
+    assert_eq!(ticket.finish(Ok(())).unwrap(), Offset::ZERO);
+    assert_eq!(log.flush().unwrap(), Offset::new(1));
+}
+
+#[test]
+fn a_cut_within_a_batch_takes_all_of_it_and_the_log_goes_on_there() {
+    let world = World::with_segments_of(200);
+    let log = world.start();
+    append(&log, &["a"]);
+    append(&log, &["b", "c"]);
+    append(&log, &["d"]);
+    log.start_epoch(LeaderEpoch(5)).unwrap();
+    let at = AppendAt { epoch: LeaderEpoch(5), now: NOW };
+    append_at(&log, &["e"], at).unwrap();
+    assert_eq!(log.truncate(Offset::new(2)).unwrap(), Offset::new(1));
+    assert_eq!(log.epochs().unwrap().len(), 1);
+    log.start_epoch(LeaderEpoch(6)).unwrap();
+    let at = AppendAt { epoch: LeaderEpoch(6), now: NOW };
+    assert_eq!(append_at(&log, &["x"], at).unwrap().base_offset, Offset::new(1));
+    assert_eq!(values(&log, 0, 2), [(0, "a".to_owned()), (1, "x".to_owned())]);
+    assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(1))));
+}
+
+#[test]
+fn records_are_found_by_their_time_in_whatever_order_times_come() {
+    let mut world = World::with_segments_of(400);
+    world.config.index_interval = ByteSize(100);
+    let log = world.start();
+    let times = [5, 3, 9, 9, 1, 20, 15, 40, 2, 30];
+    for pair in times.chunks(2) {
+        let mut builder = BatchBuilder::new();
+        for time in pair {
+            builder.push(Timestamp::from_millis(*time), None, Some(&[0; 100]), &[]).unwrap();
+        }
+        let compression = Compression::Lz4;
+        let mut compressor = Compressor::new(compression, None).unwrap();
+        append_batch(
+            &log,
+            builder.build(&BatchSettings::default(), &mut compressor).unwrap(),
+            at(),
+        )
+        .unwrap();
+    }
+    for wanted in 0..45 {
+        let expected = times.iter().position(|time| *time >= wanted).map(|index| index as u64);
+        let found = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+        let found = found.map(|record| record.offset.get().unsigned_abs());
+        assert_eq!(found, expected, "at or after {wanted}");
+    }
+    let last = log.max_timestamp().unwrap().unwrap();
+    assert_eq!((last.offset.get(), last.timestamp.millis(), last.epoch), (7, 40, EPOCH));
+}
+
+#[test]
+fn the_log_writes_its_own_time_where_the_topic_asks_for_it() {
+    let mut world = World::new();
+    world.config.timestamp_type = TimestampType::LogAppendTime;
+    let log = world.start();
+    let now = Timestamp::from_millis(77);
+    let appended = append_at(&log, &["a", "b"], AppendAt { epoch: EPOCH, now }).unwrap();
+    assert_eq!(appended.log_append_time, Some(now));
+    let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
+    let bytes = bytes_of(&log.read(Offset::ZERO, limit).unwrap().unwrap());
+    let stored = Batch::parse(&bytes).unwrap();
+    assert!(stored.checksum_matches());
+    assert_eq!(stored.max_timestamp(), now);
+    assert_eq!(stored.timestamp_type(), TimestampType::LogAppendTime);
+}
+
+#[test]
+fn readers_see_whole_batches_in_order_while_the_log_grows_and_is_flushed() {
+    const BATCHES: i64 = 2_000;
+    let mut world = World::with_segments_of(5_000);
+    world.config.index_interval = ByteSize(300);
+    let log = world.start();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..BATCHES {
+                append(&log, &[&n.to_string()]);
+            }
+        });
+        scope.spawn(|| while log.flush().unwrap().get() < BATCHES {});
+        for max_bytes in [100, 3_000] {
+            let log = &log;
+            scope.spawn(move || {
+                let mut next = Offset::ZERO;
+                while next.get() < BATCHES {
+                    let below = log.flushed_offset();
+                    let limit = ReadLimit { max_bytes, below, at_least_one_batch: true };
+                    let Some(range) = log.read(next, limit).unwrap() else {
+                        assert!(next >= below, "nothing to read at {next} below {below}");
+                        thread::yield_now();
+                        continue;
+                    };
+                    let bytes = bytes_of(&range);
+                    let mut batches = Batches::new(&bytes);
+                    for batch in &mut batches {
+                        let batch = batch.unwrap();
+                        assert!(batch.checksum_matches());
+                        assert_eq!(batch.base_offset(), next);
+                        next = batch.next_offset();
+                    }
+                    assert!(batches.rest().is_empty() && next <= below);
+                }
+            });
+        }
+    });
 }

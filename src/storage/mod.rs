@@ -23,7 +23,8 @@ mod upkeep;
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
 pub use directory::{
-    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, StartReport,
+    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
+    StartReport,
 };
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
@@ -43,3 +44,9 @@ pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
 mod epochs_tests;
+#[cfg(test)]
+mod recovery_tests;
+#[cfg(test)]
+mod retention_tests;
+#[cfg(test)]
+mod world_tests;

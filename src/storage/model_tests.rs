@@ -454,6 +454,7 @@ impl World {
         if crash == Crash::Power {
             self.disk = self.disk.crash(self.random.number()).unwrap();
             self.disk.clear_faults();
+            self.lied = false;
         }
         // The first recovery may be interrupted too.
         if self.random.chance(4) {
@@ -469,9 +470,6 @@ impl World {
                 self.disk = self.disk.crash(self.random.number()).unwrap();
                 self.lied = false;
             }
-        }
-        if crash == Crash::Power && !self.random.chance(4) {
-            self.lied = false;
         }
         let first = self.open(self.unclean(crash)).unwrap();
         let contents = contents(&first);
@@ -683,8 +681,7 @@ fn contents(log: &Log) -> Vec<Stored> {
     loop {
         let range = match log.read(from, limit) {
             Ok(Some(range)) => range,
-            Ok(None) => return found,
-            Err(StorageError::Corrupt { .. }) => return found,
+            Ok(None) | Err(StorageError::Corrupt { .. }) => return found,
             Err(error) => panic!("reading at {from}: {error}"),
         };
         let mut bytes = vec![0; usize::try_from(range.length).unwrap()];

@@ -47,6 +47,14 @@ impl TopicName {
     /// The most characters a name may have.
     pub const LENGTH_MAX: usize = 249;
 
+    /// The internal topic of consumer groups.
+    pub const CONSUMER_OFFSETS: &str = "__consumer_offsets";
+
+    /// The name of the internal topic of consumer groups.
+    pub fn consumer_offsets() -> Self {
+        Self(Self::CONSUMER_OFFSETS.into())
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -59,7 +67,7 @@ impl TopicName {
 
     /// Whether streamlog keeps this topic for itself, as `__consumer_offsets`.
     pub fn is_internal(&self) -> bool {
-        matches!(self.as_str(), "__consumer_offsets" | "__transaction_state")
+        matches!(self.as_str(), Self::CONSUMER_OFFSETS | "__transaction_state")
     }
 }
 

@@ -8,6 +8,7 @@ are.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 _TOKEN = re.compile(
     r"""
@@ -23,6 +24,7 @@ _BLOCK_EDGE = re.compile(r"/\*|\*/")
 _FUNCTION = re.compile(r"\bfn\s+(\w+)")
 _ENUM = re.compile(r"((?:#\[[^\]]*\]\s*)*)(?:pub(?:\([^)]*\))?\s+)?enum\s+(\w+)[^{;]*\{")
 _TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod\s+\w+\s*\{")
+_BRACKET = re.compile(r"[(\[{}\])]")
 _OPEN = "([{"
 _CLOSE = ")]}"
 
@@ -47,6 +49,7 @@ class Enum:
     cases: int
 
 
+@cache
 def mask(source: str) -> str:
     """The source with comments, strings and characters blanked."""
     pieces: list[str] = []
@@ -79,10 +82,10 @@ def _blank(text: str) -> str:
 def closing(masked: str, opening: int) -> int:
     """The position of the bracket that closes the one at `opening`."""
     depth = 0
-    for position in range(opening, len(masked)):
-        depth += (masked[position] in _OPEN) - (masked[position] in _CLOSE)
+    for bracket in _BRACKET.finditer(masked, opening):
+        depth += 1 if bracket[0] in _OPEN else -1
         if depth == 0:
-            return position
+            return bracket.start()
     raise ValueError(f"no bracket closes the one in line {line_of(masked, opening)}")
 
 

@@ -10,7 +10,7 @@ from tidy.conftest import Plant
 from tidy.tree import Tree
 
 FILE_LINES = 500
-TEST_FILE_LINES = 600
+TEST_FILE_LINES = 800
 INLINE_TEST_LINES = 100
 FUNCTION_LINES = 70
 LINE_CHARACTERS = 100
@@ -63,16 +63,17 @@ def long_functions(tree: Tree) -> Iterator[str]:
 
 
 def long_lines(tree: Tree) -> Iterator[str]:
-    """Lines that do not fit beside another file."""
+    """Lines that do not fit beside another file; a row of a table in a comment cannot be broken."""
     for path in tree.matching("*.rs", "*.py", "*.pyi"):
         for number, line in enumerate(tree.read(path).splitlines(), start=1):
-            if len(line) > LINE_CHARACTERS:
+            if len(line) > LINE_CHARACTERS and not line.lstrip().startswith(("//! |", "/// |")):
                 yield f"{path}:{number}: {len(line)} characters"
 
 
 def full_folders(tree: Tree) -> Iterator[str]:
-    """Folders in which nobody finds anything."""
-    for folder, names in tree.folders().items():
+    """Folders in which nobody finds anything; tables of contents and tests are no nouns."""
+    for folder, files in tree.folders().items():
+        names = [name for name in files if name != "mod.rs" and not name.endswith("_tests.rs")]
         if len(names) > FOLDER_FILES and folder != "." and not folder.startswith(ONE_FILE_EACH):
             yield f"{folder}: {len(names)} files"
 
@@ -111,7 +112,7 @@ def test_a_long_file_is_found_and_its_tests_count_apart(plant: Plant) -> None:
     files = {
         "src/io/long.rs": "\n" * 501,
         "src/io/long_tests.rs": "\n" * 501,
-        "src/io/longer_tests.rs": "\n" * 601,
+        "src/io/longer_tests.rs": "\n" * 801,
         "src/io/tested.rs": "\n" * 499 + tests,
         "src/io/untested.rs": tests.replace("\n}", "\n\n\n\n}"),
         "python/streamlog/long.py": "\n" * 501,
@@ -147,12 +148,16 @@ def test_a_function_that_takes_too_much_is_found(plant: Plant) -> None:
 
 
 def test_a_long_line_is_found(plant: Plant) -> None:
-    files = {"src/io/a.rs": "//" + "x" * 99, "tests/py/a.py": "#" + "x" * 99}
+    files = {
+        "src/io/a.rs": "//" + "x" * 99 + "\n//! | " + "x" * 99 + " |",
+        "tests/py/a.py": "#" + "x" * 99,
+    }
     assert len(list(long_lines(plant(files)))) == 1
 
 
 def test_a_full_folder_is_found(plant: Plant) -> None:
     files = {f"src/storage/part_{n}.rs": "" for n in range(15)}
+    files |= {"src/io/mod.rs": ""} | {f"src/io/part_{n}_tests.rs": "" for n in range(15)}
     verbs = {f"src/cli/verb_{n}.rs": "" for n in range(15)}
     assert list(full_folders(plant({**files, **verbs}))) == ["src/storage: 15 files"]
 

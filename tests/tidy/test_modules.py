@@ -11,12 +11,11 @@ from tidy.tree import Tree
 # Names that say nothing about what is inside.
 _NO_NAME = re.compile(r"(?:.*_)?(?:util|helper|common|misc|impl|stuff)s?(?:_.*)?|.*[a-z]2")
 
-# What `mod.rs` and `lib.rs` may consist of: attributes, modules, public names. A module is its
-# folder's own or public; `pub(crate)` would let other layers past the public names.
+# What `mod.rs` and `lib.rs` may consist of: attributes, modules, public names.
 _CONTENTS = re.compile(
     r"""
       \#!?\[[^\]]*\]
-    | (?:pub\s+)?mod\s+\w+\s*;
+    | (?:pub(?:\([^)]+\))?\s+)?mod\s+\w+\s*;
     | pub(?:\([^)]+\))?\s+use\s+[^;]+;
     | \s+
     """,
@@ -48,6 +47,14 @@ def tables_with_code(tree: Tree) -> Iterator[str]:
             yield f"{path}: only attributes, `mod` and `pub use` belong here, not '{rest}'"
 
 
+def half_public_modules(tree: Tree) -> Iterator[str]:
+    """Modules of a layer that other layers could reach past its public names."""
+    for path in tree.matching("src/*/mod.rs"):
+        for found in re.finditer(r"pub\([^)]*\)\s+mod\s+(\w+)", rust.mask(tree.read(path))):
+            if path.count("/") == 2:
+                yield f"{path}: {found[1]} is the layer's own or public, nothing between"
+
+
 def files_beside_their_folder(tree: Tree) -> Iterator[str]:
     """`log.rs` beside `log/`: one of two places too many."""
     folders = tree.folders()
@@ -66,6 +73,10 @@ def test_every_module_is_named_by_a_noun(tree: Tree) -> None:
 
 def test_tables_of_contents_hold_only_contents(tree: Tree) -> None:
     assert list(tables_with_code(tree)) == []
+
+
+def test_a_layer_is_reached_by_its_public_names(tree: Tree) -> None:
+    assert list(half_public_modules(tree)) == []
 
 
 def test_a_module_has_one_place(tree: Tree) -> None:
@@ -102,10 +113,17 @@ pub(in crate::log) use log::Hidden;
         "use std::io;",
         "const A: u8 = 1;",
         "mod inline { }",
-        "pub(crate) mod a;",
     ]:
         files = {"src/io/mod.rs": contents, "src/log/mod.rs": contents + code}
         assert [o.split(":")[0] for o in tables_with_code(plant(files))] == ["src/log/mod.rs"], code
+
+
+def test_a_half_public_module_of_a_layer_is_found(plant: Plant) -> None:
+    files = {
+        "src/io/mod.rs": "pub(crate) mod file;\nmod a;\npub mod b;\n",
+        "src/broker/handlers/mod.rs": "pub(crate) mod produce;\n",
+    }
+    assert len(list(half_public_modules(plant(files)))) == 1
 
 
 def test_a_file_beside_its_folder_is_found(plant: Plant) -> None:

@@ -51,19 +51,37 @@ pub(crate) async fn answer(
     header: &RequestHeader<'_>,
     mut body: Reader<'_>,
 ) -> Result<Vec<Piece>, Unanswerable> {
-    let request: FetchRequest = header.decode_body(&mut body)?;
-    let wanted = resolve(call, &request).await;
-    let found = wait_for(call, &request, &wanted).await;
-    let response = FetchResponse { topics: found.topics, ..FetchResponse::default() };
+    let mut request: FetchRequest = header.decode_body(&mut body)?;
+    let (response, ranges) = match in_session(call, &mut request).await {
+        Ok(answer) => answer,
+        Err(error_code) => (FetchResponse { error_code, ..FetchResponse::default() }, Vec::new()),
+    };
     let frame = encode_response::<FetchRequest>(header.correlation_id, header.version, &response)?;
     let mut pieces = Vec::new();
     for piece in frame.pieces() {
         pieces.push(match piece {
             FramePiece::Bytes(bytes) => Piece::Bytes(bytes),
-            FramePiece::Records(ordinal) => load(&found.ranges[ordinal])?,
+            FramePiece::Records(ordinal) => load(&ranges[ordinal])?,
         });
     }
     Ok(pieces)
+}
+
+/// Fetches what the request asks for, or its session stands for, and says what is new of it.
+///
+/// # Errors
+/// With the code for the whole answer when the session is not what the request takes it for.
+async fn in_session(
+    call: &Call<'_>,
+    request: &mut FetchRequest,
+) -> Result<(FetchResponse, Vec<FileRange>), ErrorCode> {
+    let now = call.shared.clock.monotonic();
+    let turn = call.shared.fetch_sessions.begin(request, call.version, now)?;
+    let wanted = resolve(call, request).await;
+    let Found { mut topics, ranges, .. } = wait_for(call, request, &wanted).await;
+    // What it leaves out has no records, so the ranges stay in step with the answer.
+    let session_id = turn.finish(&mut topics)?;
+    Ok((FetchResponse { session_id, topics, ..FetchResponse::default() }, ranges))
 }
 
 /// Finds the partitions asked for and opens those that were not used since the start.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
-use crate::broker::topics::create_topic;
+use crate::broker::topics::{APPLIED_WITHIN, create_topic};
 use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
@@ -15,7 +15,7 @@ use crate::wire::metadata::{
 pub(crate) type Request = MetadataRequest;
 
 /// Every operation there is, as the bits of "authorized operations": nobody is refused anything.
-const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1011_0000;
+pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1011_0000;
 const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 
 /// Describes the cluster.
@@ -78,7 +78,8 @@ async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
         if known || !allowed || name.is_internal() {
             continue;
         }
-        if let Err(error) = create_topic(call.shared, NewTopic::named(name.clone())).await {
+        let new = NewTopic::named(name.clone());
+        if let Err(error) = create_topic(call.shared, new, APPLIED_WITHIN).await {
             tracing::warn!("topic {name} was asked for and could not be made: {error}");
         }
     }

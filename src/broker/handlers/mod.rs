@@ -1,10 +1,32 @@
 //! One file per API: what a request asks becomes calls to the layers below, and what they return
 //! becomes its answer. Versioned messages end here.
 
+pub(crate) mod alter_configs;
 pub(crate) mod api_versions;
+pub(crate) mod create_partitions;
+pub(crate) mod create_topics;
+pub(crate) mod delete_groups;
+pub(crate) mod delete_records;
+pub(crate) mod delete_topics;
+pub(crate) mod describe_cluster;
+pub(crate) mod describe_configs;
+pub(crate) mod describe_groups;
+pub(crate) mod describe_log_dirs;
 pub(crate) mod fetch;
+pub(crate) mod find_coordinator;
+pub(crate) mod heartbeat;
+pub(crate) mod incremental_alter_configs;
+pub(crate) mod init_producer_id;
+pub(crate) mod join_group;
+pub(crate) mod leave_group;
+pub(crate) mod list_groups;
 pub(crate) mod list_offsets;
 pub(crate) mod metadata;
+pub(crate) mod offset_commit;
+pub(crate) mod offset_delete;
+pub(crate) mod offset_fetch;
+pub(crate) mod offset_for_leader_epoch;
 mod produce;
+pub(crate) mod sync_group;
 
 pub(crate) use produce::{Appends, Taken};

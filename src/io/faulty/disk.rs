@@ -88,6 +88,16 @@ impl FaultyDisk {
         machine.names.file(path)?.flip_bit(position, bit)
     }
 
+    /// The nearest directory with a durable name, on whose file system `path` is.
+    fn durable_ancestor<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
+        for known in path.ancestors().filter(|known| !known.as_os_str().is_empty()) {
+            if self.shared.inner.exists(known)? {
+                return Ok(known);
+            }
+        }
+        Ok(Path::new("."))
+    }
+
     fn begin(&self, operation: Operation, path: &Path) -> io::Result<MutexGuard<'_, Machine>> {
         let (machine, failure) = self.shared.begin(self.incarnation, operation, path)?;
         fail(failure)?;
@@ -151,19 +161,18 @@ impl Disk for FaultyDisk {
         Ok(format!("{inner}-{}-{}", self.seed, self.incarnation))
     }
 
+    fn total_bytes(&self, path: &Path) -> io::Result<u64> {
+        self.shared.machine().check(self.incarnation)?;
+        self.shared.inner.total_bytes(self.durable_ancestor(path)?)
+    }
+
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         let machine = self.shared.machine();
         machine.check(self.incarnation)?;
         if let Some(bytes) = machine.free_bytes {
             return Ok(bytes);
         }
-        // A directory without a durable name is on the file system of the nearest that has one.
-        for known in path.ancestors().filter(|known| !known.as_os_str().is_empty()) {
-            if self.shared.inner.exists(known)? {
-                return self.shared.inner.free_bytes(known);
-            }
-        }
-        self.shared.inner.free_bytes(Path::new("."))
+        self.shared.inner.free_bytes(self.durable_ancestor(path)?)
     }
 
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {

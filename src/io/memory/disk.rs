@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::tree::{Tree, absolute};
 use crate::io::{Disk, Entry, File, OpenMode};
 
-/// What `free_bytes` answers: no test fills it, and sums with it do not overflow.
+/// What `total_bytes` and `free_bytes` answer: no test fills it, and sums with it do not overflow.
 const FREE_BYTES: u64 = 1 << 40;
 
 /// A file system in memory. Clones share it.
@@ -64,6 +64,10 @@ impl Disk for MemoryDisk {
 
     fn boot_id(&self) -> io::Result<String> {
         Ok("memory".to_owned())
+    }
+
+    fn total_bytes(&self, _path: &Path) -> io::Result<u64> {
+        Ok(FREE_BYTES)
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {

@@ -89,6 +89,11 @@ impl Disk for SystemDisk {
         boot_id()
     }
 
+    fn total_bytes(&self, path: &Path) -> io::Result<u64> {
+        let usage = statvfs(path)?;
+        Ok(usage.blocks().saturating_mul(usage.fragment_size()))
+    }
+
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         let usage = statvfs(path)?;
         Ok(usage.blocks_available().saturating_mul(usage.fragment_size()))

@@ -243,7 +243,8 @@ proptest! {
             version: 7,
             extra: serde_json::Map::new(),
         };
-        cluster.put(&Place::PartitionState(name(), PartitionIndex(0)), encode_state(&before, 1), 7, 1);
+        let place = Place::PartitionState(name(), PartitionIndex(0));
+        cluster.put(&place, encode_state(&before, 1), 7, 1);
         let changed = cluster.settle() > 0;
         let after = cluster.state(0);
         prop_assert_eq!(after.leader_epoch, LeaderEpoch(if changed { 6 } else { 5 }));

@@ -3,14 +3,17 @@
 //! After each accident the store is opened again and must hold every acknowledged transaction and
 //! none that was refused; the one whose outcome was unknown may be there whole or not at all.
 
-use std::path::Path;
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Disk, MemoryDisk, SeededRandom};
+use crate::io::{Disk, File, MemoryDisk, OpenMode, SeededRandom, read_exact_at, write_all_at};
 use crate::metadata::embedded::EmbeddedStore;
+use crate::metadata::embedded::codec::encode_record;
+use crate::metadata::embedded::tree::{Change, Entry};
 use crate::metadata::{Node, Op, OpResult, Store, StoreError};
 
 const DIR: &str = "/data/metadata";
@@ -19,6 +22,13 @@ const GROWTH: u64 = 600;
 const TRANSACTIONS: u32 = 24;
 
 type Nodes = Vec<(String, Node)>;
+
+/// A disk with a data directory, which is not the store's to make durable.
+fn disk_with(seed: u64) -> FaultyDisk {
+    let memory = MemoryDisk::default();
+    memory.create_dir(Path::new("/data")).unwrap();
+    FaultyDisk::new(Arc::new(memory), seed)
+}
 
 fn open(disk: &FaultyDisk) -> Result<EmbeddedStore, StoreError> {
     EmbeddedStore::open_with_growth(Arc::new(disk.clone()), Path::new(DIR), GROWTH)
@@ -119,39 +129,49 @@ fn contents(nodes: &Nodes) -> Vec<(&String, &Bytes, i32)> {
     nodes.iter().map(|(path, node)| (path, &node.value, node.version)).collect()
 }
 
+impl Outcome {
+    /// Compares what is found with what must and may be there; from now on it must.
+    fn confirm(&mut self, found: Nodes, what: &str) {
+        let root = vec![found[0].clone()];
+        let acknowledged = if self.acknowledged.is_empty() { &root } else { &self.acknowledged };
+        let expected = [Some(acknowledged), self.unknown.as_ref()];
+        assert!(
+            expected.into_iter().flatten().any(|nodes| contents(nodes) == contents(&found)),
+            "{what}: found {found:#?}\nacknowledged {acknowledged:#?}"
+        );
+        (self.acknowledged, self.unknown) = (found, None);
+    }
+}
+
 /// Opens the store after an accident and compares.
-fn check(disk: &FaultyDisk, outcome: &Outcome, what: &str) {
+fn check(disk: &FaultyDisk, outcome: &mut Outcome, what: &str) {
     let store = open(disk).unwrap_or_else(|error| panic!("{what}: {error}: {error:?}"));
-    let found = nodes(&store);
-    let nothing = vec![("/".to_owned(), found[0].1.clone())];
-    let acknowledged =
-        if outcome.acknowledged.is_empty() { &nothing } else { &outcome.acknowledged };
-    let expected = [Some(acknowledged), outcome.unknown.as_ref()];
-    assert!(
-        expected.into_iter().flatten().any(|nodes| contents(nodes) == contents(&found)),
-        "{what}: found {found:#?}\nacknowledged {acknowledged:#?}"
-    );
+    outcome.confirm(nodes(&store), what);
     let results = multi(&store, vec![Op::create("/afterwards", "")]).unwrap();
     let [OpResult::Created { created, .. }] = results.as_slice() else { panic!("{results:?}") };
     assert!(*created > outcome.last_txn, "{what}: transaction {created} served twice");
+    let before = nodes(&store);
     drop(store);
-    let again = nodes(&open(disk).unwrap());
-    assert_eq!(again.len(), found.len() + 1, "{what}: opened twice, it differs");
+    assert_eq!(nodes(&open(disk).unwrap()), before, "{what}: opened twice, it differs");
 }
 
-fn accident(fault: Option<Fault>, seed: u64, what: &str) {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), seed);
+/// A life for each fault, each ended by a power cut.
+fn accidents(faults: impl IntoIterator<Item = Option<Fault>>, seed: u64, what: &str) {
+    let mut disk = disk_with(seed);
     disk.set_write_back(3);
-    if let Some(fault) = fault {
-        disk.inject(fault);
-    }
     let mut outcome = Outcome::default();
-    if let Ok(store) = open(&disk) {
-        run(&store, &mut outcome);
+    for fault in faults {
+        if let Some(fault) = fault {
+            disk.inject(fault);
+        }
+        if let Ok(store) = open(&disk) {
+            outcome.confirm(nodes(&store), what);
+            run(&store, &mut outcome);
+        }
+        disk.clear_faults();
+        disk = disk.crash(seed).unwrap();
     }
-    disk.clear_faults();
-    let disk = disk.crash(seed).unwrap();
-    check(&disk, &outcome, what);
+    check(&disk, &mut outcome, what);
 }
 
 const OPERATIONS: &[Operation] = &[
@@ -168,7 +188,7 @@ const OPERATIONS: &[Operation] = &[
 
 /// How often the whole run makes each call.
 fn calls(operation: Operation) -> u64 {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 0);
+    let disk = disk_with(0);
     run(&open(&disk).unwrap(), &mut Outcome::default());
     disk.calls(operation)
 }
@@ -180,37 +200,97 @@ fn a_failure_of_any_call_loses_no_acknowledged_transaction_and_halves_none() {
         for nth in 1..=calls(*operation) {
             for failure in [Failure::InputOutput, Failure::NoSpace, Failure::ShortWrite(5)] {
                 let fault = Fault::new(*operation, failure).at_call(nth);
-                accident(Some(fault.clone()), nth, &format!("{fault:?}"));
+                accidents([Some(fault.clone())], nth, &format!("{fault:?}"));
                 let for_ever = fault.for_ever();
-                accident(Some(for_ever.clone()), nth, &format!("{for_ever:?}"));
+                accidents([Some(for_ever.clone())], nth, &format!("{for_ever:?}"));
             }
         }
     }
 }
 
 #[test]
-fn a_power_cut_at_any_moment_loses_no_acknowledged_transaction_and_halves_none() {
-    let writes = calls(Operation::Write);
-    let syncs = calls(Operation::SyncData);
+fn one_power_cut_after_another_loses_no_acknowledged_transaction_and_halves_none() {
     for seed in 0..400 {
         let mut random = SeededRandom::new(seed);
-        let cut = if seed % 2 == 0 {
-            Fault::new(Operation::Write, Failure::ShortWrite(7)).at_call(1 + random.below(writes))
-        } else {
-            Fault::new(Operation::SyncData, Failure::InputOutput).at_call(1 + random.below(syncs))
+        let mut fault = || {
+            let operation =
+                OPERATIONS[usize::try_from(random.below(OPERATIONS.len() as u64)).unwrap()];
+            let failure = match random.below(3) {
+                0 => Failure::InputOutput,
+                1 => Failure::NoSpace,
+                _ => Failure::ShortWrite(7),
+            };
+            let fault = Fault::new(operation, failure).at_call(1 + random.below(30));
+            Some(fault).filter(|_| random.below(4) > 0)
         };
-        accident(Some(cut), seed, &format!("seed {seed}"));
-        accident(None, seed, &format!("no fault, seed {seed}"));
+        let faults = [fault(), fault(), fault(), fault()];
+        accidents(faults.clone(), seed, &format!("seed {seed}: {faults:?}"));
+    }
+}
+
+/// The one journal there is, and its bytes.
+fn journal(disk: &dyn Disk) -> (PathBuf, Vec<u8>) {
+    let names = disk.list(Path::new(DIR)).unwrap();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let path = Path::new(DIR).join(&names[0].name);
+    let file = disk.open(&path, OpenMode::Read).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
+    read_exact_at(&*file, &mut bytes, 0).unwrap();
+    (path, bytes)
+}
+
+fn write(disk: &dyn Disk, path: &Path, bytes: &[u8], position: usize) -> Arc<dyn File> {
+    let file = disk.open(path, OpenMode::Create).unwrap();
+    write_all_at(&*file, &mut [IoSlice::new(bytes)], position as u64).unwrap();
+    file
+}
+
+#[test]
+fn a_transaction_that_a_killed_process_left_unflushed_stays_once_it_was_shown() {
+    for seed in 0..30 {
+        let disk = disk_with(seed);
+        multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
+        let (path, bytes) = journal(&disk);
+        let entry = Entry::new("2".into(), 2, false);
+        let change = Change::Put("/b".to_owned(), entry);
+        write(&disk, &path, &encode_record(2, [&change]), bytes.len());
+
+        let shown = nodes(&open(&disk).unwrap());
+        assert!(shown.iter().any(|(path, _)| path == "/b"));
+        let disk = disk.crash(seed).unwrap();
+        assert_eq!(nodes(&open(&disk).unwrap()), shown, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_journal_whose_name_a_killed_process_left_unflushed_serves_only_once_it_is_durable() {
+    for seed in 0..30 {
+        let disk = disk_with(seed);
+        multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
+        let (path, bytes) = journal(&disk);
+        let next = path.with_file_name("00000000000000000002.journal");
+        let unfinished = path.with_file_name("00000000000000000002.journal.tmp");
+        write(&disk, &unfinished, &bytes, 0).sync_data().unwrap();
+        disk.rename(&unfinished, &next).unwrap();
+
+        let store = open(&disk).unwrap();
+        multi(&store, vec![Op::create("/b", "2")]).unwrap();
+        let shown = nodes(&store);
+        let disk = disk.crash(seed).unwrap();
+        assert_eq!(nodes(&open(&disk).unwrap()), shown, "seed {seed}");
     }
 }
 
 #[test]
 fn space_that_returns_finds_the_store_at_work() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let disk = disk_with(1);
     let store = open(&disk).unwrap();
-    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).for_ever());
+    let before = journal(&disk);
+    disk.inject(Fault::new(Operation::Write, Failure::ShortWrite(9)));
+    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).at_call(2).for_ever());
     let refused = multi(&store, vec![Op::create("/a", "1")]);
     assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
+    assert_eq!(journal(&disk), before, "bytes of a refused transaction are left");
     disk.clear_faults();
     multi(&store, vec![Op::create("/a", "2")]).unwrap();
     drop(store);
@@ -220,14 +300,14 @@ fn space_that_returns_finds_the_store_at_work() {
 #[test]
 fn a_bit_flipped_under_an_acknowledged_transaction_is_named_and_nothing_is_cut() {
     let memory = MemoryDisk::default();
+    memory.create_dir(Path::new("/data")).unwrap();
     let disk = FaultyDisk::new(Arc::new(memory.clone()), 1);
     let store = EmbeddedStore::open(Arc::new(disk.clone()), Path::new(DIR)).unwrap();
     run(&store, &mut Outcome::default());
     drop(store);
     let disk = disk.crash(1).unwrap();
-    let journal = disk.list(Path::new(DIR)).unwrap().remove(0).name;
-    let path = Path::new(DIR).join(journal);
-    let length = memory.open(&path, crate::io::OpenMode::Read).unwrap().len().unwrap();
+    let (path, _) = journal(&memory);
+    let length = memory.open(&path, OpenMode::Read).unwrap().len().unwrap();
     disk.flip_bit(&path, length / 2, 3).unwrap();
     for _ in 0..2 {
         let error = EmbeddedStore::open(Arc::new(disk.clone()), Path::new(DIR)).unwrap_err();
@@ -235,12 +315,12 @@ fn a_bit_flipped_under_an_acknowledged_transaction_is_named_and_nothing_is_cut()
         assert_eq!(file, &path);
         assert!(*position <= length / 2 && *position > length / 4, "{position} of {length}");
     }
-    assert_eq!(memory.open(&path, crate::io::OpenMode::Read).unwrap().len().unwrap(), length);
+    assert_eq!(memory.open(&path, OpenMode::Read).unwrap().len().unwrap(), length);
 }
 
 #[test]
 fn ephemeral_nodes_go_with_the_process_and_their_transactions_do_not_come_again() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let disk = disk_with(1);
     let create = |path: &str| vec![Op::create_ephemeral(path, "")];
     let first = multi(&open(&disk).unwrap(), create("/broker")).unwrap();
     let store = open(&disk).unwrap();

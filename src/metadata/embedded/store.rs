@@ -30,8 +30,8 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `dir`, which is made when absent. The caller holds the lock of the data
-    /// directory that `dir` is in.
+    /// Opens the store in `dir`, which is made when absent. The data directory that `dir` is in is
+    /// the caller's: it is there, durably, and locked.
     ///
     /// # Errors
     /// `Damaged` when something that was durable cannot be read; nothing is changed then.

@@ -23,6 +23,13 @@ pub(super) struct Entry {
     pub(super) next_sequence: u32,
 }
 
+impl Entry {
+    /// A node at its birth.
+    pub(super) fn new(value: Bytes, created: i64, ephemeral: bool) -> Self {
+        Self { value, version: 0, created, ephemeral, next_sequence: 0 }
+    }
+}
+
 /// What a transaction does to one node; several of them make it durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -48,13 +55,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let root = Entry {
-            value: Bytes::new(),
-            version: 0,
-            created: 0,
-            ephemeral: false,
-            next_sequence: 0,
-        };
+        let root = Entry::new(Bytes::new(), 0, false);
         Self { nodes: BTreeMap::from([("/".to_owned(), root)]), last_txn: 0 }
     }
 
@@ -182,7 +183,7 @@ impl Plan<'_> {
             return Err(StoreError::NodeExists { path });
         }
         let ephemeral = mode == CreateMode::Ephemeral;
-        let entry = Entry { value, version: 0, created: self.txn, ephemeral, next_sequence: 0 };
+        let entry = Entry::new(value, self.txn, ephemeral);
         self.touched.insert(path.clone(), Some(entry));
         Ok(OpResult::Created { path, created: self.txn })
     }

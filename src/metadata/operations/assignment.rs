@@ -1,23 +1,22 @@
 //! Which brokers keep which partition.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::metadata::MetadataError;
 use crate::metadata::image::Image;
 use crate::types::BrokerId;
 
-/// Replicas for `count` partitions from number `first` on, spread evenly over the live brokers.
+/// Replicas for the partitions with these numbers, spread evenly over the brokers.
 ///
 /// Leaders go round from broker `start`. The followers of a partition follow its leader, by one
 /// more broker each round, so that the partitions of a lost broker fall to all the others.
 pub(super) fn spread(
-    image: &Image,
-    first: usize,
-    count: usize,
+    brokers: &[BrokerId],
+    partitions: Range<usize>,
     factor: i16,
     start: usize,
 ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
-    let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
     let live = brokers.len();
     let replicas = match usize::try_from(factor) {
         Ok(replicas) if (1..=live).contains(&replicas) => replicas,
@@ -30,7 +29,7 @@ pub(super) fn spread(
         let places = std::iter::once(leader).chain((0..replicas - 1).map(follower));
         places.map(|place| brokers[place]).collect()
     };
-    Ok((first..first + count).map(replicas_of).collect())
+    Ok(partitions.map(replicas_of).collect())
 }
 
 /// Passes an assignment made by a person.
@@ -56,4 +55,42 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn partitions_are_spread_evenly_and_no_broker_keeps_one_twice(
+            live in 1_i32..8,
+            rounds in 1_usize..5,
+            factor in 1_i16..8,
+            start in 0_usize..100,
+        ) {
+            let brokers: Vec<BrokerId> = (0..live).map(|id| BrokerId(id * 10)).collect();
+            let assignment = spread(&brokers, 0..rounds * brokers.len(), factor, start);
+            if i32::from(factor) > live {
+                let refused = matches!(
+                    assignment,
+                    Err(MetadataError::InvalidReplicationFactor { .. })
+                );
+                prop_assert!(refused);
+                return Ok(());
+            }
+            let assignment = assignment.unwrap();
+            for broker in &brokers {
+                let leads = assignment.iter().filter(|replicas| replicas[0] == *broker).count();
+                let keeps = assignment.iter().filter(|replicas| replicas.contains(broker)).count();
+                prop_assert_eq!(leads, rounds);
+                prop_assert_eq!(keeps, rounds * usize::try_from(factor).unwrap());
+            }
+            // Partitions added later are where they would have been.
+            let later = spread(&brokers, 1..assignment.len(), factor, start).unwrap();
+            prop_assert_eq!(&later, &assignment[1..]);
+        }
+    }
 }

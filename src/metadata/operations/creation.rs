@@ -96,7 +96,8 @@ impl Metadata {
         };
         // Topics begin at different brokers, so that small ones do not all meet at the first.
         let start = topic.name.as_str().bytes().map(usize::from).sum();
-        assignment::spread(&image, 0, count, factor, start)
+        let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
+        assignment::spread(&brokers, 0..count, factor, start)
     }
 
     /// `asked` as the number of partitions of a topic.

@@ -74,8 +74,10 @@ impl Metadata {
         let chosen;
         let replicas = if replicas.is_empty() {
             let asked = i16::try_from(factor).unwrap_or(i16::MAX);
-            let start = usize::try_from(present[0][0].0).unwrap_or(0);
-            chosen = assignment::spread(&image, present.len(), added, asked, start)?;
+            // The round goes on from where the first partition began it.
+            let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
+            let start = brokers.iter().position(|id| *id == present[0][0]).unwrap_or(0);
+            chosen = assignment::spread(&brokers, present.len()..count, asked, start)?;
             &chosen
         } else {
             assignment::check(&image, replicas, Some(factor))?;

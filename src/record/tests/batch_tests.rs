@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::sample::{build, four, push_all, read, samples};
 use crate::record::{
-    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, Header, HeaderMut,
-    Limits, ProducerStamp, RecordError, TimestampType,
+    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, Header,
+    HeaderMut, Headers, Limits, ProducerStamp, RecordError, TimestampType,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -188,4 +188,33 @@ fn the_length_is_known_from_17_bytes_and_not_from_fewer() {
         let error = Batch::parse(&bytes[..size]).unwrap_err();
         assert!(matches!(error, RecordError::Truncated { .. }), "{error}");
     }
+}
+
+#[test]
+fn a_walk_set_down_after_every_record_sees_the_same_records() {
+    let bytes = build(&four(), Compression::Zstd);
+    let batch = Batch::parse(&bytes).unwrap();
+    let payload = batch.decompressed(&mut Decompressor::default()).unwrap();
+    let whole: Vec<_> = batch.records(&payload, &Limits::default()).map(Result::unwrap).collect();
+    let mut at = batch.records(&payload, &Limits::default()).suspend();
+    for expected in &whole {
+        let mut records = at.resume(&payload);
+        let record = records.next().unwrap().unwrap();
+        at = records.suspend();
+        assert_eq!((record.offset_delta, record.key), (expected.offset_delta, expected.key));
+        let count = u32::try_from(record.headers.len()).unwrap();
+        let again = Headers::of_encoded(record.headers.encoded(), count);
+        assert!(again.eq(expected.headers.clone()));
+    }
+    assert!(at.resume(&payload).next().is_none());
+}
+
+#[test]
+fn a_batch_gets_another_place_in_its_producers_sequence() {
+    let mut bytes = build(&four(), Compression::Gzip);
+    let stamp = ProducerStamp { id: ProducerId(4), epoch: ProducerEpoch(2), base_sequence: 77 };
+    HeaderMut::of_batch(&mut bytes).unwrap().set_producer(stamp);
+    let batch = Batch::parse(&bytes).unwrap();
+    assert_eq!(batch.producer(), Some(stamp));
+    assert!(batch.checksum_matches());
 }

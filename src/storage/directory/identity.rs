@@ -7,8 +7,8 @@
 //! | `broker.id=…` | the broker that writes it |
 //! | `directory.id=…` | made once, at random: a replaced disk is told from the old one by it |
 //!
-//! It is written once, as the first file of a new directory, and never changed. Apache Kafka keeps a
-//! file of the same name; it has no `streamlog.format`, and its directories are refused.
+//! It is written once, as the first file of a new directory, and never changed. Apache Kafka has a
+//! file of the same name, without `streamlog.format`, and its directories are refused.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub struct Identity {
 /// Who opens a data directory.
 #[derive(Clone, Debug)]
 pub struct Opener {
-    /// The cluster, where it is known before its data is; `None` takes the directory's, or a new one.
+    /// The cluster, where it is known before its data is; `None`: the directory's, or a new one.
     pub cluster_id: Option<String>,
     /// The broker.
     pub broker_id: BrokerId,

@@ -13,6 +13,7 @@ mod open;
 mod partition_metadata;
 mod run;
 mod slot;
+mod space;
 mod survey;
 
 pub(crate) use checkpoints::durable_points;
@@ -23,6 +24,7 @@ pub use partition_metadata::PartitionMetadata;
 pub(crate) use partition_metadata::metadata_flaw;
 pub use run::Run;
 pub use slot::LogConfigs;
+pub use space::Space;
 
 #[cfg(test)]
 mod crash_tests;

@@ -28,6 +28,8 @@ pub(super) const REBUILD_POINTS: &str = "rebuild-point-checkpoint";
 pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
 pub(super) const QUARANTINE: &str = "quarantine";
+/// Kept by the metadata store, which looks after it itself.
+const METADATA: &str = "metadata";
 
 const OWN_FILES: [&str; 8] =
     [LOCK, IDENTITY, RUN, MANIFEST, DURABLE_POINTS, REBUILD_POINTS, LOG_STARTS, HIGH_WATERMARKS];
@@ -65,7 +67,7 @@ pub(super) fn meaning(name: &str, is_dir: bool) -> Meaning {
 
 fn directory(name: &str) -> Meaning {
     let is_uuid = |stem: &str| Uuid::parse_str(stem).is_ok();
-    if name == QUARANTINE || name == LOST_AND_FOUND {
+    if [QUARANTINE, METADATA, LOST_AND_FOUND].contains(&name) {
         Meaning::Own
     } else if name.strip_suffix(UNFINISHED).is_some_and(is_uuid) {
         Meaning::Unfinished

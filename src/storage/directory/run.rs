@@ -4,10 +4,10 @@
 //! `run` is a checked text of version 0 with the row `run <number> <boot id>`.
 //!
 //! `clean-stop` is a checked text of version 0: the row of its run, and for each log
-//! `log <topic> <partition> <topic id> <log start> <log end> <high watermark>`, −1 being none. It is
-//! the last thing a run writes. A manifest counts only for the run that `run` names; the next run
-//! takes its number, durably, and removes the manifest, before anything else is written. So one that
-//! is stale, or came back from a copy, is known for what it is.
+//! `log <topic> <partition> <topic id> <log start> <log end> <high watermark>`, −1 being none. It
+//! is the last thing a run writes. A manifest counts only for the run that `run` names; the next
+//! run takes its number, durably, and removes the manifest, before anything else is written. So
+//! one that is stale, or came back from a copy, is known for what it is.
 
 use std::fmt;
 use std::path::Path;

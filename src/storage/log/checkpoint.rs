@@ -43,6 +43,12 @@ impl Log {
         Ok(self.marks())
     }
 
+    /// Forgets the idempotent producers that have been silent for too long.
+    pub fn expire_producers(&self) {
+        let now = self.home.clock.monotonic();
+        self.lock_tail().producers.expire(now);
+    }
+
     /// Flushes everything and leaves the files so that the log may be opened as clean, between the
     /// marks returned. It takes no more records; what is there can be read.
     pub fn close(&self) -> Result<Marks, StorageError> {

@@ -29,13 +29,12 @@ impl Log {
     /// Gets a log ready that recovery has read.
     pub(super) fn wake_recovered(&self, ends_in_damage: bool) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
-        match self.segments.load().last() {
-            Some(last) => self.settle(&mut tail, last, ends_in_damage),
-            None => {
-                tail.state = State::Open;
-                Ok(())
-            }
-        }
+        let segments = self.segments.load();
+        let Some(last) = segments.last() else {
+            tail.state = State::Open;
+            return Ok(());
+        };
+        self.settle(&mut tail, last, ends_in_damage)
     }
 
     /// Makes the last segment the active one.

@@ -78,12 +78,6 @@ impl Log {
         self.segments.load().get(1).map(|second| second.base())
     }
 
-    /// Forgets the idempotent producers that have been silent for too long.
-    pub fn expire_producers(&self) {
-        let now = self.home.clock.monotonic();
-        self.lock_tail().producers.expire(now);
-    }
-
     /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
     /// records it durably before it answers, and whole segments below go by `delete_expired`.
     ///

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use crate::storage::log::Log;
-use crate::storage::log::tail::{Active, Tail};
+use crate::storage::log::partition_log::describe;
+use crate::storage::log::tail::{Active, State, Tail};
 use crate::storage::segments::{Indexer, Segment};
 use crate::storage::{LogConfig, StorageError};
 use crate::types::Timestamp;
@@ -50,8 +51,13 @@ impl Log {
 
     /// Makes the segment that begins at the log's end the active one.
     pub(super) fn roll_tail(&self, tail: &mut Tail, now: Timestamp) -> Result<(), StorageError> {
-        let segment = Arc::new(Segment::create(&self.home, tail.next_offset)?);
+        // Even a name that is taken back has to be gone for good before more is promised.
         tail.names_dirty = true;
+        let created = Segment::create(&self.home, tail.next_offset);
+        if let Err(error @ StorageError::Failed { .. }) = &created {
+            tail.state = State::Failed(describe(error));
+        }
+        let segment = Arc::new(created?);
         if let Some(mut left) = tail.active.take() {
             left.segment.seal(&mut left.indexer, now, tail.next_offset);
             tail.dirty.push(Arc::clone(&left.segment));

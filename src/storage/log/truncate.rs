@@ -34,13 +34,7 @@ impl Log {
             return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
         }
         let segments = self.segments.load_full();
-        let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
-        let batch = segments[number].locate(to)?;
-        let new_end = batch.map_or(to, |batch| batch.summary.base_offset.min(to));
-        let position = match batch {
-            Some(batch) => batch.position,
-            None => segments[number].size()?,
-        };
+        let (number, position, new_end) = place_of(&segments, to)?;
         let done = self.cut_tail(&mut tail, &segments, (number, position, new_end));
         if let Err(error) = &done {
             tail.state = State::Failed(describe(error));
@@ -48,18 +42,12 @@ impl Log {
         done.map(|()| new_end)
     }
 
-    /// Where a cut at `to` would really come to lie: at the beginning of the batch that holds it.
-    ///
-    /// # Errors
-    /// As `read`.
+    /// Where a cut at `to` would really come to lie: where the batch that holds it begins.
     pub fn cut_at(&self, to: Offset) -> Result<Offset, StorageError> {
-        let segments = self.segments.load_full();
-        let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
-        let Some(segment) = segments.get(number).filter(|_| to < self.log_end_offset()) else {
+        if to >= self.log_end_offset() {
             return Ok(to);
-        };
-        let batch = segment.locate(to)?;
-        Ok(batch.map_or(to, |batch| batch.summary.base_offset.min(to)))
+        }
+        place_of(&self.segments.load(), to).map(|(_, _, end)| end)
     }
 
     fn cut_tail(
@@ -112,4 +100,15 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// The number of the segment, the position in it and the offset at which a cut at `to` comes to
+/// lie; the log goes beyond it.
+fn place_of(segments: &[Arc<Segment>], to: Offset) -> Result<(usize, u64, Offset), StorageError> {
+    let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
+    let segment = &segments[number];
+    Ok(match segment.locate(to)? {
+        Some(batch) => (number, batch.position, batch.summary.base_offset.min(to)),
+        None => (number, segment.size()?, to),
+    })
 }

@@ -43,9 +43,9 @@ pub fn write_snapshot(
     small_file::replace(disk, &path_of(dir, offset), &encode(offset, states))
 }
 
-/// The states of the latest sound snapshot at or below `end`, and its offset: the batches from there
-/// on are to be replayed. `None` when there is no such snapshot; all batches are then. The producers
-/// count as seen at `now`.
+/// The states of the latest sound snapshot at or below `end`, and its offset: the batches from
+/// there on are to be replayed. `None` when there is no such snapshot; all batches are then. The
+/// producers count as seen at `now`.
 ///
 /// # Errors
 /// `Unsupported` when a later release has written one; else as the disk failed.

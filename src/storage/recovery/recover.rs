@@ -55,7 +55,10 @@ pub(crate) fn recover(
     };
     let mut scanner = Scanner::new(home, &segments, (durable, known.same_boot), stored);
     let torn = scanner.scan(from)?;
-    let found = scanner.finish()?;
+    let found = scanner.finish();
+    for (number, size) in &found.leftovers {
+        segments[*number].trim(*size)?;
+    }
     if let Some(torn) = &torn {
         cut(home, &segments, torn)?;
     }

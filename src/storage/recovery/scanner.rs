@@ -23,6 +23,7 @@ pub(super) struct Scanner<'a> {
     damages: Vec<Damage>,
     ends_in_damage: bool,
     first_scanned: usize,
+    leftovers: Vec<(usize, u64)>,
 }
 
 /// Where a torn tail begins.
@@ -45,6 +46,8 @@ pub(super) struct Found {
     pub(super) damages: Vec<Damage>,
     pub(super) ends_in_damage: bool,
     pub(super) first_scanned: usize,
+    /// Segments, by number, that go on behind the end of their last batch, and where that is.
+    pub(super) leftovers: Vec<(usize, u64)>,
 }
 
 impl<'a> Scanner<'a> {
@@ -70,6 +73,7 @@ impl<'a> Scanner<'a> {
             damages: Vec::new(),
             ends_in_damage: false,
             first_scanned: 0,
+            leftovers: Vec::new(),
         }
     }
 
@@ -96,7 +100,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// What was found.
-    pub(super) fn finish(self) -> Result<Found, StorageError> {
+    pub(super) fn finish(self) -> Found {
         let log_end = self.expected.offset;
         let mut epochs = self.epochs;
         // An epoch announced at the very end has no batch to tell of it.
@@ -106,13 +110,14 @@ impl<'a> Scanner<'a> {
                 epochs.note(entry.epoch, log_end);
             }
         }
-        Ok(Found {
+        Found {
             log_end,
             epochs,
             damages: self.damages,
             ends_in_damage: self.ends_in_damage,
             first_scanned: self.first_scanned,
-        })
+            leftovers: self.leftovers,
+        }
     }
 
     /// Takes over what is known of the log before the first batch to be read.
@@ -170,6 +175,11 @@ impl<'a> Scanner<'a> {
         let position = start.map_or(0, |batch| batch.position);
         let mut scan = BatchScan::new(&**segment.file()?, position, end, Medium::Disk);
         loop {
+            if scan.position() < end && self.is_over(number)? {
+                // What follows was left by an append that failed before the next segment began.
+                self.leftovers.push((number, scan.position()));
+                return Ok(None);
+            }
             let scanned = scan.next(&self.expected);
             match scanned.map_err(|error| segment.refused("read", error))? {
                 None => return Ok(None),
@@ -181,6 +191,16 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the next segment takes over here: it does where it begins, unless it has nothing and
+    /// there must be more.
+    fn is_over(&self, number: usize) -> Result<bool, StorageError> {
+        let Some(next) = self.segments.get(number + 1) else { return Ok(false) };
+        if next.base() != self.expected.offset {
+            return Ok(false);
+        }
+        Ok(self.expected.offset >= self.durable || self.has_good(number + 1)?)
     }
 
     fn pass(&mut self, segment: &Segment, indexer: &mut Indexer, batch: &Located) {

@@ -44,17 +44,15 @@ impl Entry for OffsetEntry {
     type Bytes = [u8; 8];
 
     fn decode(bytes: &Self::Bytes) -> Self {
-        let [a, b, c, d, rest @ ..] = *bytes;
-        Self {
-            relative_offset: i32::from_be_bytes([a, b, c, d]),
-            position: i32::from_be_bytes(rest),
-        }
+        let (relative_offset, position) = bytes.split_at(4);
+        Self { relative_offset: int(relative_offset), position: int(position) }
     }
 
     fn encode(self) -> Self::Bytes {
-        let [a, b, c, d] = self.relative_offset.to_be_bytes();
-        let [e, f, g, h] = self.position.to_be_bytes();
-        [a, b, c, d, e, f, g, h]
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&self.relative_offset.to_be_bytes());
+        bytes[4..].copy_from_slice(&self.position.to_be_bytes());
+        bytes
     }
 }
 
@@ -62,11 +60,9 @@ impl Entry for TimeEntry {
     type Bytes = [u8; 12];
 
     fn decode(bytes: &Self::Bytes) -> Self {
-        let [a, b, c, d, e, f, g, h, rest @ ..] = *bytes;
-        Self {
-            timestamp: Timestamp::from_millis(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
-            relative_offset: i32::from_be_bytes(rest),
-        }
+        let (timestamp, relative_offset) = bytes.split_at(8);
+        let timestamp = timestamp.first_chunk().copied().map_or(0, i64::from_be_bytes);
+        Self { timestamp: Timestamp::from_millis(timestamp), relative_offset: int(relative_offset) }
     }
 
     fn encode(self) -> Self::Bytes {
@@ -75,4 +71,9 @@ impl Entry for TimeEntry {
         bytes[8..].copy_from_slice(&self.relative_offset.to_be_bytes());
         bytes
     }
+}
+
+/// The number in four bytes.
+fn int(bytes: &[u8]) -> i32 {
+    bytes.first_chunk().copied().map_or(0, i32::from_be_bytes)
 }

@@ -52,12 +52,22 @@ impl Segment {
 
     /// Makes an empty segment. Its name is durable after the directory is synced, and until then
     /// nothing in it may count as flushed.
+    ///
+    /// # Errors
+    /// `Failed` when the name is left behind: a restart would take it for the log's end.
     pub(crate) fn create(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Log);
         let refused = |error| StorageError::io("create", &path, error);
         let file = home.disk.open(&path, OpenMode::Create).map_err(refused)?;
-        // A roll that failed half-way may have left the name.
-        file.set_len(0).map_err(refused)?;
+        if let Err(error) = file.set_len(0) {
+            // Nobody may find a segment that the log knows nothing of.
+            home.disk.remove_file(&path).map_err(|left| StorageError::Failed {
+                partition: home.partition.clone(),
+                cause: format!("'{}' was made and cannot be removed: {left}", path.display())
+                    .into(),
+            })?;
+            return Err(refused(error));
+        }
         let mut segment = Self::existing(home, base, Vec::new());
         segment.file = OnceLock::from(file);
         segment.size = AtomicU64::new(0);
@@ -184,9 +194,8 @@ impl Segment {
     /// Cuts the segment to `size`, the end of a batch, after which `next_offset` comes. It may grow
     /// again. The caller syncs.
     pub(crate) fn cut(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
-        self.publish_size(size);
+        self.trim(size)?;
         *self.sealed() = None;
-        self.file()?.set_len(size).map_err(|error| self.refused("cut", error))?;
         let below = next_offset.since(self.base);
         self.offsets
             .keep_where(|entry| i64::from(entry.relative_offset) < below)
@@ -198,6 +207,12 @@ impl Segment {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Removes what is behind the end of the last batch. The caller syncs.
+    pub(crate) fn trim(&self, size: u64) -> Result<(), StorageError> {
+        self.publish_size(size);
+        self.file()?.set_len(size).map_err(|error| self.refused("cut", error))
     }
 
     /// Makes bytes and length durable. Any error means that nothing is known of the disk any more.

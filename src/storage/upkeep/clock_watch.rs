@@ -1,8 +1,8 @@
 //! Whether the wall clock can be believed before anything is deleted because of it.
 //!
-//! Between two looks the wall clock must have gone on as far as the monotonic one, give or take five
-//! minutes. After a larger step nothing is deleted by age for an hour: time for a person to notice,
-//! and for a time server to mend it.
+//! Between two looks the wall clock must have gone on as far as the monotonic one, give or take
+//! five minutes. After a larger step nothing is deleted by age for an hour: time for a person to
+//! notice, and for a time server to mend it.
 
 use std::time::Duration;
 

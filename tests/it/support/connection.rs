@@ -131,7 +131,7 @@ impl Connection {
         loop {
             self.send_fetch(offset, Duration::ZERO)?;
             let partition = self.receive_records()?;
-            assert_eq!(partition.error_code, ErrorCode::None);
+            assert_eq!(partition.error_code, ErrorCode::None, "at offset {offset}");
             let new = values(&partition.records);
             let Some((last, _)) = new.last() else { return Ok(found) };
             offset = last + 1;

@@ -1,0 +1,177 @@
+"""What calls can end with. All of it can be pickled, and caught as ``StreamlogError``.
+
+Arguments after the message are attributes; they have defaults so that a pickled error can be made
+again from its message before its attributes are set.
+"""
+
+from collections.abc import Sequence
+
+__all__ = [
+    "AuthenticationError",
+    "AuthorizationError",
+    "BrokerError",
+    "Closed",
+    "ConfigError",
+    "ConnectError",
+    "DecodeError",
+    "DeliveryError",
+    "FencedError",
+    "ForkError",
+    "MessageTooLarge",
+    "OffsetOutOfRange",
+    "RequestTimeout",
+    "StreamlogError",
+    "TopicExists",
+    "TopicNotFound",
+]
+
+
+class StreamlogError(Exception):
+    """The root of the tree."""
+
+
+class ConfigError(StreamlogError, ValueError):
+    """A setting or an argument does not fit; the message names it and what would."""
+
+
+class ConnectError(StreamlogError, ConnectionError):
+    """No broker could be talked to."""
+
+    tried: list[tuple[str, str]]
+    """Every address, and what came of trying it."""
+
+    def __init__(self, message: str, tried: Sequence[tuple[str, str]] = ()) -> None:
+        """Keeps what was tried."""
+        super().__init__(message)
+        self.tried = list(tried)
+
+
+class RequestTimeout(StreamlogError, TimeoutError):
+    """The time of a call was over before its work."""
+
+    operation: str
+    """What was being done."""
+    elapsed: float
+    """For how many seconds."""
+    last_error: Exception | None
+    """What had stood in the way last."""
+
+    def __init__(
+        self,
+        message: str,
+        operation: str = "",
+        elapsed: float = 0.0,
+        last_error: Exception | None = None,
+    ) -> None:
+        """Keeps what was being done, for how long, and what stood in the way."""
+        super().__init__(message)
+        self.operation = operation
+        self.elapsed = elapsed
+        self.last_error = last_error
+
+
+class AuthenticationError(StreamlogError):
+    """The broker does not know who this is."""
+
+
+class AuthorizationError(StreamlogError, PermissionError):
+    """The broker knows who this is, and that it may not."""
+
+
+class TopicNotFound(StreamlogError, LookupError):
+    """There is no such topic, or no such partition of it."""
+
+
+class TopicExists(StreamlogError):
+    """A topic of this name is there already."""
+
+
+class OffsetOutOfRange(StreamlogError, LookupError):
+    """The position lies outside the log: its records were deleted, or never written."""
+
+    requested: int
+    """The position asked for."""
+    earliest: int
+    """The first offset that can be read."""
+    latest: int
+    """The end of what can be read."""
+
+    def __init__(
+        self, message: str, requested: int = -1, earliest: int = -1, latest: int = -1
+    ) -> None:
+        """Keeps the position and the bounds of the log."""
+        super().__init__(message)
+        self.requested = requested
+        self.earliest = earliest
+        self.latest = latest
+
+
+class MessageTooLarge(StreamlogError, ValueError):
+    """A record is larger than allowed."""
+
+    size: int
+    """Bytes it takes."""
+    limit: int
+    """The most allowed."""
+
+    def __init__(self, message: str, size: int = 0, limit: int = 0) -> None:
+        """Keeps the size and the limit, in bytes."""
+        super().__init__(message)
+        self.size = size
+        self.limit = limit
+
+
+class DecodeError(StreamlogError):
+    """Bytes could not be turned into the value they stand for."""
+
+
+class DeliveryError(StreamlogError):
+    """Records were not delivered, and nobody had asked their tickets."""
+
+    failures: list[tuple[str, int, int, Exception]]
+    """The first failures, one for each batch: topic, partition, how many records, and why."""
+    unlisted: int
+    """Records that failed beyond those."""
+
+    def __init__(
+        self,
+        message: str,
+        failures: Sequence[tuple[str, int, int, Exception]] = (),
+        unlisted: int = 0,
+    ) -> None:
+        """Keeps the failures."""
+        super().__init__(message)
+        self.failures = list(failures)
+        self.unlisted = unlisted
+
+
+class FencedError(StreamlogError):
+    """Another process took over the identity of this producer or member."""
+
+
+class Closed(StreamlogError):
+    """The client, producer or consumer was closed."""
+
+
+class ForkError(Closed):
+    """The client belongs to the process this one was forked from: connect anew."""
+
+
+class BrokerError(StreamlogError):
+    """A broker refused, for a reason without a class of its own."""
+
+    code: int
+    """Kafka's number for it."""
+    name: str
+    """Kafka's name for it."""
+    retriable: bool
+    """Whether the same request may succeed later."""
+
+    def __init__(
+        self, message: str, code: int = -1, name: str = "", retriable: bool = False
+    ) -> None:
+        """Keeps Kafka's number and name."""
+        super().__init__(message)
+        self.code = code
+        self.name = name
+        self.retriable = retriable

@@ -1,0 +1,107 @@
+//! The way of a request to the coordinator of its group, and of the answer back.
+//!
+//! A request is in its coordinator's queue before anything waits for the answer, so that what a
+//! client sent takes effect in its order even if the client has gone meanwhile.
+
+use std::marker::PhantomData;
+
+use tokio::sync::oneshot;
+
+use crate::broker::context::{Session, Shared};
+use crate::broker::coordinator::coordinators::Inbox;
+use crate::broker::coordinator::offsets_topic::place_of;
+use crate::broker::coordinator::question::Question;
+use crate::broker::coordinator::task::Message;
+use crate::broker::dispatch::Call;
+use crate::group::{Answer, GroupError, GroupFilter, GroupId, ListedGroup, Unavailable};
+
+/// A question in its coordinator's queue.
+struct Asked<Q> {
+    answer: oneshot::Receiver<Answer>,
+    question: PhantomData<Q>,
+}
+
+/// Asks the coordinator of `group`, and waits for its answer.
+pub(crate) async fn ask<Q: Question>(
+    call: &Call<'_>,
+    group: &GroupId,
+    question: Q,
+) -> Result<Q::Answer, GroupError> {
+    let inbox = inbox_of(call.shared, group)?;
+    enqueue(&inbox, question).await?.answer(call.session).await
+}
+
+/// Asks about several groups at once; what coordinators must store for them is flushed together.
+/// The answers are in the order of the questions.
+pub(crate) async fn ask_each<Q: Question>(
+    call: &Call<'_>,
+    questions: Vec<(GroupId, Q)>,
+) -> Vec<Result<Q::Answer, GroupError>> {
+    let mut asked = Vec::with_capacity(questions.len());
+    for (group, question) in questions {
+        asked.push(match inbox_of(call.shared, &group) {
+            Ok(inbox) => enqueue(&inbox, question).await,
+            Err(error) => Err(error),
+        });
+    }
+    collect(call.session, asked).await
+}
+
+/// The groups of all coordinators of this broker, as far as they pass the filter.
+pub(crate) async fn list_groups(
+    call: &Call<'_>,
+    filter: &GroupFilter,
+) -> Result<Vec<ListedGroup>, GroupError> {
+    let mut asked = Vec::new();
+    for inbox in call.shared.coordinators.inboxes() {
+        asked.push(enqueue(&inbox, filter.clone()).await);
+    }
+    let lists: Result<Vec<_>, _> = collect(call.session, asked).await.into_iter().collect();
+    Ok(lists?.into_iter().flatten().collect())
+}
+
+fn inbox_of(shared: &Shared, group: &GroupId) -> Result<Inbox, GroupError> {
+    let place = place_of(&shared.image(), group);
+    let inbox = place.and_then(|place| shared.coordinators.inbox(place));
+    inbox.ok_or_else(|| Unavailable::NotCoordinator.into())
+}
+
+async fn enqueue<Q: Question>(inbox: &Inbox, question: Q) -> Result<Asked<Q>, GroupError> {
+    let (sender, answer) = oneshot::channel();
+    let request = Box::new(question.into_request());
+    match inbox.send(Message::Ask { request, answer: sender }).await {
+        Ok(()) => Ok(Asked { answer, question: PhantomData }),
+        Err(_) => Err(Unavailable::NotCoordinator.into()),
+    }
+}
+
+async fn collect<Q: Question>(
+    session: &Session,
+    asked: Vec<Result<Asked<Q>, GroupError>>,
+) -> Vec<Result<Q::Answer, GroupError>> {
+    let mut answers = Vec::with_capacity(asked.len());
+    for asked in asked {
+        answers.push(match asked {
+            Ok(asked) => asked.answer(session).await,
+            Err(error) => Err(error),
+        });
+    }
+    answers
+}
+
+impl<Q: Question> Asked<Q> {
+    async fn answer(self, session: &Session) -> Result<Q::Answer, GroupError> {
+        let answer = tokio::select! {
+            biased;
+            answer = self.answer => answer,
+            // Nobody will read it.
+            () = session.gone.cancelled() => return Err(Unavailable::NotAvailable.into()),
+        };
+        match answer.map(Q::read) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => unreachable!("a coordinator answered another question"),
+            // The reign ended with the request in the queue.
+            Err(_) => Err(Unavailable::NotCoordinator.into()),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A coordinator's way into the log of its partition.
+//!
+//! ```text
+//! append → queued → written by the pool, in order → flushed and replicated → reported
+//! ```
+//!
+//! Writing may wait for a disk, so it never happens on the control thread. One write is under way
+//! at a time; what comes meanwhile is written together by the next.
+
+use std::collections::VecDeque;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::broker::control::{Control, Unavailable as Stopping};
+use crate::group::{Append, AppendId, Unavailable};
+use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError};
+use crate::replication::{Acks, Partition, PartitionError, Registration, Target};
+use crate::types::{Offset, Timestamp};
+
+/// Beyond the end of every log: waiting for it means waiting for the partition to stop.
+const NEVER: Offset = Offset::new(i64::MAX);
+
+/// What became of the appends of one write.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// In the log, each with the offset after its last record.
+    appended: Vec<(AppendId, Offset)>,
+    /// Not in the log, and never to be.
+    pub(super) refused: Vec<(AppendId, Unavailable)>,
+}
+
+type Writing = Pin<Box<dyn Future<Output = Written> + Send>>;
+
+/// The appends of one coordinator, from the decision to the replicated log.
+pub(super) struct Journal {
+    partition: Arc<Partition>,
+    control: Control,
+    queued: Vec<Append>,
+    writing: Option<Writing>,
+    /// In the log and not yet replicated, oldest first.
+    uncovered: VecDeque<(AppendId, Offset)>,
+    /// Signalled when the watermark may have passed the oldest of them, or the partition stopped.
+    moved: Arc<Notify>,
+    /// The place of the oldest among those who wait for the watermark.
+    place: Option<Registration>,
+    _until_stopped: Registration,
+}
+
+impl Journal {
+    /// A journal that has nothing to write.
+    pub(super) fn new(partition: &Arc<Partition>, control: &Control) -> Self {
+        let moved = Arc::new(Notify::new());
+        Self {
+            _until_stopped: partition.wait_beyond(NEVER, &moved),
+            partition: Arc::clone(partition),
+            control: control.clone(),
+            queued: Vec::new(),
+            writing: None,
+            uncovered: VecDeque::new(),
+            moved,
+            place: None,
+        }
+    }
+
+    /// Takes appends to be written in this order.
+    pub(super) fn append(&mut self, appends: Vec<Append>, now: Timestamp) {
+        self.queued.extend(appends);
+        self.write_on(now);
+    }
+
+    /// Waits until a write has ended, or [`Self::take_replicated`] is worth a call. Dropping the
+    /// future loses nothing.
+    pub(super) async fn progress(&mut self) -> Option<Written> {
+        let write = async {
+            match &mut self.writing {
+                Some(writing) => writing.await,
+                None => pending().await,
+            }
+        };
+        let written = tokio::select! {
+            written = write => written,
+            () = self.moved.notified() => return None,
+        };
+        self.writing = None;
+        Some(written)
+    }
+
+    /// Takes note of a write that has ended, and begins the next.
+    pub(super) fn conclude(&mut self, written: Written, now: Timestamp) {
+        self.uncovered.extend(written.appended);
+        self.write_on(now);
+    }
+
+    /// The last append that is replicated now, with all before it.
+    ///
+    /// # Errors
+    /// When the partition has stopped: nothing more will be.
+    pub(super) fn take_replicated(&mut self) -> Result<Option<AppendId>, PartitionError> {
+        let mut last = None;
+        self.partition.is_covered(self.target(Acks::None, Offset::ZERO))?;
+        while let Some((id, next_offset)) = self.uncovered.front().copied() {
+            if self.place.is_none() {
+                // First the place, then the look: what happens in between is not missed.
+                let last_offset = Offset::new(next_offset.get() - 1);
+                self.place = Some(self.partition.wait_beyond(last_offset, &self.moved));
+            }
+            if !self.partition.is_covered(self.target(Acks::All, next_offset))? {
+                break;
+            }
+            self.place = None;
+            self.uncovered.pop_front();
+            last = Some(id);
+        }
+        Ok(last)
+    }
+
+    fn target(&self, acks: Acks, next_offset: Offset) -> Target {
+        Target { epoch: self.partition.epoch(), next_offset, acks }
+    }
+
+    fn write_on(&mut self, now: Timestamp) {
+        if self.writing.is_some() || self.queued.is_empty() {
+            return;
+        }
+        let appends = std::mem::take(&mut self.queued);
+        let ids: Vec<AppendId> = appends.iter().map(|append| append.id).collect();
+        let (control, partition) = (self.control.clone(), Arc::clone(&self.partition));
+        self.writing = Some(Box::pin(async move {
+            let write = control.run_blocking(move || write(&partition, &appends, now));
+            match write.await {
+                Ok(written) => written,
+                Err(Stopping) => refuse_all(&ids, Unavailable::NotCoordinator),
+            }
+        }));
+    }
+}
+
+/// Writes appends to the log, which is made if there is none yet. Waits for the disk.
+fn write(partition: &Arc<Partition>, appends: &[Append], now: Timestamp) -> Written {
+    let mut written = Written::default();
+    let mut ids = Vec::with_capacity(appends.len());
+    let mut batches = Vec::with_capacity(appends.len());
+    for append in appends {
+        match batch_of(append, now) {
+            Ok(batch) => {
+                ids.push(append.id);
+                batches.push(batch);
+            }
+            Err(error) => {
+                tracing::error!("{} cannot hold what a group decided: {error}", partition.id());
+                written.refused.push((append.id, Unavailable::NotAvailable));
+            }
+        }
+    }
+    let mut bytes: Vec<&mut [u8]> = batches.iter_mut().map(Vec::as_mut_slice).collect();
+    let outcomes = partition.lead().and_then(|()| partition.append(&mut bytes, Acks::All, now));
+    match outcomes {
+        Ok(outcomes) => {
+            for (id, outcome) in ids.into_iter().zip(outcomes) {
+                match outcome {
+                    Ok(appended) => written.appended.push((id, appended.next_offset)),
+                    Err(error) => unreachable!("a batch without a producer was refused: {error}"),
+                }
+            }
+        }
+        Err(error) => {
+            tracing::warn!("{} did not take what groups decided: {error}", partition.id());
+            let reason = match error {
+                PartitionError::Stopped { .. } => Unavailable::NotCoordinator,
+                _ => Unavailable::NotAvailable,
+            };
+            written.refused.extend(refuse_all(&ids, reason).refused);
+        }
+    }
+    written
+}
+
+fn refuse_all(ids: &[AppendId], reason: Unavailable) -> Written {
+    let refused = ids.iter().map(|id| (*id, reason)).collect();
+    Written { appended: Vec::new(), refused }
+}
+
+/// The records of an append as one batch, which is in the log whole or not at all.
+fn batch_of(append: &Append, now: Timestamp) -> Result<Vec<u8>, RecordError> {
+    let mut builder = BatchBuilder::new();
+    for record in &append.records {
+        builder.push(now, Some(&record.key), record.value.as_deref(), &[])?;
+    }
+    builder.build(&BatchSettings::default(), &mut Compressor::none())
+}

@@ -1,0 +1,22 @@
+//! The group coordinators of this broker, one for each partition of the internal topic it leads.
+//!
+//! The rules are those of `group::Coordinator`, which knows no disk, socket or clock. What is here
+//! gives it these: a task per partition takes requests from a bounded queue, appends what was
+//! decided to the partition's log, and sends an answer when what it rests on is replicated. A
+//! reign begins by reading the log and ends when the partition stops.
+
+mod asking;
+mod coordinators;
+mod identity;
+mod journal;
+mod log_reader;
+mod offsets_topic;
+mod question;
+mod task;
+
+pub(crate) use asking::{ask, ask_each, list_groups};
+pub(crate) use coordinators::{Coordinators, follow_partitions, forget_deleted_topics};
+pub(crate) use identity::{claim, member_id};
+pub use offsets_topic::OffsetsTopicConfig;
+pub(crate) use offsets_topic::{coordinator_of, ensure_offsets_topic};
+pub(crate) use question::{DeleteGroup, DescribeGroup};

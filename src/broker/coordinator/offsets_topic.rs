@@ -1,0 +1,139 @@
+//! The internal topic that groups live in: how it is made, and who coordinates what.
+
+use std::sync::Arc;
+
+use crate::broker::context::Shared;
+use crate::broker::errors::Refusal;
+use crate::broker::topics::{APPLIED_WITHIN, create_topic};
+use crate::config::{ByteSize, Key, Kind, number, size};
+use crate::group::{GroupId, partition_for};
+use crate::metadata::{Image, NewTopic, Topic};
+use crate::types::{BrokerId, PartitionIndex, TopicName};
+use crate::wire::ErrorCode;
+
+/// How the internal topic is made. A topic that is there keeps what it was made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetsTopicConfig {
+    /// Its partitions, over which groups are spread.
+    pub partitions: i32,
+    /// Its replicas, if there are so many brokers.
+    pub replication_factor: i16,
+    /// The size of its segments.
+    pub segment_size: ByteSize,
+}
+
+impl Default for OffsetsTopicConfig {
+    fn default() -> Self {
+        Self { partitions: 50, replication_factor: 3, segment_size: ByteSize(100 << 20) }
+    }
+}
+
+impl OffsetsTopicConfig {
+    /// Its settings by name.
+    pub const KEYS: &[Key<Self>] = &[
+        Key {
+            name: "offsets.topic.num.partitions",
+            about: "Partitions of the internal topic of consumer groups, when it is made.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 10_000).map(|v| c.partitions = v),
+            get: |c| c.partitions.to_string(),
+        },
+        Key {
+            name: "offsets.topic.replication.factor",
+            about: "Replicas of the internal topic, when it is made; as many as there are brokers \
+                    if those are fewer.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 1_000).map(|v| c.replication_factor = v),
+            get: |c| c.replication_factor.to_string(),
+        },
+        Key {
+            name: "offsets.topic.segment.bytes",
+            about: "Size of a segment of the internal topic, when it is made.",
+            kind: Kind::Int,
+            set: |c, text| size(text, 1 << 14, i32::MAX as u64).map(|v| c.segment_size = v),
+            get: |c| c.segment_size.to_string(),
+        },
+    ];
+
+    /// The topic to make in a cluster of so many brokers.
+    fn topic(&self, brokers: usize) -> NewTopic {
+        let live = i16::try_from(brokers).unwrap_or(i16::MAX).max(1);
+        let size = self.segment_size.to_string();
+        // Said one by one, so that no default of the broker undoes what groups rely on.
+        let configs = [
+            ("cleanup.policy", "compact"),
+            ("compression.type", "producer"),
+            ("flush.on.demand", "true"),
+            ("offset.unit", "record"),
+            ("segment.bytes", size.as_str()),
+            ("write.caching", "false"),
+        ];
+        NewTopic {
+            partitions: self.partitions,
+            replication_factor: self.replication_factor.min(live),
+            configs: configs.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+            ..NewTopic::named(TopicName::consumer_offsets())
+        }
+    }
+}
+
+/// The cluster with the internal topic in it, which is made if nobody needed it before.
+pub(crate) async fn ensure_offsets_topic(shared: &Arc<Shared>) -> Result<Arc<Image>, Refusal> {
+    let image = shared.image();
+    if topic_in(&image).is_some() {
+        return Ok(image);
+    }
+    let topic = shared.config.offsets_topic.topic(image.brokers().len());
+    match create_topic(shared, topic, APPLIED_WITHIN).await {
+        // Others may have needed it at the same moment.
+        Err(refusal) if refusal.code != ErrorCode::TopicAlreadyExists => Err(refusal),
+        _ => Ok(shared.image()),
+    }
+}
+
+/// The partition that a group lives in; `None` before there are any.
+pub(crate) fn place_of(image: &Image, group: &GroupId) -> Option<PartitionIndex> {
+    let count = i32::try_from(topic_in(image)?.partitions.len()).ok()?;
+    (count > 0).then(|| partition_for(group, count))
+}
+
+/// The broker that coordinates a group, if its partition has a leader.
+pub(crate) fn coordinator_of(image: &Image, group: &GroupId) -> Option<BrokerId> {
+    topic_in(image)?.partition(place_of(image, group)?)?.leader()
+}
+
+fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
+    image.topic(&TopicName::consumer_offsets())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker::topic_settings::resolve;
+    use crate::storage::LogConfig;
+
+    #[test]
+    fn every_setting_takes_what_it_shows() {
+        for key in OffsetsTopicConfig::KEYS {
+            let mut config = OffsetsTopicConfig::default();
+            (key.set)(&mut config, &(key.get)(&OffsetsTopicConfig::default())).unwrap();
+            assert_eq!(config, OffsetsTopicConfig::default(), "{}", key.name);
+            assert!((key.set)(&mut config, "0").is_err(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn the_internal_topic_never_caches_whatever_the_broker_does() {
+        let defaults = LogConfig {
+            write_caching: true,
+            flush_on_demand: false,
+            offset_unit: crate::storage::OffsetUnit::Byte,
+            ..LogConfig::default()
+        };
+        let topic = OffsetsTopicConfig::default().topic(1);
+        assert_eq!((topic.partitions, topic.replication_factor), (50, 1));
+        let config = resolve(&defaults, &topic.configs).unwrap();
+        assert!(!config.write_caching && config.flush_on_demand);
+        assert!(config.cleanup_policy.compact && !config.cleanup_policy.delete);
+    }
+}

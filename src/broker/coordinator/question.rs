@@ -1,0 +1,88 @@
+//! Requests to a coordinator, each with the type of its answer.
+
+use crate::group::{
+    Answer, CommitRequest, CommittedOffset, DeleteOffsetsRequest, FetchOffsetsRequest,
+    GroupDescription, GroupError, GroupFilter, GroupId, HeartbeatRequest, JoinRequest, Joined,
+    LeaveRequest, LeaverResult, ListedGroup, OffsetResult, Request, SyncRequest, Synced,
+};
+use crate::types::TopicPartition;
+
+/// A request that knows its answer.
+pub(crate) trait Question {
+    /// What a coordinator answers when it does not refuse.
+    type Answer;
+
+    /// The request as coordinators take it.
+    fn into_request(self) -> Request;
+
+    /// The answer as coordinators give it; `None` for an answer to another question.
+    fn read(answer: Answer) -> Option<Result<Self::Answer, GroupError>>;
+}
+
+macro_rules! questions {
+    ($($request:ty => $variant:ident -> $answer:ty,)*) => {$(
+        impl Question for $request {
+            type Answer = $answer;
+
+            fn into_request(self) -> Request {
+                Request::$variant(self)
+            }
+
+            fn read(answer: Answer) -> Option<Result<$answer, GroupError>> {
+                match answer {
+                    Answer::$variant(result) => Some(result),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+questions! {
+    JoinRequest => Join -> Joined,
+    SyncRequest => Sync -> Synced,
+    HeartbeatRequest => Heartbeat -> (),
+    LeaveRequest => Leave -> Vec<LeaverResult>,
+    CommitRequest => Commit -> Vec<OffsetResult>,
+    FetchOffsetsRequest => FetchOffsets -> Vec<(TopicPartition, Option<CommittedOffset>)>,
+    DeleteOffsetsRequest => DeleteOffsets -> Vec<OffsetResult>,
+    GroupFilter => ListGroups -> Vec<ListedGroup>,
+}
+
+/// Show one group with its members.
+#[derive(Clone, Debug)]
+pub(crate) struct DescribeGroup(pub(crate) GroupId);
+
+impl Question for DescribeGroup {
+    type Answer = GroupDescription;
+
+    fn into_request(self) -> Request {
+        Request::DescribeGroups(vec![self.0])
+    }
+
+    fn read(answer: Answer) -> Option<Result<GroupDescription, GroupError>> {
+        match answer {
+            Answer::DescribeGroups(mut groups) => groups.pop().map(|(_, result)| result),
+            _ => None,
+        }
+    }
+}
+
+/// Forget one group that has no members.
+#[derive(Clone, Debug)]
+pub(crate) struct DeleteGroup(pub(crate) GroupId);
+
+impl Question for DeleteGroup {
+    type Answer = ();
+
+    fn into_request(self) -> Request {
+        Request::DeleteGroups(vec![self.0])
+    }
+
+    fn read(answer: Answer) -> Option<Result<(), GroupError>> {
+        match answer {
+            Answer::DeleteGroups(mut groups) => groups.pop().map(|(_, result)| result),
+            _ => None,
+        }
+    }
+}

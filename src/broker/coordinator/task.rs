@@ -1,0 +1,255 @@
+//! The task of one coordinator: one reign over one partition of the internal topic.
+//!
+//! It is the only owner of the groups there. Each step takes one event (a request, a write that
+//! ended, a watermark that moved, a deadline), gives it to the coordinator and does what was
+//! decided. Requests that come while the log is read wait a moment, as most logs are short; then
+//! they are answered as the coordinator says: not yet.
+
+use std::collections::HashMap;
+use std::future::{Future, pending};
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::Receiver;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use crate::broker::context::Shared;
+use crate::broker::coordinator::journal::{Journal, Written};
+use crate::broker::coordinator::log_reader::{LogReader, ReadError};
+use crate::group::{Answer, Coordinator, Decision, Now, Request, Ticket};
+use crate::replication::{Partition, PartitionError};
+use crate::types::TopicName;
+
+/// How long requests wait for the log to be read before they are refused for it.
+const LOADING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a coordinator's queue holds.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// A request, and where its answer goes.
+    Ask {
+        /// The request.
+        request: Box<Request>,
+        /// Dropped without an answer when the reign ends.
+        answer: oneshot::Sender<Answer>,
+    },
+    /// These topics are gone.
+    TopicsDeleted(Arc<[TopicName]>),
+}
+
+/// A coordinator at work.
+pub(super) struct Task {
+    shared: Arc<Shared>,
+    partition: Arc<Partition>,
+    coordinator: Coordinator,
+    journal: Journal,
+    messages: Receiver<Message>,
+    answers: HashMap<Ticket, oneshot::Sender<Answer>>,
+    next_ticket: u64,
+    /// On the monotonic clock: until then requests wait for the log to be read.
+    patient_until: Duration,
+    /// Topics deleted while the log is read; its records may name them yet. `None` afterwards.
+    deleted_early: Option<Vec<TopicName>>,
+}
+
+/// Why a reign ended.
+enum End {
+    /// The partition or the broker stopped.
+    Stopped,
+    /// The log could not be read.
+    Unreadable(ReadError),
+}
+
+impl Task {
+    /// A task that has not begun.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        partition: &Arc<Partition>,
+        messages: Receiver<Message>,
+    ) -> Self {
+        Self {
+            coordinator: Coordinator::new(shared.config.group.clone()),
+            journal: Journal::new(partition, &shared.control),
+            shared: Arc::clone(shared),
+            partition: Arc::clone(partition),
+            messages,
+            answers: HashMap::new(),
+            next_ticket: 0,
+            patient_until: shared.clock.monotonic().saturating_add(LOADING_PATIENCE),
+            deleted_early: Some(Vec::new()),
+        }
+    }
+
+    /// Works until the reign ends.
+    pub(super) async fn run(mut self) {
+        let end = match self.load().await {
+            Ok(()) => {
+                self.until(pending::<()>()).await;
+                End::Stopped
+            }
+            Err(end) => end,
+        };
+        match end {
+            End::Stopped => tracing::debug!("the coordinator of {} ends", self.partition.id()),
+            End::Unreadable(error) => {
+                tracing::error!("the groups of {} cannot be served: {error}", self.partition.id());
+            }
+        }
+        let decision = self.coordinator.unload(self.now());
+        self.send(decision.answers);
+    }
+
+    /// Reads the log, answering meanwhile.
+    async fn load(&mut self) -> Result<(), End> {
+        let control = self.shared.control.clone();
+        let opening = LogReader::open(Arc::clone(&self.partition), control.clone());
+        let mut reader = self.until(opening).await.ok_or(End::Stopped)??;
+        let (mut records, mut damaged) = (0_u64, 0_u64);
+        while let Some(chunk) = self.until(reader.next(&control)).await.ok_or(End::Stopped)?? {
+            for (offset, error) in &chunk.damaged {
+                tracing::error!("{} at {offset}: {error}", self.partition.id());
+            }
+            damaged += chunk.damaged.len() as u64;
+            for record in chunk.records {
+                records += 1;
+                if let Err(error) = self.coordinator.replay(&record.key, record.value.as_deref()) {
+                    damaged += 1;
+                    tracing::error!("a record of {} is left out: {error}", self.partition.id());
+                }
+            }
+        }
+        if records + damaged > 0 {
+            let partition = self.partition.id();
+            tracing::info!("groups of {partition} loaded: {records} records, {damaged} damaged");
+        }
+        let decision = self.coordinator.finish_loading(self.now());
+        self.perform(decision);
+        let deleted = self.deleted_early.take().unwrap_or_default();
+        self.forget(&deleted);
+        Ok(())
+    }
+
+    /// Works until `done` is; `None` when the reign ends first.
+    async fn until<T>(&mut self, done: impl Future<Output = T>) -> Option<T> {
+        let mut done = pin!(done);
+        loop {
+            let flow = tokio::select! {
+                result = &mut done => return Some(result),
+                flow = self.step() => flow,
+            };
+            if flow.is_break() {
+                return None;
+            }
+        }
+    }
+
+    /// Takes one event. Dropping the future loses nothing.
+    async fn step(&mut self) -> ControlFlow<()> {
+        let patience = self.patience_left();
+        let left = patience.or_else(|| self.time_left());
+        tokio::select! {
+            () = self.shared.stopping.cancelled() => return ControlFlow::Break(()),
+            message = self.messages.recv(), if patience.is_none() => match message {
+                Some(message) => self.take(message),
+                // The seat was given to the next reign.
+                None => return ControlFlow::Break(()),
+            },
+            written = self.journal.progress() => self.conclude(written.unwrap_or_default()),
+            () = sleep_for(left) => {
+                let decision = self.coordinator.on_deadline(self.now());
+                self.perform(decision);
+            }
+        }
+        match self.journal.take_replicated() {
+            Ok(None) => {}
+            Ok(Some(last)) => {
+                let decision = self.coordinator.replicated(last, self.now());
+                self.perform(decision);
+            }
+            Err(_stopped) => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// How much longer requests wait for the log to be read, if they still do.
+    fn patience_left(&self) -> Option<Duration> {
+        let left = self.patient_until.checked_sub(self.shared.clock.monotonic());
+        left.filter(|left| self.deleted_early.is_some() && !left.is_zero())
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        let now = self.shared.clock.monotonic();
+        self.coordinator.next_deadline().map(|deadline| deadline.saturating_sub(now))
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Ask { request, answer } => {
+                let ticket = Ticket(self.next_ticket);
+                self.next_ticket += 1;
+                self.answers.insert(ticket, answer);
+                let decision = self.coordinator.handle(ticket, *request, self.now());
+                self.perform(decision);
+            }
+            Message::TopicsDeleted(topics) => match &mut self.deleted_early {
+                Some(early) => early.extend(topics.iter().cloned()),
+                None => self.forget(&topics),
+            },
+        }
+    }
+
+    fn forget(&mut self, topics: &[TopicName]) {
+        if !topics.is_empty() {
+            let decision = self.coordinator.topics_deleted(topics, self.now());
+            self.perform(decision);
+        }
+    }
+
+    fn conclude(&mut self, mut written: Written) {
+        for (id, reason) in std::mem::take(&mut written.refused) {
+            let decision = self.coordinator.refused(id, reason, self.now());
+            self.perform(decision);
+        }
+        self.journal.conclude(written, self.now().wall);
+    }
+
+    fn perform(&mut self, decision: Decision) {
+        self.send(decision.answers);
+        self.journal.append(decision.appends, self.now().wall);
+    }
+
+    fn send(&mut self, answers: Vec<(Ticket, Answer)>) {
+        for (ticket, answer) in answers {
+            let asker = self.answers.remove(&ticket);
+            assert!(asker.is_some(), "{ticket:?} was answered and not asked, or twice");
+            // Whoever asked may have gone.
+            let _ = asker.map(|asker| asker.send(answer));
+        }
+    }
+
+    fn now(&self) -> Now {
+        let clock = &self.shared.clock;
+        Now { wall: clock.now(), monotonic: clock.monotonic() }
+    }
+}
+
+impl From<ReadError> for End {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Stopping(_) | ReadError::Partition(PartitionError::Stopped { .. }) => {
+                Self::Stopped
+            }
+            error => Self::Unreadable(error),
+        }
+    }
+}
+
+async fn sleep_for(left: Option<Duration>) {
+    match left {
+        Some(left) => sleep(left).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,146 @@
+//! One session: its partitions in the order in which they are served, and what was told of each.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::types::TopicId;
+use crate::wire::ErrorCode;
+use crate::wire::fetch::{
+    ForgottenTopic, Partition as PartitionAnswer, RequestPartition, RequestTopic, Topic,
+};
+
+/// A topic as requests name it: before version 13 by its name, from then on by its id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TopicKey {
+    name: Arc<str>,
+    id: TopicId,
+}
+
+type Key = (TopicKey, i32);
+
+/// A partition of a session.
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    /// What was asked last.
+    request: RequestPartition,
+    told: Told,
+}
+
+/// What an answer said of a partition, its records aside. −1 where nothing was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    high_watermark: i64,
+    log_start_offset: i64,
+}
+
+const NOTHING: Told = Told { high_watermark: -1, log_start_offset: -1 };
+
+/// The partitions of a session.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// By their place in the order.
+    entries: BTreeMap<u64, Entry>,
+    places: HashMap<Key, u64>,
+    next_place: u64,
+}
+
+impl State {
+    /// How many partitions there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Takes up partitions, or what is new of those it has.
+    pub(super) fn update(&mut self, topics: &[RequestTopic]) {
+        for topic in topics {
+            let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
+            for request in &topic.partitions {
+                self.put((key.clone(), request.partition), request);
+            }
+        }
+    }
+
+    fn put(&mut self, key: Key, request: &RequestPartition) {
+        let known = self.places.get(&key).and_then(|place| self.entries.get_mut(place));
+        if let Some(entry) = known {
+            entry.request = request.clone();
+            return;
+        }
+        let entry = Entry { key, request: request.clone(), told: NOTHING };
+        self.push(entry);
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.places.insert(entry.key.clone(), self.next_place);
+        self.entries.insert(self.next_place, entry);
+        self.next_place += 1;
+    }
+
+    /// Lets partitions go.
+    pub(super) fn forget(&mut self, topics: &[ForgottenTopic]) {
+        for topic in topics {
+            let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
+            for index in &topic.partitions {
+                if let Some(place) = self.places.remove(&(key.clone(), *index)) {
+                    self.entries.remove(&place);
+                }
+            }
+        }
+    }
+
+    /// All partitions as a request for everything would name them, those first that have waited
+    /// longest.
+    pub(super) fn request(&self) -> Vec<RequestTopic> {
+        let mut topics: Vec<RequestTopic> = Vec::new();
+        let mut last: Option<&TopicKey> = None;
+        for Entry { key: (key, _), request, .. } in self.entries.values() {
+            match topics.last_mut() {
+                Some(topic) if last == Some(key) => topic.partitions.push(request.clone()),
+                _ => topics.push(RequestTopic {
+                    topic: key.name.to_string(),
+                    topic_id: key.id,
+                    partitions: vec![request.clone()],
+                }),
+            }
+            last = Some(key);
+        }
+        topics
+    }
+
+    /// Takes note of an answer. With `only_news` it is cut down to what the peer does not know:
+    /// records, errors, and offsets that have moved.
+    ///
+    /// A partition that had records is served last the next time, so that a busy one cannot take
+    /// all the room for ever.
+    pub(super) fn tell(&mut self, topics: &mut Vec<Topic>, only_news: bool) {
+        for topic in &mut *topics {
+            let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
+            topic.partitions.retain(|answer| {
+                let is_news = self.note(&(key.clone(), answer.partition_index), answer);
+                is_news || !only_news
+            });
+        }
+        topics.retain(|topic| !topic.partitions.is_empty());
+    }
+
+    /// Notes what is said of a partition, and whether it is news.
+    fn note(&mut self, key: &Key, answer: &PartitionAnswer) -> bool {
+        let Some(place) = self.places.get(key).copied() else { return true };
+        let Some(entry) = self.entries.get_mut(&place) else { return true };
+        let failed = answer.error_code != ErrorCode::None;
+        let telling = Told {
+            high_watermark: answer.high_watermark,
+            log_start_offset: answer.log_start_offset,
+        };
+        let has_records = !answer.records.is_empty();
+        let has_diverged = answer.diverging_epoch.end_offset >= 0;
+        let is_news = failed || has_records || has_diverged || telling != entry.told;
+        // After an error the peer waits to hear that all is well again.
+        entry.told = if failed { NOTHING } else { telling };
+        if has_records && let Some(entry) = self.entries.remove(&place) {
+            self.push(entry);
+        }
+        is_news
+    }
+}

@@ -1,0 +1,56 @@
+//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again.
+
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::broker::handlers::incremental_alter_configs::target;
+use crate::broker::settings::{Change, change};
+use crate::broker::topics::{named_twice, repeated};
+use crate::metadata::ConfigEdit;
+use crate::wire::ErrorCode;
+use crate::wire::alter_configs::{
+    AlterConfigsRequest, AlterConfigsResponse, RequestConfig, RequestResource, Resource,
+};
+
+pub(crate) type Request = AlterConfigsRequest;
+
+/// Changes the resources one after another; each succeeds or fails by itself, as a whole.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> AlterConfigsResponse {
+    let key = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
+    let repeated = repeated(request.resources.iter().map(key));
+    let mut responses = Vec::with_capacity(request.resources.len());
+    for wanted in request.resources {
+        let changed = if repeated.contains(&key(&wanted)) {
+            Err(named_twice())
+        } else {
+            replace(call, &wanted, request.validate_only).await
+        };
+        let refusal = changed.err();
+        responses.push(Resource {
+            error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
+            error_message: refusal.and_then(|refusal| refusal.message),
+            resource_type: wanted.resource_type,
+            resource_name: wanted.resource_name,
+        });
+    }
+    AlterConfigsResponse { responses, ..AlterConfigsResponse::default() }
+}
+
+async fn replace(
+    call: &Call<'_>,
+    wanted: &RequestResource,
+    validate_only: bool,
+) -> Result<(), Refusal> {
+    let target = target(call, wanted.resource_type, &wanted.resource_name)?;
+    let sets = wanted.configs.iter().map(set).collect::<Result<Vec<_>, _>>()?;
+    let edits = [ConfigEdit::Clear].into_iter().chain(sets).collect();
+    change(call.shared, Change { target, edits, validate_only }).await
+}
+
+fn set(wanted: &RequestConfig) -> Result<ConfigEdit, Refusal> {
+    let missing = || {
+        let cause = format!("{}: a value is missing", wanted.name);
+        Refusal::because(ErrorCode::InvalidRequest, &cause)
+    };
+    let value = wanted.value.clone().ok_or_else(missing)?;
+    Ok(ConfigEdit::Set(wanted.name.clone(), value))
+}

@@ -1,0 +1,60 @@
+//! `CreatePartitions`: topics get more partitions, never fewer.
+
+use std::time::Duration;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::broker::topics::{
+    Growth, check_growth, create_partitions, name_of, named_twice, patience, repeated,
+};
+use crate::types::BrokerId;
+use crate::wire::ErrorCode;
+use crate::wire::create_partitions::{
+    Assignment, CreatePartitionsRequest, CreatePartitionsResponse, RequestTopic, Topic,
+};
+
+pub(crate) type Request = CreatePartitionsRequest;
+
+/// Extends the topics one after another; each succeeds or fails by itself.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreatePartitionsResponse {
+    let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
+    let within = (!request.validate_only).then(|| patience(request.timeout_ms));
+    let mut results = Vec::with_capacity(request.topics.len());
+    for wanted in request.topics {
+        let extended = if repeated.contains(&wanted.name) {
+            Err(named_twice())
+        } else {
+            extend(call, &wanted, within).await
+        };
+        let refusal = extended.err();
+        results.push(Topic {
+            name: wanted.name,
+            error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
+            error_message: refusal.and_then(|refusal| refusal.message),
+        });
+    }
+    CreatePartitionsResponse { results, ..CreatePartitionsResponse::default() }
+}
+
+/// Extends one topic; without `within` it is only judged.
+async fn extend(
+    call: &Call<'_>,
+    wanted: &RequestTopic,
+    within: Option<Duration>,
+) -> Result<(), Refusal> {
+    if !call.session.may(Operation::Alter, Resource::Topic(&wanted.name)) {
+        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+    }
+    let replicas =
+        |assignment: &Assignment| assignment.broker_ids.iter().copied().map(BrokerId).collect();
+    let growth = Growth {
+        topic: name_of(&wanted.name)?,
+        total: wanted.count,
+        assignment: wanted.assignments.iter().flatten().map(replicas).collect(),
+    };
+    match within {
+        Some(within) => create_partitions(call.shared, growth, within).await,
+        None => check_growth(call.shared, growth).await,
+    }
+}

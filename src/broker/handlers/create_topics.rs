@@ -1,0 +1,158 @@
+//! `CreateTopics`: topics by name, with defaults where the request leaves something open.
+
+use std::time::Duration;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::broker::handlers::describe_configs::source_code;
+use crate::broker::settings::{Setting, topic_settings};
+use crate::broker::topics::{check_topic, create_topic, name_of, named_twice, patience, repeated};
+use crate::metadata::{Configs, NewTopic};
+use crate::types::{BrokerId, TopicId};
+use crate::wire::ErrorCode;
+use crate::wire::create_topics::{
+    Assignment, Config, CreateTopicsRequest, CreateTopicsResponse, RequestConfig, RequestTopic,
+    Topic,
+};
+
+pub(crate) type Request = CreateTopicsRequest;
+
+/// In place of a number: the default, or what an assignment says.
+const UNSAID: i32 = -1;
+
+/// Makes the topics one after another; each succeeds or fails by itself.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsResponse {
+    let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
+    let within = (!request.validate_only).then(|| patience(request.timeout_ms));
+    let mut topics = Vec::with_capacity(request.topics.len());
+    for wanted in &request.topics {
+        let made = if repeated.contains(&wanted.name) {
+            Err(named_twice())
+        } else {
+            create(call, wanted, within).await
+        };
+        topics.push(made.unwrap_or_else(|refusal| Topic {
+            name: wanted.name.clone(),
+            error_code: refusal.code,
+            error_message: refusal.message,
+            ..Topic::default()
+        }));
+    }
+    CreateTopicsResponse { topics, ..CreateTopicsResponse::default() }
+}
+
+/// Makes one topic; without `within` it is only judged.
+async fn create(
+    call: &Call<'_>,
+    wanted: &RequestTopic,
+    within: Option<Duration>,
+) -> Result<Topic, Refusal> {
+    if !call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
+        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+    }
+    let new = new_topic(wanted)?;
+    let replicas = check_topic(call.shared, &new)?;
+    let factor = replicas.first().map_or(0, Vec::len);
+    let own = new.configs.clone();
+    let topic_id = match within {
+        Some(within) => create_topic(call.shared, new, within).await?,
+        None => TopicId::NONE,
+    };
+    let settings = topic_settings(&call.shared.config, &call.shared.image(), &own, factor);
+    Ok(Topic {
+        name: wanted.name.clone(),
+        topic_id,
+        num_partitions: i32::try_from(replicas.len()).unwrap_or(i32::MAX),
+        replication_factor: i16::try_from(factor).unwrap_or(i16::MAX),
+        configs: Some(settings.iter().map(config).collect()),
+        ..Topic::default()
+    })
+}
+
+fn new_topic(wanted: &RequestTopic) -> Result<NewTopic, Refusal> {
+    let assigned = !wanted.assignments.is_empty();
+    let (partitions, factor) = (wanted.num_partitions, wanted.replication_factor);
+    if assigned && (partitions != UNSAID || i32::from(factor) != UNSAID) {
+        let cause = "with an assignment, partitions and replication factor are -1";
+        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+    }
+    Ok(NewTopic {
+        name: name_of(&wanted.name)?,
+        partitions,
+        replication_factor: factor,
+        assignment: assignment(&wanted.assignments)?,
+        configs: configs(&wanted.configs)?,
+    })
+}
+
+/// The replicas of each partition, which may be named in any order.
+fn assignment(wanted: &[Assignment]) -> Result<Vec<Vec<BrokerId>>, Refusal> {
+    let mut sorted: Vec<&Assignment> = wanted.iter().collect();
+    sorted.sort_by_key(|assignment| assignment.partition_index);
+    if sorted.iter().zip(0..).any(|(assignment, index)| assignment.partition_index != index) {
+        let cause = "the partitions of an assignment are numbered from 0, each once";
+        return Err(Refusal::because(ErrorCode::InvalidReplicaAssignment, &cause));
+    }
+    let replicas =
+        |assignment: &Assignment| assignment.broker_ids.iter().copied().map(BrokerId).collect();
+    Ok(sorted.into_iter().map(replicas).collect())
+}
+
+fn configs(wanted: &[RequestConfig]) -> Result<Configs, Refusal> {
+    let value = |config: &RequestConfig| match &config.value {
+        Some(value) => Ok((config.name.clone(), value.clone())),
+        None => {
+            let cause = format!("{}: a new topic's settings have values", config.name);
+            Err(Refusal::because(ErrorCode::InvalidConfig, &cause))
+        }
+    };
+    wanted.iter().map(value).collect()
+}
+
+fn config(setting: &Setting) -> Config {
+    let in_force = setting.in_force();
+    Config {
+        name: setting.name.to_owned(),
+        value: in_force.text.clone(),
+        read_only: setting.is_fixed,
+        config_source: source_code(in_force.source),
+        is_sensitive: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assigned(indexes: &[i32]) -> Vec<Assignment> {
+        let one = |index: &i32| Assignment { partition_index: *index, broker_ids: vec![*index] };
+        indexes.iter().map(one).collect()
+    }
+
+    #[test]
+    fn an_assignment_names_each_partition_once_in_any_order() {
+        let sorted = assignment(&assigned(&[2, 0, 1])).unwrap();
+        assert_eq!(sorted, [0, 1, 2].map(|id| vec![BrokerId(id)]));
+        for wrong in [&[1][..], &[0, 2], &[0, 0], &[-1, 0]] {
+            let refusal = assignment(&assigned(wrong)).unwrap_err();
+            assert_eq!(refusal.code, ErrorCode::InvalidReplicaAssignment, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn an_assignment_leaves_nothing_else_to_be_said() {
+        let topic = |num_partitions, replication_factor| RequestTopic {
+            name: "t".to_owned(),
+            num_partitions,
+            replication_factor,
+            assignments: assigned(&[0]),
+            ..RequestTopic::default()
+        };
+        assert!(new_topic(&topic(-1, -1)).is_ok());
+        for (partitions, factor) in [(1, -1), (-1, 1)] {
+            let refusal = new_topic(&topic(partitions, factor)).unwrap_err();
+            assert_eq!(refusal.code, ErrorCode::InvalidRequest);
+        }
+    }
+}

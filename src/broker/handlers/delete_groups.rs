@@ -1,0 +1,27 @@
+//! `DeleteGroups`: groups without members are forgotten, with their offsets.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::{DeleteGroup, ask_each};
+use crate::broker::dispatch::Call;
+use crate::group::GroupId;
+use crate::wire::ErrorCode;
+use crate::wire::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse, Group};
+
+pub(crate) type Request = DeleteGroupsRequest;
+
+/// Forgets each group.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteGroupsResponse {
+    let may = |id: &String| call.session.may(Operation::Delete, Resource::Group(id));
+    let (allowed, refused): (Vec<_>, Vec<_>) = request.groups_names.into_iter().partition(may);
+    let ids = allowed.iter().map(|id| GroupId::from(id.as_str()));
+    let questions = ids.map(|id| (id.clone(), DeleteGroup(id))).collect();
+    let results = ask_each(call, questions).await;
+    let mut groups: Vec<Group> = Vec::with_capacity(allowed.len() + refused.len());
+    for (group_id, result) in allowed.into_iter().zip(results) {
+        let error_code = result.err().as_ref().map(ErrorCode::from).unwrap_or_default();
+        groups.push(Group { group_id, error_code });
+    }
+    let error_code = ErrorCode::GroupAuthorizationFailed;
+    groups.extend(refused.into_iter().map(|group_id| Group { group_id, error_code }));
+    DeleteGroupsResponse { results: groups, ..DeleteGroupsResponse::default() }
+}

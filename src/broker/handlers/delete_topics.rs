@@ -1,0 +1,69 @@
+//! `DeleteTopics`: by name, or by id where the name might meanwhile be another topic's.
+
+use std::time::Duration;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::broker::topics::{delete_topic, name_of, named_twice, patience, repeated};
+use crate::types::{TopicId, TopicName};
+use crate::wire::ErrorCode;
+use crate::wire::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse, RequestTopic, Topic};
+
+pub(crate) type Request = DeleteTopicsRequest;
+
+/// Deletes the topics one after another; each succeeds or fails by itself.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteTopicsResponse {
+    let named = |name| RequestTopic { name: Some(name), topic_id: TopicId::NONE };
+    let mut topics = request.topics;
+    topics.extend(request.topic_names.into_iter().map(named));
+    let key = |topic: &RequestTopic| (topic.name.clone(), topic.topic_id);
+    let repeated = repeated(topics.iter().map(key));
+    let within = patience(request.timeout_ms);
+    let mut responses = Vec::with_capacity(topics.len());
+    for wanted in topics {
+        let deleted = if repeated.contains(&key(&wanted)) {
+            Err(named_twice())
+        } else {
+            delete(call, &wanted, within).await
+        };
+        responses.push(match deleted {
+            Ok((name, topic_id)) => {
+                Topic { name: Some(name.to_string()), topic_id, ..Topic::default() }
+            }
+            Err(refusal) => Topic {
+                name: wanted.name,
+                topic_id: wanted.topic_id,
+                error_code: refusal.code,
+                error_message: refusal.message,
+            },
+        });
+    }
+    DeleteTopicsResponse { responses, ..DeleteTopicsResponse::default() }
+}
+
+async fn delete(
+    call: &Call<'_>,
+    wanted: &RequestTopic,
+    within: Duration,
+) -> Result<(TopicName, TopicId), Refusal> {
+    let image = call.shared.image();
+    let (found, unknown) = match (&wanted.name, wanted.topic_id) {
+        (Some(name), TopicId::NONE) => {
+            (image.topic(&name_of(name)?), ErrorCode::UnknownTopicOrPartition)
+        }
+        (None, id) => (image.topic_by_id(id), ErrorCode::UnknownTopicId),
+        (Some(_), _) => {
+            let cause = "a topic is meant by its name or by its id, not by both";
+            return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+        }
+    };
+    let name = found.map(|topic| topic.name.as_str()).or(wanted.name.as_deref());
+    if !call.session.may(Operation::Delete, Resource::Topic(name.unwrap_or_default())) {
+        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+    }
+    let topic = found.ok_or_else(|| Refusal::of(unknown))?;
+    let name = name_of(topic.name.as_str())?;
+    delete_topic(call.shared, (&name, topic.id), within).await?;
+    Ok((name, topic.id))
+}

@@ -1,0 +1,52 @@
+//! `DescribeCluster`: the brokers, at the addresses that this client should use.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::handlers::metadata::{ALL_CLUSTER_OPERATIONS, brokers};
+use crate::wire::ErrorCode;
+use crate::wire::describe_cluster::{Broker, DescribeClusterRequest, DescribeClusterResponse};
+use crate::wire::metadata::Broker as DescribedBroker;
+
+pub(crate) type Request = DescribeClusterRequest;
+
+/// The kind of address that clients of brokers ask for, and the one of controllers, which here
+/// have none of their own.
+const BROKERS: i8 = 1;
+const CONTROLLERS: i8 = 2;
+
+/// Describes the cluster.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeClusterResponse {
+    let endpoint_type = request.endpoint_type;
+    let refused = |error_code, message: &str| DescribeClusterResponse {
+        error_code,
+        error_message: Some(message.to_owned()),
+        endpoint_type,
+        ..DescribeClusterResponse::default()
+    };
+    match endpoint_type {
+        BROKERS => {}
+        CONTROLLERS => return refused(ErrorCode::MismatchedEndpointType, "this is a broker"),
+        _ => return refused(ErrorCode::UnsupportedEndpointType, "there are no such addresses"),
+    }
+    if !call.session.may(Operation::Describe, Resource::Cluster) {
+        return refused(ErrorCode::ClusterAuthorizationFailed, "the cluster is not shown to you");
+    }
+    let image = call.shared.image();
+    let broker = |described: DescribedBroker| Broker {
+        broker_id: described.node_id,
+        host: described.host,
+        port: described.port,
+        rack: described.rack,
+    };
+    let mut response = DescribeClusterResponse {
+        endpoint_type,
+        cluster_id: image.cluster_id().to_owned(),
+        controller_id: image.controller().map_or(-1, |controller| controller.broker.0),
+        brokers: brokers(call, &image).into_iter().map(broker).collect(),
+        ..DescribeClusterResponse::default()
+    };
+    if request.include_cluster_authorized_operations {
+        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
+    }
+    response
+}

@@ -1,0 +1,27 @@
+//! Heartbeat: a member shows a sign of life, and learns whether it has to join again.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::{ask, claim};
+use crate::broker::dispatch::Call;
+use crate::group::{GroupId, HeartbeatRequest as Question};
+use crate::wire::ErrorCode;
+use crate::wire::heartbeat::{HeartbeatRequest, HeartbeatResponse};
+
+pub(crate) type Request = HeartbeatRequest;
+
+/// Notes that the member lives.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> HeartbeatResponse {
+    let error_code = beat(call, request).await.err().unwrap_or_default();
+    HeartbeatResponse { error_code, ..HeartbeatResponse::default() }
+}
+
+async fn beat(call: &Call<'_>, request: Request) -> Result<(), ErrorCode> {
+    if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
+        return Err(ErrorCode::GroupAuthorizationFailed);
+    }
+    let group_id = GroupId::from(request.group_id.as_str());
+    let instance = request.group_instance_id.as_deref();
+    let claim = claim(&request.member_id, instance, request.generation_id);
+    let question = Question { group_id: group_id.clone(), claim };
+    ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))
+}

@@ -1,0 +1,115 @@
+//! `IncrementalAlterConfigs`: single settings are changed, the others stay.
+
+use crate::broker::authorize::{Operation, Resource as Guarded};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::broker::handlers::describe_configs::{broker_id, no_settings};
+use crate::broker::settings::{Change, change};
+use crate::broker::topics::{name_of, named_twice, repeated};
+use crate::metadata::{ConfigEdit, ConfigTarget};
+use crate::wire::ErrorCode;
+use crate::wire::describe_configs::{RESOURCE_BROKER, RESOURCE_TOPIC};
+use crate::wire::incremental_alter_configs::{
+    APPEND, DELETE, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, RequestConfig,
+    RequestResource, Resource, SET, SUBTRACT,
+};
+
+pub(crate) type Request = IncrementalAlterConfigsRequest;
+
+/// Changes the resources one after another; each succeeds or fails by itself, as a whole.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> IncrementalAlterConfigsResponse {
+    let key = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
+    let repeated = repeated(request.resources.iter().map(key));
+    let mut responses = Vec::with_capacity(request.resources.len());
+    for wanted in request.resources {
+        let changed = if repeated.contains(&key(&wanted)) {
+            Err(named_twice())
+        } else {
+            alter(call, &wanted, request.validate_only).await
+        };
+        let refusal = changed.err();
+        responses.push(Resource {
+            error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
+            error_message: refusal.and_then(|refusal| refusal.message),
+            resource_type: wanted.resource_type,
+            resource_name: wanted.resource_name,
+        });
+    }
+    IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() }
+}
+
+async fn alter(
+    call: &Call<'_>,
+    wanted: &RequestResource,
+    validate_only: bool,
+) -> Result<(), Refusal> {
+    let target = target(call, wanted.resource_type, &wanted.resource_name)?;
+    if !repeated(wanted.configs.iter().map(|config| &config.name)).is_empty() {
+        let cause = "a setting is named more than once";
+        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+    }
+    let edits = wanted.configs.iter().map(edit).collect::<Result<_, _>>()?;
+    change(call.shared, Change { target, edits, validate_only }).await
+}
+
+/// Whose settings are to change, if this client may change them.
+pub(crate) fn target(
+    call: &Call<'_>,
+    resource_type: i8,
+    name: &str,
+) -> Result<ConfigTarget, Refusal> {
+    match resource_type {
+        RESOURCE_TOPIC => {
+            if !call.session.may(Operation::AlterConfigs, Guarded::Topic(name)) {
+                return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+            }
+            Ok(ConfigTarget::Topic(name_of(name)?))
+        }
+        RESOURCE_BROKER => {
+            if !call.session.may(Operation::AlterConfigs, Guarded::Cluster) {
+                return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
+            }
+            Ok(ConfigTarget::Broker(broker_id(call, name)?))
+        }
+        other => Err(no_settings(other)),
+    }
+}
+
+fn edit(wanted: &RequestConfig) -> Result<ConfigEdit, Refusal> {
+    let refused = |cause: &str| {
+        let cause = format!("{}: {cause}", wanted.name);
+        Err(Refusal::because(ErrorCode::InvalidRequest, &cause))
+    };
+    let name = wanted.name.clone();
+    match (wanted.config_operation, wanted.value.clone()) {
+        (DELETE, _) => Ok(ConfigEdit::Delete(name)),
+        (SET, Some(value)) => Ok(ConfigEdit::Set(name, value)),
+        (APPEND, Some(words)) => Ok(ConfigEdit::Append(name, words)),
+        (SUBTRACT, Some(words)) => Ok(ConfigEdit::Subtract(name, words)),
+        (SET | APPEND | SUBTRACT, None) => refused("a value is missing"),
+        (other, _) => refused(&format!("operation {other} is unknown")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(config_operation: i8, value: Option<&str>) -> Result<ConfigEdit, ErrorCode> {
+        let value = value.map(str::to_owned);
+        edit(&RequestConfig { name: "a".to_owned(), config_operation, value })
+            .map_err(|refusal| refusal.code)
+    }
+
+    #[test]
+    fn only_a_deletion_needs_no_value() {
+        let (name, value) = (|| "a".to_owned(), || "1".to_owned());
+        assert_eq!(asked(SET, Some("1")), Ok(ConfigEdit::Set(name(), value())));
+        assert_eq!(asked(APPEND, Some("1")), Ok(ConfigEdit::Append(name(), value())));
+        assert_eq!(asked(SUBTRACT, Some("1")), Ok(ConfigEdit::Subtract(name(), value())));
+        assert_eq!(asked(DELETE, None), Ok(ConfigEdit::Delete(name())));
+        for operation in [SET, APPEND, SUBTRACT, 9] {
+            assert_eq!(asked(operation, None), Err(ErrorCode::InvalidRequest));
+        }
+    }
+}

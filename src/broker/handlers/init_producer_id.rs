@@ -1,0 +1,45 @@
+//! `InitProducerId`: the number that makes a producer's retries harmless.
+
+use std::sync::Arc;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::types::ProducerId;
+use crate::wire::ErrorCode;
+use crate::wire::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+
+pub(crate) type Request = InitProducerIdRequest;
+
+/// Hands out an id that nobody had.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> InitProducerIdResponse {
+    match new_id(call, &request).await {
+        Ok(ProducerId(producer_id)) => {
+            InitProducerIdResponse { producer_id, ..InitProducerIdResponse::default() }
+        }
+        Err(refusal) => {
+            tracing::debug!(peer = %call.session.peer, "no producer id: {refusal}");
+            InitProducerIdResponse {
+                error_code: refusal.code,
+                producer_epoch: -1,
+                ..InitProducerIdResponse::default()
+            }
+        }
+    }
+}
+
+async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusal> {
+    if request.transactional_id.is_some() {
+        // There are no transactions. Of all codes this one ends the client's attempts at once.
+        return Err(Refusal::because(ErrorCode::UnsupportedVersion, &"there are no transactions"));
+    }
+    if !call.session.may(Operation::IdempotentWrite, Resource::Cluster) {
+        return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
+    }
+    let shared = Arc::clone(call.shared);
+    let id = call.shared.control.run(async move { shared.metadata.new_producer_id().await });
+    match id.await {
+        Ok(id) => Ok(id?),
+        Err(stopping) => Err(Refusal::because(ErrorCode::BrokerNotAvailable, &stopping)),
+    }
+}

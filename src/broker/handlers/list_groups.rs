@@ -1,0 +1,35 @@
+//! `ListGroups`: the groups this broker coordinates.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::list_groups;
+use crate::broker::dispatch::Call;
+use crate::group::GroupFilter;
+use crate::wire::ErrorCode;
+use crate::wire::list_groups::{Group, ListGroupsRequest, ListGroupsResponse};
+
+pub(crate) type Request = ListGroupsRequest;
+
+/// All groups here are of this type.
+const GROUP_TYPE: &str = "classic";
+
+/// Lists the groups that pass the filters and may be seen.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListGroupsResponse {
+    let filter = GroupFilter { states: request.states_filter, types: request.types_filter };
+    match list_groups(call, &filter).await {
+        Ok(listed) => {
+            let visible = |id: &str| call.session.may(Operation::Describe, Resource::Group(id));
+            let groups = listed.into_iter().filter(|group| visible(group.group_id.as_str()));
+            let groups = groups.map(|group| Group {
+                group_id: group.group_id.to_string(),
+                protocol_type: group.protocol_type.to_string(),
+                group_state: group.state.name().to_owned(),
+                group_type: GROUP_TYPE.to_owned(),
+            });
+            ListGroupsResponse { groups: groups.collect(), ..ListGroupsResponse::default() }
+        }
+        Err(error) => ListGroupsResponse {
+            error_code: ErrorCode::from(&error),
+            ..ListGroupsResponse::default()
+        },
+    }
+}

@@ -1,0 +1,117 @@
+//! `OffsetCommit`: a group stores how far it has read. Answered when that is replicated.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::{ask, claim};
+use crate::broker::dispatch::Call;
+use crate::group::{CommitRequest, GroupId, NewOffset};
+use crate::metadata::Image;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
+use crate::wire::ErrorCode;
+use crate::wire::offset_commit::{
+    OffsetCommitRequest, OffsetCommitResponse, Partition, RequestPartition, Topic,
+};
+
+pub(crate) type Request = OffsetCommitRequest;
+
+/// Stores the offsets of the partitions there are.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitResponse {
+    let group = Resource::Group(&request.group_id);
+    let allowed = call.session.may(Operation::Read, group);
+    let image = call.shared.image();
+    let mut offsets = Vec::new();
+    let mut topics = Vec::with_capacity(request.topics.len());
+    for topic in &request.topics {
+        let mut partitions = Vec::with_capacity(topic.partitions.len());
+        for wanted in &topic.partitions {
+            let checked = if allowed {
+                check(call, &image, &topic.name, wanted)
+            } else {
+                Err(ErrorCode::GroupAuthorizationFailed)
+            };
+            let error_code = match checked {
+                Ok(offset) => {
+                    offsets.push(offset);
+                    ErrorCode::None
+                }
+                Err(code) => code,
+            };
+            partitions.push(Partition { partition_index: wanted.partition_index, error_code });
+        }
+        topics.push(Topic { name: topic.name.clone(), partitions });
+    }
+    if !offsets.is_empty() {
+        let fates = store(call, &request, offsets).await;
+        tell(&mut topics, &fates);
+    }
+    OffsetCommitResponse { topics, ..OffsetCommitResponse::default() }
+}
+
+fn check(
+    call: &Call<'_>,
+    image: &Image,
+    topic: &str,
+    wanted: &RequestPartition,
+) -> Result<NewOffset, ErrorCode> {
+    if !call.session.may(Operation::Read, Resource::Topic(topic)) {
+        return Err(ErrorCode::TopicAuthorizationFailed);
+    }
+    let topic: TopicName = topic.parse().map_err(|_| ErrorCode::UnknownTopicOrPartition)?;
+    let partition = PartitionIndex(wanted.partition_index);
+    if image.partition(&topic, partition).is_none() {
+        return Err(ErrorCode::UnknownTopicOrPartition);
+    }
+    Ok(NewOffset {
+        partition: TopicPartition { topic, partition },
+        offset: Offset::checked(wanted.committed_offset).ok_or(ErrorCode::InvalidRequest)?,
+        leader_epoch: LeaderEpoch(wanted.committed_leader_epoch),
+        metadata: wanted.committed_metadata.as_deref().unwrap_or_default().into(),
+    })
+}
+
+/// The partitions that were not stored, each with the reason.
+async fn store(
+    call: &Call<'_>,
+    request: &Request,
+    offsets: Vec<NewOffset>,
+) -> HashMap<TopicPartition, ErrorCode> {
+    let group_id = GroupId::from(request.group_id.as_str());
+    let instance = request.group_instance_id.as_deref();
+    let generation = request.generation_id_or_member_epoch;
+    let partitions: Vec<_> = offsets.iter().map(|new| new.partition.clone()).collect();
+    let question = CommitRequest {
+        group_id: group_id.clone(),
+        claim: claim(&request.member_id, instance, generation),
+        retention: u64::try_from(request.retention_time_ms).ok().map(Duration::from_millis),
+        offsets,
+    };
+    match ask(call, &group_id, question).await {
+        Ok(results) => results
+            .into_iter()
+            .filter_map(|(partition, result)| Some((partition, ErrorCode::from(&result.err()?))))
+            .collect(),
+        Err(error) => {
+            let code = ErrorCode::from(&error);
+            partitions.into_iter().map(|partition| (partition, code)).collect()
+        }
+    }
+}
+
+/// Puts the refusals of the coordinator beside those that were made before it was asked.
+fn tell(topics: &mut [Topic], fates: &HashMap<TopicPartition, ErrorCode>) {
+    if fates.is_empty() {
+        return;
+    }
+    for topic in topics {
+        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        for partition in &mut topic.partitions {
+            let index = PartitionIndex(partition.partition_index);
+            let key = TopicPartition { topic: name.clone(), partition: index };
+            if let Some(code) = fates.get(&key).filter(|_| !partition.error_code.is_error()) {
+                partition.error_code = *code;
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `OffsetDelete`: offsets of a group are forgotten, but for topics its members consume.
+
+use std::collections::HashMap;
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::ask;
+use crate::broker::dispatch::Call;
+use crate::group::{DeleteOffsetsRequest, GroupId};
+use crate::types::{PartitionIndex, TopicName, TopicPartition};
+use crate::wire::ErrorCode;
+use crate::wire::offset_delete::{OffsetDeleteRequest, OffsetDeleteResponse, Partition, Topic};
+
+pub(crate) type Request = OffsetDeleteRequest;
+
+/// Forgets the offsets of the partitions there are.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteResponse {
+    let refused =
+        |error_code| OffsetDeleteResponse { error_code, ..OffsetDeleteResponse::default() };
+    if !call.session.may(Operation::Delete, Resource::Group(&request.group_id)) {
+        return refused(ErrorCode::GroupAuthorizationFailed);
+    }
+    let group_id = GroupId::from(request.group_id.as_str());
+    let partitions = known(call, &request);
+    let question = DeleteOffsetsRequest { group_id: group_id.clone(), partitions };
+    match ask(call, &group_id, question).await {
+        Ok(results) => {
+            let fates = results.into_iter().map(|(partition, result)| {
+                (partition, result.err().as_ref().map(ErrorCode::from).unwrap_or_default())
+            });
+            answer(call, &request, &fates.collect())
+        }
+        Err(error) => refused(ErrorCode::from(&error)),
+    }
+}
+
+/// The partitions asked for that exist and may be touched.
+fn known(call: &Call<'_>, request: &Request) -> Vec<TopicPartition> {
+    let image = call.shared.image();
+    let mut partitions = Vec::new();
+    for topic in request.topics.iter().filter(|topic| may_read(call, &topic.name)) {
+        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        for wanted in &topic.partitions {
+            let partition = PartitionIndex(wanted.partition_index);
+            if image.partition(&name, partition).is_some() {
+                partitions.push(TopicPartition { topic: name.clone(), partition });
+            }
+        }
+    }
+    partitions
+}
+
+fn answer(
+    call: &Call<'_>,
+    request: &Request,
+    fates: &HashMap<TopicPartition, ErrorCode>,
+) -> OffsetDeleteResponse {
+    let mut topics = Vec::with_capacity(request.topics.len());
+    for topic in &request.topics {
+        let name = topic.name.parse::<TopicName>();
+        let fate = |index: i32| match &name {
+            _ if !may_read(call, &topic.name) => ErrorCode::TopicAuthorizationFailed,
+            Ok(name) => {
+                let id = TopicPartition { topic: name.clone(), partition: PartitionIndex(index) };
+                fates.get(&id).copied().unwrap_or(ErrorCode::UnknownTopicOrPartition)
+            }
+            Err(_) => ErrorCode::UnknownTopicOrPartition,
+        };
+        let partitions = topic.partitions.iter().map(|wanted| Partition {
+            partition_index: wanted.partition_index,
+            error_code: fate(wanted.partition_index),
+        });
+        topics.push(Topic { name: topic.name.clone(), partitions: partitions.collect() });
+    }
+    OffsetDeleteResponse { topics, ..OffsetDeleteResponse::default() }
+}
+
+fn may_read(call: &Call<'_>, topic: &str) -> bool {
+    call.session.may(Operation::Read, Resource::Topic(topic))
+}

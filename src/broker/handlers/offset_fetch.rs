@@ -1,0 +1,156 @@
+//! `OffsetFetch`: how far groups have read.
+//!
+//! Partitions without a stored offset are answered with −1 and no error, whether they exist or not.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::ask;
+use crate::broker::dispatch::Call;
+use crate::group::{CommittedOffset, FetchOffsetsRequest, GroupId};
+use crate::types::{PartitionIndex, TopicName, TopicPartition};
+use crate::wire::ErrorCode;
+use crate::wire::offset_fetch::{
+    Group, OffsetFetchRequest, OffsetFetchResponse, Partition, RequestGroup, RequestTopic, Topic,
+};
+
+pub(crate) type Request = OffsetFetchRequest;
+
+/// Up to here a request is about one group.
+const LAST_SINGLE: i16 = 7;
+/// Up to here an error of the group stands beside each partition.
+const LAST_WITHOUT_GROUP_ERROR: i16 = 1;
+
+/// Looks the offsets up.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetFetchResponse {
+    if call.version > LAST_SINGLE {
+        let mut groups = Vec::with_capacity(request.groups.len());
+        for wanted in request.groups {
+            groups.push(look_up(call, wanted).await);
+        }
+        return OffsetFetchResponse { groups, ..OffsetFetchResponse::default() };
+    }
+    let topics = request.topics;
+    let wanted = RequestGroup { group_id: request.group_id, topics, ..RequestGroup::default() };
+    let asked = wanted.topics.clone().unwrap_or_default();
+    let group = look_up(call, wanted).await;
+    let (topics, error_code) =
+        if call.version <= LAST_WITHOUT_GROUP_ERROR && group.error_code.is_error() {
+            (refuse_all(asked, group.error_code), ErrorCode::None)
+        } else {
+            (group.topics, group.error_code)
+        };
+    OffsetFetchResponse { topics, error_code, ..OffsetFetchResponse::default() }
+}
+
+async fn look_up(call: &Call<'_>, wanted: RequestGroup) -> Group {
+    let group_id = wanted.group_id;
+    let found = if call.session.may(Operation::Describe, Resource::Group(&group_id)) {
+        offsets(call, &group_id, wanted.topics).await
+    } else {
+        Err(ErrorCode::GroupAuthorizationFailed)
+    };
+    match found {
+        Ok(topics) => Group { group_id, topics, error_code: ErrorCode::None },
+        Err(error_code) => Group { group_id, topics: Vec::new(), error_code },
+    }
+}
+
+async fn offsets(
+    call: &Call<'_>,
+    group: &str,
+    topics: Option<Vec<RequestTopic>>,
+) -> Result<Vec<Topic>, ErrorCode> {
+    let group_id = GroupId::from(group);
+    let partitions = topics.as_ref().map(|topics| named(call, topics));
+    let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
+    let found = ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
+    match topics {
+        Some(topics) => Ok(as_asked(call, topics, found)),
+        None => Ok(by_topic(call, found)),
+    }
+}
+
+/// The partitions asked for that can exist and may be seen.
+fn named(call: &Call<'_>, topics: &[RequestTopic]) -> Vec<TopicPartition> {
+    let mut partitions = Vec::new();
+    for topic in topics.iter().filter(|topic| may_see(call, &topic.name)) {
+        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        let of_topic = topic
+            .partition_indexes
+            .iter()
+            .map(|index| TopicPartition { topic: name.clone(), partition: PartitionIndex(*index) });
+        partitions.extend(of_topic);
+    }
+    partitions
+}
+
+/// The answer in the form of the request; what was found is in the order of [`named`].
+fn as_asked(
+    call: &Call<'_>,
+    topics: Vec<RequestTopic>,
+    found: Vec<(TopicPartition, Option<CommittedOffset>)>,
+) -> Vec<Topic> {
+    let mut found = found.into_iter();
+    let mut answers = Vec::with_capacity(topics.len());
+    for topic in topics {
+        let visible = may_see(call, &topic.name);
+        let possible = topic.name.parse::<TopicName>().is_ok();
+        let indexes = topic.partition_indexes.into_iter();
+        let answer = indexes.map(|index| match (visible, possible) {
+            (false, _) => nothing(index, ErrorCode::TopicAuthorizationFailed),
+            (true, false) => nothing(index, ErrorCode::None),
+            (true, true) => {
+                let offset = found.next().and_then(|(_, offset)| offset);
+                offset.map_or_else(|| nothing(index, ErrorCode::None), |o| stored(index, &o))
+            }
+        });
+        answers.push(Topic { partitions: answer.collect(), name: topic.name });
+    }
+    answers
+}
+
+/// Everything found that may be seen, by topic.
+fn by_topic(call: &Call<'_>, found: Vec<(TopicPartition, Option<CommittedOffset>)>) -> Vec<Topic> {
+    let mut topics: Vec<Topic> = Vec::new();
+    for (id, offset) in found {
+        let name = id.topic.as_str();
+        let Some(offset) = offset.filter(|_| may_see(call, name)) else { continue };
+        let partition = stored(id.partition.0, &offset);
+        match topics.last_mut().filter(|topic| topic.name == name) {
+            Some(topic) => topic.partitions.push(partition),
+            None => topics.push(Topic { name: name.to_owned(), partitions: vec![partition] }),
+        }
+    }
+    topics
+}
+
+fn may_see(call: &Call<'_>, topic: &str) -> bool {
+    call.session.may(Operation::Describe, Resource::Topic(topic))
+}
+
+fn stored(index: i32, offset: &CommittedOffset) -> Partition {
+    Partition {
+        partition_index: index,
+        committed_offset: offset.offset.get(),
+        committed_leader_epoch: offset.leader_epoch.0,
+        metadata: Some(offset.metadata.to_string()),
+        error_code: ErrorCode::None,
+    }
+}
+
+fn nothing(index: i32, error_code: ErrorCode) -> Partition {
+    Partition {
+        partition_index: index,
+        committed_offset: -1,
+        committed_leader_epoch: -1,
+        metadata: Some(String::new()),
+        error_code,
+    }
+}
+
+fn refuse_all(topics: Vec<RequestTopic>, code: ErrorCode) -> Vec<Topic> {
+    let refuse = |topic: RequestTopic| Topic {
+        partitions: topic.partition_indexes.into_iter().map(|index| nothing(index, code)).collect(),
+        name: topic.name,
+    };
+    topics.into_iter().map(refuse).collect()
+}

@@ -1,0 +1,63 @@
+//! `OffsetForLeaderEpoch`: where an epoch ended, so that a reader can tell whether what it has read
+//! is still so.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::replication::PartitionError;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex};
+use crate::wire::ErrorCode;
+use crate::wire::offset_for_leader_epoch::{
+    OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, Partition, RequestPartition, Topic,
+};
+
+pub(crate) type Request = OffsetForLeaderEpochRequest;
+
+/// Looks every epoch up.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetForLeaderEpochResponse {
+    let mut topics = Vec::with_capacity(request.topics.len());
+    for topic in request.topics {
+        let mut partitions = Vec::with_capacity(topic.partitions.len());
+        for wanted in &topic.partitions {
+            partitions.push(look_up(call, &topic.topic, wanted).await);
+        }
+        topics.push(Topic { topic: topic.topic, partitions });
+    }
+    OffsetForLeaderEpochResponse { topics, ..OffsetForLeaderEpochResponse::default() }
+}
+
+async fn look_up(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
+    let mut answer = Partition { partition: wanted.partition, ..Partition::default() };
+    match find(call, topic, wanted).await {
+        Ok(Some((epoch, end))) => {
+            answer.leader_epoch = epoch.0;
+            answer.end_offset = end.get();
+        }
+        // −1 twice: nobody here can tell.
+        Ok(None) => {}
+        Err(refusal) => answer.error_code = refusal.code,
+    }
+    answer
+}
+
+async fn find(
+    call: &Call<'_>,
+    topic: &str,
+    wanted: &RequestPartition,
+) -> Result<Option<(LeaderEpoch, Offset)>, Refusal> {
+    if !call.session.may(Operation::Describe, Resource::Topic(topic)) {
+        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+    }
+    let partition = call
+        .shared
+        .partitions
+        .get(topic, PartitionIndex(wanted.partition))
+        .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+    call.open(&partition).await;
+    let current = LeaderEpoch(wanted.current_leader_epoch);
+    let look = || {
+        partition.check_epoch(Some(current).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
+        partition.epoch_end(LeaderEpoch(wanted.leader_epoch))
+    };
+    look().map_err(|error: PartitionError| Refusal::from(&error))
+}

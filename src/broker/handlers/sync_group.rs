@@ -1,0 +1,45 @@
+//! `SyncGroup`: the leader hands the assignments in, each member gets its own.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::coordinator::{ask, claim};
+use crate::broker::dispatch::Call;
+use crate::group::{GroupId, MemberId, SyncRequest};
+use crate::wire::ErrorCode;
+use crate::wire::sync_group::{SyncGroupRequest, SyncGroupResponse};
+
+pub(crate) type Request = SyncGroupRequest;
+
+/// Waits for the member's assignment.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupResponse {
+    if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
+        return refused(ErrorCode::GroupAuthorizationFailed);
+    }
+    let group = GroupId::from(request.group_id.as_str());
+    match ask(call, &group, question(group.clone(), request)).await {
+        Ok(synced) => SyncGroupResponse {
+            protocol_type: Some(synced.protocol_type.to_string()),
+            protocol_name: Some(synced.protocol.to_string()),
+            assignment: synced.assignment,
+            ..SyncGroupResponse::default()
+        },
+        Err(error) => refused(ErrorCode::from(&error)),
+    }
+}
+
+fn question(group_id: GroupId, request: Request) -> SyncRequest {
+    let instance = request.group_instance_id.as_deref();
+    let assignments = request.assignments.into_iter();
+    SyncRequest {
+        group_id,
+        claim: claim(&request.member_id, instance, request.generation_id),
+        protocol_type: request.protocol_type.map(Into::into),
+        protocol: request.protocol_name.map(Into::into),
+        assignments: assignments
+            .map(|member| (MemberId::from(member.member_id.as_str()), member.assignment))
+            .collect(),
+    }
+}
+
+fn refused(error_code: ErrorCode) -> SyncGroupResponse {
+    SyncGroupResponse { error_code, ..SyncGroupResponse::default() }
+}

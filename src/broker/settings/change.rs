@@ -1,0 +1,65 @@
+//! Changing settings while the broker runs: all that is asked of one resource, or nothing.
+
+use std::sync::Arc;
+
+use crate::broker::context::Shared;
+use crate::broker::errors::Refusal;
+use crate::broker::settings::{check_broker_configs, inherited_list, log_defaults};
+use crate::broker::topic_settings::check_configs;
+use crate::broker::topics::{APPLIED_WITHIN, applied, stopping};
+use crate::config::ConfigError;
+use crate::metadata::{ConfigEdit, ConfigRules, ConfigTarget, Configs, MetadataError};
+use crate::types::TopicId;
+
+/// What is to become of the settings of a topic or of brokers.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// Whose.
+    pub(crate) target: ConfigTarget,
+    /// The steps, in their order.
+    pub(crate) edits: Vec<ConfigEdit>,
+    /// Whether it is only judged.
+    pub(crate) validate_only: bool,
+}
+
+/// Changes settings; on return they are in force on this broker.
+///
+/// # Errors
+/// With everything that does not fit; then nothing is changed.
+pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), Refusal> {
+    let (changer, what) = (Arc::clone(shared), change.clone());
+    let changed = shared.control.run(async move { write(&changer, &what).await });
+    changed.await.map_err(stopping)??;
+    if change.validate_only {
+        return Ok(());
+    }
+    let image = shared.image();
+    let concerned: Vec<TopicId> = match &change.target {
+        ConfigTarget::Topic(name) => image.topic(name).map(|topic| topic.id).into_iter().collect(),
+        ConfigTarget::Broker(_) => image.topics().map(|topic| topic.id).collect(),
+    };
+    applied(shared, &concerned, APPLIED_WITHIN).await
+}
+
+async fn write(shared: &Shared, change: &Change) -> Result<(), MetadataError> {
+    let image = shared.image();
+    let defaults = match &change.target {
+        ConfigTarget::Topic(_) => log_defaults(&shared.config, &image),
+        ConfigTarget::Broker(_) => shared.config.log.clone(),
+    };
+    let of_topic = check_configs(&defaults);
+    let check = |before: Option<&Configs>, after: &Configs| -> Result<(), ConfigError> {
+        match &change.target {
+            ConfigTarget::Topic(_) => of_topic(before, after),
+            ConfigTarget::Broker(_) => check_broker_configs(&shared.config, &image, after),
+        }
+    };
+    let inherited = |name: &str| inherited_list(&defaults, name);
+    let rules = ConfigRules { check: &check, inherited_list: &inherited };
+    let (target, edits) = (&change.target, &change.edits);
+    if change.validate_only {
+        shared.metadata.check_config_edits(target, edits, rules).await
+    } else {
+        shared.metadata.edit_configs(target, edits, rules).await
+    }
+}

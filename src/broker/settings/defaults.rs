@@ -1,0 +1,30 @@
+//! What topics have of which nothing else is said: the broker's configuration, and over it what was
+//! said of all brokers and of this one while they ran.
+
+use crate::broker::BrokerConfig;
+use crate::broker::topic_settings::set_default;
+use crate::metadata::{Configs, Image};
+use crate::storage::LogConfig;
+
+/// The settings of a topic without any of its own.
+pub(crate) fn log_defaults(config: &BrokerConfig, image: &Image) -> LogConfig {
+    let mut defaults = config.log.clone();
+    for configs in
+        [None, Some(config.broker_id)].into_iter().filter_map(|b| image.broker_configs(b))
+    {
+        overlay(&mut defaults, configs);
+    }
+    defaults
+}
+
+/// Sets what `configs` say. They were judged when they were written, but maybe by a later release:
+/// what does not fit is left out, so that the broker starts.
+pub(super) fn overlay(defaults: &mut LogConfig, configs: &Configs) {
+    for (name, value) in configs {
+        match set_default(defaults, name, value) {
+            Some(Ok(())) => {}
+            Some(Err(fault)) => tracing::warn!("a setting of brokers is left out: {fault}"),
+            None => tracing::warn!("a setting of brokers is left out: {name} is unknown"),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What may be changed while the broker runs.
+
+use crate::broker::BrokerConfig;
+use crate::broker::settings::topic::OFFSET_UNIT;
+use crate::broker::topic_settings::{broker_names, resolve, set_default, topic_key};
+use crate::config::{ConfigError, Fault, Kind};
+use crate::metadata::{Configs, Image, MetadataConfig};
+use crate::storage::LogConfig;
+
+/// Judges settings of brokers that are to change while they run: only what topics have by default
+/// takes effect without a restart, and every topic must be able to live with it.
+///
+/// # Errors
+/// With everything that is wrong.
+pub(crate) fn check_broker_configs(
+    config: &BrokerConfig,
+    image: &Image,
+    changed: &Configs,
+) -> Result<(), ConfigError> {
+    let mut defaults = config.log.clone();
+    let mut faults = Vec::new();
+    for (name, value) in changed {
+        if topic_key(name) == Some(OFFSET_UNIT) {
+            faults.push(Fault { key: name.clone(), reason: FIXED_AT_CREATION.to_owned() });
+            continue;
+        }
+        match set_default(&mut defaults, name, value) {
+            Some(result) => faults.extend(result.err()),
+            None => faults.push(not_changeable(name)),
+        }
+    }
+    ConfigError::from_faults(faults)?;
+    defaults.validate()?;
+    image.topics().try_for_each(|topic| resolve(&defaults, &topic.configs).map(drop))
+}
+
+/// The value that a list among the settings of topics has where a topic says nothing, by its name
+/// on a topic or on a broker; `None` for what is no list.
+pub(crate) fn inherited_list(defaults: &LogConfig, name: &str) -> Option<String> {
+    let key = topic_key(name)?;
+    let row = LogConfig::KEYS.iter().find(|row| row.name == key && row.kind == Kind::List)?;
+    Some((row.get)(defaults))
+}
+
+const FIXED_AT_CREATION: &str = "topics keep the unit they were made with; set it on new ones";
+
+fn not_changeable(name: &str) -> Fault {
+    let own = BrokerConfig::KEYS.iter().map(|key| key.name);
+    let mut at_start = own.chain(MetadataConfig::KEYS.iter().map(|key| key.name));
+    if at_start.any(|known| known == name) {
+        let reason = "it is read when the broker starts; change its configuration and restart it";
+        return Fault { key: name.to_owned(), reason: reason.to_owned() };
+    }
+    Fault::unknown(name, broker_names())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(name: &str, value: &str) -> String {
+        let changed = Configs::from([(name.to_owned(), value.to_owned())]);
+        check_broker_configs(&BrokerConfig::default(), &Image::default(), &changed)
+            .map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn only_what_topics_have_by_default_is_changed_while_the_broker_runs() {
+        assert_eq!(refused("log.retention.ms", "1000"), "");
+        assert_eq!(refused("cleanup.policy", "compact"), "");
+        assert!(refused("num.network.threads", "3").contains("restart"));
+        assert!(refused("num.partitions", "3").contains("restart"));
+        assert!(refused("log.retention.mss", "3").contains("did you mean"));
+        assert!(refused("log.retention.ms", "soon").contains("'soon'"));
+        assert!(refused("offset.unit", "byte").contains("new ones"));
+        assert!(refused("log.roll.jitter.ms", "999999999999").contains("segment.ms"));
+    }
+
+    #[test]
+    fn lists_are_known_by_both_names() {
+        let defaults = LogConfig::default();
+        for name in ["cleanup.policy", "log.cleanup.policy"] {
+            assert_eq!(inherited_list(&defaults, name).as_deref(), Some("delete"));
+        }
+        assert_eq!(inherited_list(&defaults, "retention.ms"), None);
+        assert_eq!(inherited_list(&defaults, "no.such.name"), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! The settings of a topic.
+
+use crate::broker::BrokerConfig;
+use crate::broker::settings::defaults::overlay;
+use crate::broker::settings::setting::said_at_start;
+use crate::broker::settings::{Setting, Source, Value};
+use crate::broker::topic_settings::{broker_name, topic_key};
+use crate::config::Key;
+use crate::metadata::{Configs, Image};
+use crate::storage::LogConfig;
+
+/// A setting that is fixed when a topic is made.
+pub(super) const OFFSET_UNIT: &str = "offset.unit";
+
+/// Every setting of a topic with these of its own and so many replicas.
+pub(crate) fn topic_settings(
+    config: &BrokerConfig,
+    image: &Image,
+    own: &Configs,
+    replicas: usize,
+) -> Vec<Setting> {
+    let layers = Layers::new(config, image, replicas);
+    let setting = |key: &Key<LogConfig>| {
+        let said = own.get(key.name).map(|text| Value {
+            source: Source::Topic,
+            name: key.name,
+            text: Some(text.clone()),
+        });
+        let mut setting = layers.setting(key);
+        setting.name = key.name;
+        setting.values.splice(..0, said);
+        setting
+    };
+    LogConfig::KEYS.iter().map(setting).collect()
+}
+
+/// What brokers say of topics' settings.
+pub(super) struct Layers<'a> {
+    /// What was said while brokers ran, with what it makes of the defaults; what counts most last.
+    dynamic: Vec<(Source, &'a Configs, LogConfig)>,
+    at_start: LogConfig,
+    initial: LogConfig,
+    replicas: usize,
+}
+
+impl<'a> Layers<'a> {
+    pub(super) fn new(config: &BrokerConfig, image: &'a Image, replicas: usize) -> Self {
+        let (at_start, initial) = (config.log.clone(), LogConfig::default());
+        let mut so_far = at_start.clone();
+        let mut dynamic = Vec::new();
+        for (source, broker) in
+            [(Source::DynamicAllBrokers, None), (Source::DynamicBroker, Some(config.broker_id))]
+        {
+            if let Some(configs) = image.broker_configs(broker) {
+                overlay(&mut so_far, configs);
+                dynamic.push((source, &**configs, so_far.clone()));
+            }
+        }
+        Self { dynamic, at_start, initial, replicas }
+    }
+
+    /// A topic's setting by its name on a broker.
+    pub(super) fn setting(&self, key: &Key<LogConfig>) -> Setting {
+        let name = broker_name(key.name);
+        let is_said = |configs: &Configs| configs.keys().any(|n| topic_key(n) == Some(key.name));
+        let said = self.dynamic.iter().rev().filter(|(_, configs, _)| is_said(configs));
+        let mut values: Vec<Value> = said
+            .map(|(source, _, config)| Value {
+                source: *source,
+                name,
+                text: Some(self.shown(key, config)),
+            })
+            .collect();
+        let (value, default) = (self.shown(key, &self.at_start), self.shown(key, &self.initial));
+        values.extend(said_at_start(name, value, default));
+        let is_fixed = key.name == OFFSET_UNIT;
+        Setting { name, about: key.about, kind: key.kind, is_fixed, values }
+    }
+
+    fn shown(&self, key: &Key<LogConfig>, config: &LogConfig) -> String {
+        if key.name == "min.insync.replicas" {
+            // Unless it is set it depends on how many replicas there are.
+            return config.min_insync_replicas(self.replicas).to_string();
+        }
+        (key.get)(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::BrokerId;
+
+    fn image() -> Image {
+        Image::default()
+    }
+
+    fn find(settings: &[Setting], name: &str) -> Setting {
+        settings.iter().find(|setting| setting.name == name).unwrap().clone()
+    }
+
+    #[test]
+    fn a_setting_names_every_place_where_it_is_said() {
+        let mut config = BrokerConfig { broker_id: BrokerId(3), ..BrokerConfig::default() };
+        config.set([("log.retention.hours", "1")]).unwrap();
+        let own = Configs::from([("retention.ms".to_owned(), "60000".to_owned())]);
+        let settings = topic_settings(&config, &image(), &own, 1);
+        assert_eq!(settings.len(), LogConfig::KEYS.len());
+        let places: Vec<_> = find(&settings, "retention.ms")
+            .values
+            .into_iter()
+            .map(|value| (value.source, value.name, value.text.unwrap()))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (Source::Topic, "retention.ms", "60000".to_owned()),
+                (Source::StaticBroker, "log.retention.ms", "3600000".to_owned()),
+                (Source::Default, "log.retention.ms", "604800000".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_nobody_has_set_is_a_default() {
+        let settings = topic_settings(&BrokerConfig::default(), &image(), &Configs::new(), 3);
+        assert!(settings.iter().all(|setting| setting.in_force().source == Source::Default));
+        let fixed: Vec<_> = settings.iter().filter(|s| s.is_fixed).map(|s| s.name).collect();
+        assert_eq!(fixed, [OFFSET_UNIT]);
+        let replicas = find(&settings, "min.insync.replicas");
+        assert_eq!(replicas.in_force().text.as_deref(), Some("2"));
+    }
+}

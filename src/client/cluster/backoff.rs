@@ -1,0 +1,64 @@
+//! Pauses between attempts: doubling, bounded, and uneven so that clients do not march in step.
+
+use std::time::Duration;
+
+use crate::client::ClientConfig;
+use crate::io::{Clock, SeededRandom};
+
+/// The pauses of one sequence of attempts.
+#[derive(Clone, Debug)]
+pub(crate) struct Backoff {
+    first: Duration,
+    max: Duration,
+    failures: u32,
+    random: SeededRandom,
+}
+
+impl Backoff {
+    /// Pauses as `config` says; `clock` is what makes them differ from client to client.
+    pub(crate) fn new(config: &ClientConfig, clock: &dyn Clock) -> Self {
+        let nanos = u64::try_from(clock.monotonic().as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            first: config.retry_backoff,
+            max: config.retry_backoff_max,
+            failures: 0,
+            random: SeededRandom::new(nanos),
+        }
+    }
+
+    /// The pause after one more failure: 80 to 120 per cent of the doubled one before.
+    pub(crate) fn next_pause(&mut self) -> Duration {
+        let factor = 1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX);
+        self.failures = self.failures.saturating_add(1);
+        let full = self.first.saturating_mul(factor).min(self.max);
+        let percent = u32::try_from(self.random.between(80, 120)).unwrap_or(100);
+        full.saturating_mul(percent) / 100
+    }
+
+    /// An attempt succeeded: the next pause is the first again.
+    pub(crate) fn reset(&mut self) {
+        self.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::ManualClock;
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_start_again_after_success() {
+        let config = ClientConfig {
+            retry_backoff: Duration::from_millis(100),
+            retry_backoff_max: Duration::from_millis(400),
+            ..ClientConfig::default()
+        };
+        let mut backoff = Backoff::new(&config, &ManualClock::default());
+        for full in [100, 200, 400, 400, 400] {
+            let pause = backoff.next_pause().as_millis();
+            assert!((full * 8 / 10..=full * 12 / 10).contains(&pause), "{pause} of {full}");
+        }
+        backoff.reset();
+        assert!(backoff.next_pause() <= Duration::from_millis(120));
+    }
+}

@@ -1,0 +1,261 @@
+//! The brokers of one cluster: finding them, asking them, following what they say of themselves.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tokio::time::timeout;
+
+use crate::client::background::Tasks;
+use crate::client::cluster::link::Link;
+use crate::client::cluster::{Backoff, Connection, TopicInfo, Topology};
+use crate::client::error::{Attempt, Remedy};
+use crate::client::{ClientConfig, ClientError};
+use crate::config::HostPort;
+use crate::io::Clock;
+use crate::types::{PartitionIndex, TopicName};
+use crate::wire::metadata::RequestTopic;
+use crate::wire::{Message, MetadataRequest, MetadataResponse};
+
+/// All that tasks of a client share about its cluster.
+#[derive(Debug)]
+pub(crate) struct Brokers {
+    config: ClientConfig,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    topology: ArcSwap<Topology>,
+    links: Mutex<HashMap<HostPort, Arc<Link>>>,
+}
+
+/// Until when a call may try, and what it is called in errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    operation: &'static str,
+    begin: Duration,
+    end: Duration,
+}
+
+impl Brokers {
+    /// The cluster behind `config.bootstrap`; nothing is asked yet.
+    pub(crate) fn new(config: ClientConfig, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
+        Self { config, clock, tasks, topology: ArcSwap::default(), links: Mutex::default() }
+    }
+
+    /// The settings.
+    pub(crate) fn config(&self) -> &ClientConfig {
+        &self.config
+    }
+
+    /// The clock.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Where tasks are started.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// What is known of the cluster.
+    pub(crate) fn topology(&self) -> Arc<Topology> {
+        self.topology.load_full()
+    }
+
+    /// A deadline `timeout` from now.
+    pub(crate) fn deadline(&self, operation: &'static str, timeout: Duration) -> Deadline {
+        let begin = self.clock.monotonic();
+        Deadline { operation, begin, end: begin.saturating_add(timeout) }
+    }
+
+    /// A new connection of the caller's own, so that nobody else's answers hold up his.
+    pub(crate) async fn open(&self, address: &HostPort) -> Result<Connection, ClientError> {
+        let opened = Connection::open(address, &self.config, &self.tasks).await;
+        opened.map_err(|error| self.explain(address, error))
+    }
+
+    /// Asks the broker at `address` over the connection that all share.
+    pub(crate) async fn call<R: Message>(
+        &self,
+        address: &HostPort,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        let link = self.link(address);
+        let connection = link.connection(&self.config, self.clock.as_ref(), &self.tasks).await;
+        let connection = connection.map_err(|error| self.explain(address, error))?;
+        connection.submit(request)?.answer().await
+    }
+
+    /// Asks one broker after another until one answers.
+    pub(crate) async fn call_any<R: Message>(
+        &self,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        let mut tried: Vec<Attempt> = Vec::new();
+        for address in self.candidates() {
+            match self.call(&address, request).await {
+                Err(ClientError::Connect { tried: more }) => tried.extend(more),
+                outcome => return outcome,
+            }
+        }
+        Err(ClientError::Connect { tried })
+    }
+
+    /// Asks the broker that administration is addressed to.
+    pub(crate) async fn call_controller<R: Message>(
+        &self,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        match self.topology().controller() {
+            Some(address) => self.call(address, request).await,
+            None => self.call_any(request).await,
+        }
+    }
+
+    /// Asks what the brokers know of `topics`; `None` is all of them, and none of them is about the
+    /// brokers alone.
+    pub(crate) async fn refresh(
+        &self,
+        topics: Option<&[TopicName]>,
+        may_create: bool,
+    ) -> Result<MetadataResponse, ClientError> {
+        let row = |name: &TopicName| RequestTopic {
+            name: Some(name.as_str().to_owned()),
+            ..RequestTopic::default()
+        };
+        let request = MetadataRequest {
+            topics: topics.map(|topics| topics.iter().map(row).collect()),
+            allow_auto_topic_creation: may_create,
+            ..MetadataRequest::default()
+        };
+        let answer = self.call_any(&request).await?;
+        self.topology.rcu(|known| {
+            let mut next = Topology::clone(known);
+            next.update(&answer);
+            next
+        });
+        Ok(answer)
+    }
+
+    /// A topic with at least one partition, asked for if it is not known.
+    pub(crate) async fn topic(
+        &self,
+        name: &TopicName,
+        may_create: bool,
+    ) -> Result<TopicInfo, ClientError> {
+        if let Some(info) = usable(self.topology().topic(name)) {
+            return Ok(info);
+        }
+        self.refresh(Some(std::slice::from_ref(name)), may_create).await?;
+        let topology = self.topology();
+        let info = topology.topic(name);
+        usable(info).ok_or_else(|| match info {
+            Some(info) if info.error.is_error() => {
+                ClientError::from_code(info.error, name.as_str(), None)
+            }
+            _ => ClientError::TopicNotFound { topic: name.to_string() },
+        })
+    }
+
+    /// Where the leader of a partition is reached, asked for if it is not known.
+    pub(crate) async fn leader(
+        &self,
+        topic: &TopicName,
+        partition: PartitionIndex,
+    ) -> Result<HostPort, ClientError> {
+        let info = self.topic(topic, false).await?;
+        if info.partition(partition).is_none() {
+            return Err(ClientError::TopicNotFound { topic: format!("{topic}-{partition}") });
+        }
+        let leader = self.topology().leader(topic, partition).cloned();
+        leader.ok_or_else(|| {
+            let code = crate::wire::ErrorCode::LeaderNotAvailable;
+            ClientError::from_code(code, &format!("{topic}-{partition}"), None)
+        })
+    }
+
+    /// Repeats `work` until it succeeds, cannot succeed, or the deadline has come.
+    pub(crate) async fn until<T, F>(
+        &self,
+        deadline: Deadline,
+        about: &[TopicName],
+        mut work: impl FnMut() -> F,
+    ) -> Result<T, ClientError>
+    where
+        F: Future<Output = Result<T, ClientError>>,
+    {
+        let mut backoff = Backoff::new(&self.config, self.clock.as_ref());
+        let mut last_error = None;
+        loop {
+            let left = deadline.end.saturating_sub(self.clock.monotonic());
+            let error = match timeout(left, work()).await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(error)) => error,
+                Err(_) => return Err(self.overdue(deadline, last_error)),
+            };
+            match error.remedy() {
+                Remedy::Reject | Remedy::Fatal => return Err(error),
+                Remedy::Refresh if !about.is_empty() => {
+                    // If this fails too, so will the next attempt, with the better reason.
+                    let _ = timeout(left, self.refresh(Some(about), false)).await;
+                }
+                Remedy::Refresh | Remedy::Retry => {}
+            }
+            let pause = backoff.next_pause();
+            if self.clock.monotonic().saturating_add(pause) >= deadline.end {
+                return Err(self.overdue(deadline, Some(error)));
+            }
+            last_error = Some(error);
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// The error of a call whose time is over. What does not exist is said as such.
+    fn overdue(&self, deadline: Deadline, last_error: Option<ClientError>) -> ClientError {
+        match last_error {
+            Some(missing @ ClientError::TopicNotFound { .. }) => missing,
+            last_error => ClientError::Timeout {
+                operation: deadline.operation,
+                elapsed: self.clock.monotonic().saturating_sub(deadline.begin),
+                last_error: last_error.map(Box::new),
+            },
+        }
+    }
+
+    /// Brokers to ask: those known, then those given at the start.
+    fn candidates(&self) -> Vec<HostPort> {
+        let topology = self.topology();
+        let mut candidates: Vec<HostPort> = topology.addresses().cloned().collect();
+        for address in &self.config.bootstrap {
+            if !candidates.contains(address) {
+                candidates.push(address.clone());
+            }
+        }
+        candidates
+    }
+
+    fn link(&self, address: &HostPort) -> Arc<Link> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(Link::new(address.clone(), &self.config, self.clock.as_ref()));
+        Arc::clone(links.entry(address.clone()).or_insert_with(make))
+    }
+
+    /// Says where an address came from that the user never wrote.
+    fn explain(&self, address: &HostPort, error: ClientError) -> ClientError {
+        let ClientError::Connect { mut tried } = error else { return error };
+        if !self.config.bootstrap.contains(address) {
+            for attempt in &mut tried {
+                attempt.reason.push_str(
+                    " (the brokers advertise this address; if it is not reachable from here, \
+                     start them with --advertise)",
+                );
+            }
+        }
+        ClientError::Connect { tried }
+    }
+}
+
+fn usable(info: Option<&TopicInfo>) -> Option<TopicInfo> {
+    info.filter(|info| !info.error.is_error() && !info.partitions.is_empty()).cloned()
+}

@@ -1,0 +1,306 @@
+//! One connection to a broker: requests go out in the order of their submission, and answers come
+//! back in the same order.
+//!
+//! Submitting never waits, so that whoever submits decides the order; how many requests may be
+//! unanswered is up to the submitter. A connection that failed, or was too slow to answer, is over:
+//! everything unanswered fails with the reason, and a new one is made by who wants one.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::client::background::Tasks;
+use crate::client::cluster::versions::Versions;
+use crate::client::{ClientConfig, ClientError};
+use crate::config::HostPort;
+use crate::net::{FrameBuffer, Outgoing, Piece};
+use crate::wire::{
+    ApiVersionsRequest, ApiVersionsResponse, EncodedFrame, ErrorCode, Message, Piece as FramePiece,
+    decode_response, encode_request,
+};
+
+/// Frames above this are not believed.
+const FRAME_MAX: usize = 256 << 20;
+
+/// The version in which versions are asked for first.
+const FIRST_ASKED: i16 = 4;
+
+/// An open connection. Dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    lane: Arc<Lane>,
+    versions: Versions,
+    _closes: DropGuard,
+}
+
+/// What the users of a connection and its task share.
+#[derive(Debug)]
+struct Lane {
+    address: HostPort,
+    client_id: String,
+    answer_max: Duration,
+    state: Mutex<State>,
+    work: Notify,
+    closing: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    unsent: Vec<Piece>,
+    unanswered: VecDeque<Waiting>,
+    next_correlation_id: i32,
+    over: Option<ClientError>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    correlation_id: i32,
+    answer: oneshot::Sender<Result<Bytes, ClientError>>,
+}
+
+/// An answer to come.
+#[derive(Debug)]
+pub(crate) struct Reply<R> {
+    version: i16,
+    lane: Arc<Lane>,
+    frame: oneshot::Receiver<Result<Bytes, ClientError>>,
+    request: PhantomData<fn() -> R>,
+}
+
+impl Connection {
+    /// Connects and agrees on versions.
+    pub(crate) async fn open(
+        address: &HostPort,
+        config: &ClientConfig,
+        tasks: &Tasks,
+    ) -> Result<Self, ClientError> {
+        let connecting = TcpStream::connect((address.host.as_str(), address.port));
+        let stream = match timeout(config.connect_timeout, connecting).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(ClientError::unreachable(address, error)),
+            Err(_) => return Err(ClientError::unreachable(address, "no answer")),
+        };
+        stream.set_nodelay(true).map_err(|error| ClientError::unreachable(address, error))?;
+        let lane = Arc::new(Lane {
+            address: address.clone(),
+            client_id: config.client_id.clone(),
+            answer_max: config.request_timeout,
+            state: Mutex::default(),
+            work: Notify::new(),
+            closing: tasks.token(),
+        });
+        tasks.start(Arc::clone(&lane).serve(stream));
+        let closes = lane.closing.clone().drop_guard();
+        let versions = lane.agree().await?;
+        Ok(Self { lane, versions, _closes: closes })
+    }
+
+    /// Whether it still works, as far as is known.
+    pub(crate) fn is_open(&self) -> bool {
+        self.lane.state().over.is_none()
+    }
+
+    /// Sends a request behind those submitted before.
+    pub(crate) fn submit<R: Message>(&self, request: &R) -> Result<Reply<R>, ClientError> {
+        self.submit_with(self.version_of::<R>(i16::MAX)?, request, &[])
+    }
+
+    /// Sends a request in a version that [`version_of`](Self::version_of) gave, with the records
+    /// that lie elsewhere.
+    pub(crate) fn submit_with<R: Message>(
+        &self,
+        version: i16,
+        request: &R,
+        records: &[Bytes],
+    ) -> Result<Reply<R>, ClientError> {
+        let (answer, frame) = oneshot::channel();
+        self.lane.send(version, request, records, Some(answer))?;
+        Ok(Reply { version, lane: Arc::clone(&self.lane), frame, request: PhantomData })
+    }
+
+    /// Sends a request that is never answered.
+    pub(crate) fn submit_unanswered<R: Message>(
+        &self,
+        version: i16,
+        request: &R,
+        records: &[Bytes],
+    ) -> Result<(), ClientError> {
+        self.lane.send(version, request, records, None)
+    }
+
+    /// The version of `R` to use, of those up to `highest`.
+    pub(crate) fn version_of<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
+        self.versions.pick::<R>(highest)
+    }
+}
+
+impl<R: Message> Reply<R> {
+    /// Waits for the answer. One that does not come in time ends the connection, since answers
+    /// that follow it cannot come either.
+    pub(crate) async fn answer(self) -> Result<R::Response, ClientError> {
+        let frame = self.lane.await_frame(self.frame).await?;
+        match decode_response::<R>(&frame, self.version) {
+            Ok((_, response)) => Ok(response),
+            Err(error) => {
+                let reason = format!("its answer to {} cannot be read: {error}", R::KEY.name());
+                Err(self.lane.end(ClientError::unreachable(&self.lane.address, reason)))
+            }
+        }
+    }
+}
+
+impl Lane {
+    /// The first exchange of every connection.
+    async fn agree(self: &Arc<Self>) -> Result<Versions, ClientError> {
+        let mut version = FIRST_ASKED;
+        let request = ApiVersionsRequest {
+            client_software_name: "streamlog".to_owned(),
+            client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        loop {
+            let (answer, frame) = oneshot::channel();
+            self.send(version, &request, &[], Some(answer))?;
+            let frame = self.await_frame(frame).await?;
+            let (_, response) = ApiVersionsResponse::from_frame(&frame, version)
+                .map_err(|error| self.end(ClientError::unreachable(&self.address, error)))?;
+            if response.error_code != ErrorCode::UnsupportedVersion {
+                return Ok(Versions::of(&response));
+            }
+            let lower = Versions::of(&response).pick::<ApiVersionsRequest>(version - 1)?;
+            version = lower;
+        }
+    }
+
+    fn send<R: Message>(
+        &self,
+        version: i16,
+        request: &R,
+        records: &[Bytes],
+        answer: Option<oneshot::Sender<Result<Bytes, ClientError>>>,
+    ) -> Result<(), ClientError> {
+        let mut state = self.state();
+        if let Some(error) = &state.over {
+            return Err(error.clone());
+        }
+        let correlation_id = state.next_correlation_id;
+        state.next_correlation_id = correlation_id.wrapping_add(1);
+        let frame = encode_request(correlation_id, &self.client_id, version, request)
+            .map_err(|error| ClientError::unreachable(&self.address, error))?;
+        state.unsent.extend(pieces(&frame, records));
+        if let Some(answer) = answer {
+            state.unanswered.push_back(Waiting { correlation_id, answer });
+        }
+        drop(state);
+        self.work.notify_one();
+        Ok(())
+    }
+
+    async fn await_frame(
+        &self,
+        frame: oneshot::Receiver<Result<Bytes, ClientError>>,
+    ) -> Result<Bytes, ClientError> {
+        match timeout(self.answer_max, frame).await {
+            Ok(Ok(frame)) => frame,
+            Ok(Err(_)) => Err(ClientError::Closed),
+            Err(_) => {
+                let reason = format!("no answer within {:?}", self.answer_max);
+                Err(self.end(ClientError::unreachable(&self.address, reason)))
+            }
+        }
+    }
+
+    /// Moves bytes until the connection is over.
+    async fn serve(self: Arc<Self>, stream: TcpStream) {
+        let reason = tokio::select! {
+            reason = self.receive(&stream) => reason,
+            reason = self.transmit(&stream) => reason,
+            () = self.closing.cancelled() => ClientError::Closed,
+        };
+        self.end(reason);
+    }
+
+    async fn transmit(&self, stream: &TcpStream) -> ClientError {
+        let mut outgoing = Outgoing::default();
+        loop {
+            self.work.notified().await;
+            outgoing.push_all(std::mem::take(&mut self.state().unsent));
+            if let Err(error) = outgoing.write_to(stream, self.answer_max).await {
+                return ClientError::unreachable(&self.address, error);
+            }
+        }
+    }
+
+    async fn receive(&self, stream: &TcpStream) -> ClientError {
+        let mut buffer = FrameBuffer::new(FRAME_MAX);
+        loop {
+            if let Err(error) = stream.readable().await {
+                return ClientError::unreachable(&self.address, error);
+            }
+            match buffer.fill(stream) {
+                Ok(0) => return ClientError::unreachable(&self.address, "it hung up"),
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+                Err(error) => return ClientError::unreachable(&self.address, error),
+            }
+            loop {
+                match buffer.next_frame() {
+                    Ok(Some(frame)) => {
+                        if let Err(error) = self.take_in(frame.freeze()) {
+                            return error;
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(error) => return ClientError::unreachable(&self.address, error),
+                }
+            }
+        }
+    }
+
+    fn take_in(&self, frame: Bytes) -> Result<(), ClientError> {
+        let waiting = self.state().unanswered.pop_front();
+        let correlation_id = frame.first_chunk().copied().map(i32::from_be_bytes);
+        match waiting {
+            Some(waiting) if Some(waiting.correlation_id) == correlation_id => {
+                // Who asked may have stopped waiting.
+                let _ = waiting.answer.send(Ok(frame));
+                Ok(())
+            }
+            _ => Err(ClientError::unreachable(&self.address, "it answered what was not asked")),
+        }
+    }
+
+    /// Ends the connection for everyone, once, and tells why.
+    fn end(&self, reason: ClientError) -> ClientError {
+        let mut state = self.state();
+        let reason = state.over.get_or_insert(reason).clone();
+        let unanswered = std::mem::take(&mut state.unanswered);
+        state.unsent.clear();
+        drop(state);
+        self.closing.cancel();
+        for waiting in unanswered {
+            // Who asked may have stopped waiting.
+            let _ = waiting.answer.send(Err(reason.clone()));
+        }
+        reason
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A frame as the connection sends it, with the records in their places.
+fn pieces(frame: &EncodedFrame, records: &[Bytes]) -> Vec<Piece> {
+    let fill = |piece| match piece {
+        FramePiece::Bytes(bytes) => Piece::Bytes(bytes),
+        FramePiece::Records(ordinal) => Piece::Bytes(records[ordinal].clone()),
+    };
+    frame.pieces().into_iter().map(fill).collect()
+}

@@ -1,0 +1,154 @@
+//! What the brokers last said about themselves and about topics.
+
+use std::collections::HashMap;
+
+use crate::config::HostPort;
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
+use crate::wire::metadata::{Partition, Topic};
+use crate::wire::{ErrorCode, MetadataResponse};
+
+/// The cluster by the last answers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Topology {
+    brokers: HashMap<BrokerId, HostPort>,
+    controller: Option<BrokerId>,
+    topics: HashMap<TopicName, TopicInfo>,
+}
+
+/// One topic.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TopicInfo {
+    /// Its identity; [`TopicId::NONE`] where the broker is too old to say.
+    pub(crate) id: TopicId,
+    /// What is wrong with it, if something is.
+    pub(crate) error: ErrorCode,
+    /// Its partitions by number.
+    pub(crate) partitions: Vec<PartitionInfo>,
+}
+
+/// One partition.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartitionInfo {
+    /// Who leads it; `None` while nobody does.
+    pub(crate) leader: Option<BrokerId>,
+    /// The leader's reign.
+    pub(crate) epoch: LeaderEpoch,
+    /// All brokers that should have it.
+    pub(crate) replicas: Vec<BrokerId>,
+    /// Those in sync with the leader.
+    pub(crate) isr: Vec<BrokerId>,
+}
+
+impl Topology {
+    /// Takes in an answer. Topics it does not speak of stay as they were.
+    pub(crate) fn update(&mut self, answer: &MetadataResponse) {
+        if !answer.brokers.is_empty() {
+            self.brokers = answer.brokers.iter().filter_map(address).collect();
+        }
+        self.controller = (answer.controller_id >= 0).then_some(BrokerId(answer.controller_id));
+        for topic in &answer.topics {
+            let name = topic.name.as_deref().and_then(|name| name.parse::<TopicName>().ok());
+            if let Some(name) = name {
+                self.topics.insert(name, TopicInfo::of(topic));
+            }
+        }
+    }
+
+    /// One topic, if it was ever asked for.
+    pub(crate) fn topic(&self, name: &TopicName) -> Option<&TopicInfo> {
+        self.topics.get(name)
+    }
+
+    /// Where a broker is reached.
+    pub(crate) fn address(&self, broker: BrokerId) -> Option<&HostPort> {
+        self.brokers.get(&broker)
+    }
+
+    /// Where all brokers are reached.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &HostPort> {
+        self.brokers.values()
+    }
+
+    /// Where administration is addressed.
+    pub(crate) fn controller(&self) -> Option<&HostPort> {
+        self.controller.and_then(|broker| self.address(broker))
+    }
+
+    /// Where the leader of a partition is reached.
+    pub(crate) fn leader(&self, topic: &TopicName, partition: PartitionIndex) -> Option<&HostPort> {
+        let leader = self.topics.get(topic)?.partition(partition)?.leader?;
+        self.address(leader)
+    }
+}
+
+impl TopicInfo {
+    fn of(topic: &Topic) -> Self {
+        let mut partitions = Vec::new();
+        let mut rows: Vec<&Partition> = topic.partitions.iter().collect();
+        rows.sort_by_key(|row| row.partition_index);
+        for row in rows {
+            // Numbers without a gap, as every broker gives them; what lies beyond one is not used.
+            if usize::try_from(row.partition_index) == Ok(partitions.len()) {
+                partitions.push(PartitionInfo::of(row));
+            }
+        }
+        Self { id: topic.topic_id, error: topic.error_code, partitions }
+    }
+
+    /// One of its partitions.
+    pub(crate) fn partition(&self, partition: PartitionIndex) -> Option<&PartitionInfo> {
+        self.partitions.get(usize::try_from(partition.0).ok()?)
+    }
+}
+
+impl PartitionInfo {
+    fn of(row: &Partition) -> Self {
+        Self {
+            leader: (row.leader_id >= 0).then_some(BrokerId(row.leader_id)),
+            epoch: LeaderEpoch(row.leader_epoch),
+            replicas: row.replica_nodes.iter().copied().map(BrokerId).collect(),
+            isr: row.isr_nodes.iter().copied().map(BrokerId).collect(),
+        }
+    }
+}
+
+fn address(broker: &crate::wire::metadata::Broker) -> Option<(BrokerId, HostPort)> {
+    let port = u16::try_from(broker.port).ok()?;
+    Some((BrokerId(broker.node_id), HostPort::new(broker.host.clone(), port)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::metadata::Broker;
+
+    fn answer(leader_id: i32) -> MetadataResponse {
+        let partition = Partition { partition_index: 0, leader_id, ..Partition::default() };
+        let beyond = Partition { partition_index: 7, leader_id, ..Partition::default() };
+        MetadataResponse {
+            brokers: vec![Broker { node_id: 1, host: "h".into(), port: 9, rack: None }],
+            controller_id: 1,
+            topics: vec![Topic {
+                name: Some("t".into()),
+                partitions: vec![beyond, partition],
+                ..Topic::default()
+            }],
+            ..MetadataResponse::default()
+        }
+    }
+
+    #[test]
+    fn the_last_answer_about_a_topic_counts() {
+        let mut topology = Topology::default();
+        let name: TopicName = "t".parse().unwrap();
+        topology.update(&answer(-1));
+        assert_eq!(topology.leader(&name, PartitionIndex(0)), None);
+        topology.update(&answer(1));
+        let host = HostPort::new("h", 9);
+        assert_eq!(topology.leader(&name, PartitionIndex(0)), Some(&host));
+        assert_eq!(topology.controller(), Some(&host));
+        topology.update(&MetadataResponse { topics: vec![], ..answer(1) });
+        assert_eq!(topology.leader(&name, PartitionIndex(0)), Some(&host));
+        assert_eq!(topology.topic(&name).unwrap().partitions.len(), 1);
+    }
+}

@@ -1,0 +1,53 @@
+//! Which versions of which API a broker and this client both speak.
+
+use std::collections::HashMap;
+
+use crate::client::ClientError;
+use crate::wire::{ApiVersionsResponse, ErrorCode, Message};
+
+/// What one broker serves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Versions {
+    ranges: HashMap<i16, (i16, i16)>,
+}
+
+impl Versions {
+    /// As the broker's answer says.
+    pub(crate) fn of(answer: &ApiVersionsResponse) -> Self {
+        let row = |api: &crate::wire::api_versions::ApiVersion| {
+            (api.api_key, (api.min_version, api.max_version))
+        };
+        Self { ranges: answer.api_keys.iter().map(row).collect() }
+    }
+
+    /// The highest version of `R` that both sides speak, of those up to `highest`.
+    pub(crate) fn pick<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
+        let (least, most) = self.ranges.get(&R::KEY.number()).copied().unwrap_or((0, -1));
+        let version = most.min(*R::VERSIONS.end()).min(highest);
+        if version >= least.max(*R::VERSIONS.start()) {
+            Ok(version)
+        } else {
+            Err(ClientError::Broker {
+                code: ErrorCode::UnsupportedVersion,
+                message: format!("it serves {} in versions {least} to {most}", R::KEY.name()),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{FetchRequest, HeartbeatRequest, api_versions::ApiVersion};
+
+    #[test]
+    fn the_highest_common_version_is_taken() {
+        let api_keys = vec![ApiVersion { api_key: 1, min_version: 4, max_version: 99 }];
+        let answer = ApiVersionsResponse { api_keys, ..ApiVersionsResponse::default() };
+        let versions = Versions::of(&answer);
+        assert_eq!(versions.pick::<FetchRequest>(i16::MAX).unwrap(), 16);
+        assert_eq!(versions.pick::<FetchRequest>(12).unwrap(), 12);
+        assert!(versions.pick::<FetchRequest>(3).is_err());
+        assert!(versions.pick::<HeartbeatRequest>(i16::MAX).is_err());
+    }
+}

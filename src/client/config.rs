@@ -1,0 +1,115 @@
+//! The settings of a client's connections.
+
+use std::time::Duration;
+
+use crate::config::{HostPort, Key, Kind, millis};
+
+/// How a client reaches its brokers. `Default` is a broker on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// Brokers to ask first; any one of them tells the others.
+    pub bootstrap: Vec<HostPort>,
+    /// The name that brokers log.
+    pub client_id: String,
+    /// How long a call may take that is given no time of its own.
+    pub timeout: Duration,
+    /// How long one request may wait for its answer.
+    pub request_timeout: Duration,
+    /// How long one attempt to connect may take.
+    pub connect_timeout: Duration,
+    /// The pause after the first failed attempt; it doubles with each further one.
+    pub retry_backoff: Duration,
+    /// The longest such pause.
+    pub retry_backoff_max: Duration,
+    /// After how long what is known of topics is asked for again.
+    pub metadata_max_age: Duration,
+    /// Called on a waiting thread when a signal has reached it; `true` gives up the wait.
+    pub on_signal: Option<fn() -> bool>,
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self {
+            bootstrap: vec![HostPort::new("127.0.0.1", 9092)],
+            client_id: "streamlog".to_owned(),
+            timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            retry_backoff: Duration::from_millis(50),
+            retry_backoff_max: Duration::from_secs(1),
+            metadata_max_age: Duration::from_mins(5),
+            on_signal: None,
+        }
+    }
+}
+
+impl ClientConfig {
+    /// Every setting of the connections.
+    pub const KEYS: &[Key<Self>] = &[
+        Key {
+            name: "bootstrap.servers",
+            about: "Brokers to ask first, as HOST:PORT, separated by commas.",
+            kind: Kind::List,
+            set: |c, text| bootstrap(text).map(|v| c.bootstrap = v),
+            get: |c| c.bootstrap.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        },
+        Key {
+            name: "client.id",
+            about: "Name of this client in the brokers' logs.",
+            kind: Kind::String,
+            set: |c, text| {
+                text.clone_into(&mut c.client_id);
+                Ok(())
+            },
+            get: |c| c.client_id.clone(),
+        },
+        Key {
+            name: "default.api.timeout.ms",
+            about: "How long a call may take that is given no time of its own.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.timeout = v),
+            get: |c| c.timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "request.timeout.ms",
+            about: "How long one request may wait for its answer.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.request_timeout = v),
+            get: |c| c.request_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "socket.connection.setup.timeout.ms",
+            about: "How long one attempt to connect may take.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.connect_timeout = v),
+            get: |c| c.connect_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "retry.backoff.ms",
+            about: "Pause after the first failed attempt; it doubles with each further one.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 0).map(|v| c.retry_backoff = v),
+            get: |c| c.retry_backoff.as_millis().to_string(),
+        },
+        Key {
+            name: "retry.backoff.max.ms",
+            about: "Longest pause between attempts.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 0).map(|v| c.retry_backoff_max = v),
+            get: |c| c.retry_backoff_max.as_millis().to_string(),
+        },
+        Key {
+            name: "metadata.max.age.ms",
+            about: "After how long what is known of topics is asked for again.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.metadata_max_age = v),
+            get: |c| c.metadata_max_age.as_millis().to_string(),
+        },
+    ];
+}
+
+fn bootstrap(text: &str) -> Result<Vec<HostPort>, String> {
+    let addresses: Result<Vec<HostPort>, String> =
+        text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::parse).collect();
+    addresses.and_then(|list| if list.is_empty() { Err("HOST:PORT".to_owned()) } else { Ok(list) })
+}

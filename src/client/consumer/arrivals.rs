@@ -1,0 +1,123 @@
+//! What was fetched and not yet taken, in order of arrival, and who waits for it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::chunk::Chunk;
+use crate::client::ClientError;
+use crate::io::Gate;
+
+/// A queue between the fetching task and callers. Its bytes are bounded by the task, which stops
+/// fetching while there are too many.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    state: Mutex<State>,
+    changed: Gate,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Result<Chunk, ClientError>>,
+    bytes: usize,
+    is_closed: bool,
+}
+
+/// What a caller finds.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// The next chunk.
+    Chunk(Chunk),
+    /// Nothing now.
+    Nothing,
+}
+
+impl Arrivals {
+    /// Where callers wait for a change.
+    pub(crate) fn changed(&self) -> &Gate {
+        &self.changed
+    }
+
+    /// Puts a chunk at the end.
+    pub(crate) fn push(&self, chunk: Chunk) {
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_add(chunk.size());
+        state.queue.push_back(Ok(chunk));
+        drop(state);
+        self.changed.wake_all();
+    }
+
+    /// Puts back a chunk that was taken, before all others.
+    pub(crate) fn put_back(&self, chunk: Chunk) {
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_add(chunk.size());
+        state.queue.push_front(Ok(chunk));
+    }
+
+    /// Puts an error at the end, for a caller to meet in its place.
+    pub(crate) fn fail(&self, error: ClientError) {
+        self.state().queue.push_back(Err(error));
+        self.changed.wake_all();
+    }
+
+    /// Takes the first chunk that `is_wanted`; others stay.
+    ///
+    /// # Errors
+    /// An error that stands before it, and [`ClientError::Closed`].
+    pub(crate) fn take(&self, is_wanted: impl Fn(&Chunk) -> bool) -> Result<Taken, ClientError> {
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(ClientError::Closed);
+        }
+        let wanted = |arrived: &Result<Chunk, ClientError>| match arrived {
+            Ok(chunk) => is_wanted(chunk),
+            Err(_) => true,
+        };
+        let Some(place) = state.queue.iter().position(wanted) else { return Ok(Taken::Nothing) };
+        match state.queue.remove(place) {
+            Some(Ok(chunk)) => {
+                state.bytes = state.bytes.saturating_sub(chunk.size());
+                Ok(Taken::Chunk(chunk))
+            }
+            Some(Err(error)) => Err(error),
+            None => Ok(Taken::Nothing),
+        }
+    }
+
+    /// Forgets what was fetched of a slot.
+    pub(crate) fn purge(&self, slot: usize) {
+        let mut state = self.state();
+        let mut purged = 0;
+        state.queue.retain(|arrived| match arrived {
+            Ok(chunk) if chunk.slot == slot => {
+                purged += chunk.size();
+                false
+            }
+            _ => true,
+        });
+        state.bytes = state.bytes.saturating_sub(purged);
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> usize {
+        self.state().bytes
+    }
+
+    /// Ends it: callers are told, nothing more is taken.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.queue.clear();
+        state.bytes = 0;
+        drop(state);
+        self.changed.wake_all();
+    }
+
+    /// Whether it was ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state().is_closed
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,154 @@
+//! Which partitions are read, where fetching stands, and where the reader stands.
+//!
+//! A partition has a slot, whose number does not change. Each seek begins a new generation of its
+//! slot: what was fetched before belongs to an older one and is not given out.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::chunk::Source;
+use super::config::Start;
+use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
+
+/// The partitions of a consumer, shared by its callers and the fetching task.
+#[derive(Debug, Default)]
+pub(crate) struct Assignment {
+    slots: Mutex<Vec<Slot>>,
+}
+
+/// One partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    /// Which.
+    pub(crate) partition: TopicPartition,
+    /// Rises with every seek.
+    pub(crate) generation: u32,
+    /// Where to fetch next.
+    pub(crate) target: Target,
+    /// Whether fetching and giving out rest.
+    pub(crate) is_paused: bool,
+    /// The offset that the reader gets next, once it is known.
+    pub(crate) position: Option<Offset>,
+    /// The end of what can be read, by the last answer.
+    pub(crate) high_watermark: Option<Offset>,
+}
+
+/// Where to fetch next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Where this is has to be asked for first.
+    Unresolved(Start),
+    /// At this offset.
+    At(Offset),
+    /// Nowhere: an error was given out, and only a seek goes on.
+    Stopped,
+}
+
+impl Assignment {
+    /// Adds a partition that is not read yet.
+    pub(crate) fn add(&self, partition: TopicPartition, start: Start) {
+        let mut slots = self.slots();
+        if slots.iter().any(|slot| slot.partition == partition) {
+            return;
+        }
+        let mut slot = Slot {
+            partition,
+            generation: 0,
+            target: Target::Stopped,
+            is_paused: false,
+            position: None,
+            high_watermark: None,
+        };
+        slot.aim(start);
+        slots.push(slot);
+    }
+
+    /// Goes on at `start`, and forgets what was fetched.
+    pub(crate) fn seek(&self, slot: usize, start: Start) {
+        let mut slots = self.slots();
+        let slot = &mut slots[slot];
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.aim(start);
+    }
+
+    /// Goes on at `start` if there was no seek since `generation`.
+    pub(crate) fn aim(&self, slot: usize, generation: u32, start: Start) {
+        self.update(slot, generation, |slot| slot.aim(start));
+    }
+
+    /// What was at `generation`, where there was no seek since, is changed.
+    pub(crate) fn update(&self, slot: usize, generation: u32, change: impl FnOnce(&mut Slot)) {
+        let mut slots = self.slots();
+        let slot = &mut slots[slot];
+        if slot.generation == generation {
+            change(slot);
+        }
+    }
+
+    /// Lets a slot rest, or go on.
+    pub(crate) fn set_paused(&self, slot: usize, is_paused: bool) {
+        self.slots()[slot].is_paused = is_paused;
+    }
+
+    /// Whether a chunk of this slot and generation may be given out.
+    pub(crate) fn is_current(&self, slot: usize, generation: u32) -> bool {
+        let slots = self.slots();
+        slots[slot].generation == generation && !slots[slot].is_paused
+    }
+
+    /// The number of a partition's slot.
+    pub(crate) fn slot_of(&self, partition: &TopicPartition) -> Option<usize> {
+        self.slots().iter().position(|slot| slot.partition == *partition)
+    }
+
+    /// All slots as they are.
+    pub(crate) fn snapshot(&self) -> Vec<Slot> {
+        self.slots().clone()
+    }
+
+    /// How many partitions of each topic are read.
+    pub(crate) fn counts(&self) -> HashMap<TopicName, usize> {
+        let mut counts = HashMap::new();
+        for slot in self.slots().iter() {
+            *counts.entry(slot.partition.topic.clone()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Adds the partitions of `topic` from number `from` to `to`, which have just come into being.
+    pub(crate) fn grow(&self, topic: &TopicName, from: usize, to: usize) {
+        for index in from..to {
+            let partition = PartitionIndex(i32::try_from(index).unwrap_or(i32::MAX));
+            self.add(TopicPartition { topic: topic.clone(), partition }, Start::Earliest);
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// This slot, read from `position`, with its number.
+    pub(crate) fn source(&self, number: usize, position: Offset) -> Source {
+        Source {
+            slot: number,
+            generation: self.generation,
+            partition: self.partition.clone(),
+            position,
+        }
+    }
+
+    fn aim(&mut self, start: Start) {
+        match start {
+            Start::Offset(offset) => {
+                self.target = Target::At(offset);
+                self.position = Some(offset);
+            }
+            start => {
+                self.target = Target::Unresolved(start);
+                self.position = None;
+            }
+        }
+    }
+}

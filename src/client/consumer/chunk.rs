@@ -1,0 +1,231 @@
+//! What one fetch brought of one partition, read batch by batch and record by record.
+//!
+//! A batch is checked and unpacked when its first record is wanted. Records before the position,
+//! which a batch may begin with, are passed over, and so are batches that carry no records for
+//! consumers. The position after a batch is the batch's end, since offsets may have gaps: after
+//! compaction, and in topics that count bytes.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::message::{Message, Origin, Parts, Span};
+use crate::client::ClientError;
+use crate::record::{
+    Batch, Batches, Decompressor, HEADER_SIZE, Record, RecordError, RecordsAt, TimestampType,
+};
+use crate::types::{Offset, Timestamp, TopicPartition};
+
+/// Batches of one partition, and how far they have been read.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    /// Number of the partition in the assignment.
+    pub(crate) slot: usize,
+    /// Which of the slot's seeks this was fetched after.
+    pub(crate) generation: u32,
+    partition: TopicPartition,
+    /// Batches not yet opened.
+    rest: Bytes,
+    size: usize,
+    open: Option<OpenBatch>,
+    position: Offset,
+    check_crcs: bool,
+}
+
+#[derive(Debug)]
+struct OpenBatch {
+    origin: Arc<Origin>,
+    walk: RecordsAt,
+    base_offset: Offset,
+    next_offset: Offset,
+    base_timestamp: Timestamp,
+    max_timestamp: Timestamp,
+}
+
+/// What comes next in a batch.
+#[derive(Debug)]
+enum Step {
+    Message(Message),
+    /// Only records at or beyond this limit.
+    Limit(Offset),
+    End,
+}
+
+/// Where a chunk comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) slot: usize,
+    pub(crate) generation: u32,
+    pub(crate) partition: TopicPartition,
+    pub(crate) position: Offset,
+}
+
+impl Chunk {
+    /// The batches in `records`, to be read from the source's position.
+    pub(crate) fn new(source: Source, records: Bytes, check_crcs: bool) -> Self {
+        Self {
+            slot: source.slot,
+            generation: source.generation,
+            partition: source.partition,
+            size: records.len(),
+            rest: records,
+            open: None,
+            position: source.position,
+            check_crcs,
+        }
+    }
+
+    /// Bytes it had when it came.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The offset from which the next message is taken.
+    pub(crate) fn position(&self) -> Offset {
+        self.position
+    }
+
+    /// The next message below `limit`; `None` when there is none, and then the position is the
+    /// chunk's end, or the limit where that comes first.
+    pub(crate) fn next_below(
+        &mut self,
+        limit: Option<Offset>,
+        decompressor: &mut Decompressor,
+    ) -> Option<Result<Message, ClientError>> {
+        self.advance(limit, decompressor).map_err(|source| self.damaged(source)).transpose()
+    }
+
+    fn advance(
+        &mut self,
+        limit: Option<Offset>,
+        decompressor: &mut Decompressor,
+    ) -> Result<Option<Message>, RecordError> {
+        loop {
+            if limit.is_some_and(|limit| self.position >= limit) {
+                return Ok(None);
+            }
+            let Some(open) = &mut self.open else {
+                if self.open_next(decompressor)? {
+                    continue;
+                }
+                return Ok(None);
+            };
+            match open.next_from(self.position, limit)? {
+                Step::Message(message) => {
+                    self.position = message.offset().next();
+                    return Ok(Some(message));
+                }
+                Step::Limit(limit) => self.position = limit,
+                Step::End => {
+                    self.position = self.position.max(open.next_offset);
+                    self.open = None;
+                }
+            }
+        }
+    }
+
+    /// Opens the next batch with records for consumers; false when there is none.
+    fn open_next(&mut self, decompressor: &mut Decompressor) -> Result<bool, RecordError> {
+        loop {
+            let bytes = self.rest.clone();
+            let mut batches = Batches::new(&bytes);
+            let Some(batch) = batches.next().transpose()? else { return Ok(false) };
+            self.rest = bytes.slice(batch.size()..);
+            if batch.next_offset() <= self.position {
+                continue;
+            }
+            if self.check_crcs {
+                batch.check_checksum()?;
+            }
+            if batch.is_control() {
+                self.position = batch.next_offset();
+                continue;
+            }
+            let records = match batch.decompressed(decompressor)? {
+                Cow::Borrowed(_) => bytes.slice(HEADER_SIZE..batch.size()),
+                Cow::Owned(unpacked) => unpacked.into(),
+            };
+            let walk = batch.records(&records, decompressor.limits()).suspend();
+            self.open = Some(OpenBatch::new(&batch, walk, self.partition.clone(), records));
+            return Ok(true);
+        }
+    }
+
+    fn damaged(&self, source: RecordError) -> ClientError {
+        ClientError::Damaged {
+            partition: self.partition.clone(),
+            offset: self.position,
+            source: Arc::new(source),
+        }
+    }
+}
+
+impl OpenBatch {
+    fn new(batch: &Batch<'_>, walk: RecordsAt, partition: TopicPartition, bytes: Bytes) -> Self {
+        let timestamp_type = batch.timestamp_type();
+        Self {
+            origin: Arc::new(Origin { partition, timestamp_type, bytes }),
+            walk,
+            base_offset: batch.base_offset(),
+            next_offset: batch.next_offset(),
+            base_timestamp: batch.base_timestamp(),
+            max_timestamp: batch.max_timestamp(),
+        }
+    }
+
+    /// The next record at or beyond `position`. One at or beyond `limit` is left where it is.
+    fn next_from(&mut self, position: Offset, limit: Option<Offset>) -> Result<Step, RecordError> {
+        let mut records = self.walk.resume(&self.origin.bytes);
+        loop {
+            let Some(record) = records.next().transpose()? else {
+                self.walk = records.suspend();
+                return Ok(Step::End);
+            };
+            let offset = self.base_offset.plus(i64::from(record.offset_delta));
+            if let Some(limit) = limit.filter(|limit| offset >= *limit) {
+                return Ok(Step::Limit(limit));
+            }
+            if offset >= position {
+                let message = self.message(&record, offset);
+                self.walk = records.suspend();
+                return Ok(Step::Message(message));
+            }
+        }
+    }
+
+    fn message(&self, record: &Record<'_>, offset: Offset) -> Message {
+        let bytes = &self.origin.bytes;
+        let parts = Parts {
+            key: Span::within(bytes, record.key),
+            value: Span::within(bytes, record.value),
+            headers: Span::within(bytes, Some(record.headers.encoded())),
+            header_count: u32::try_from(record.headers.len()).unwrap_or(u32::MAX),
+        };
+        let timestamp = match self.origin.timestamp_type {
+            TimestampType::LogAppendTime => self.max_timestamp,
+            TimestampType::CreateTime => {
+                let base = self.base_timestamp.millis();
+                Timestamp::from_millis(base.wrapping_add(record.timestamp_delta))
+            }
+        };
+        Message::new(Arc::clone(&self.origin), parts, offset, timestamp)
+    }
+}
+
+/// The offset after the last whole batch in `records`, if there is one.
+///
+/// # Errors
+/// When not even the first batch can be read.
+pub(crate) fn end_of(records: &[u8]) -> Result<Option<Offset>, RecordError> {
+    let mut end = None;
+    for batch in Batches::new(records) {
+        match batch {
+            Ok(batch) => end = Some(batch.next_offset()),
+            // What precedes the bad batch is good; the next fetch begins with it.
+            Err(_) if end.is_some() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(end)
+}

@@ -1,0 +1,115 @@
+//! Chunks give out every record at or beyond the position, once, whatever the gaps.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::chunk::{Chunk, Source, end_of};
+use super::message::Message;
+use crate::client::ClientError;
+use crate::record::{
+    BatchBuilder, BatchSettings, Compression, Compressor, Decompressor, Header, HeaderMut,
+};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
+
+/// A batch of `count` records from `base`, as a log has it; `delta` is what its header says.
+fn batch(base: i64, count: i64, delta: i32, compression: Compression) -> Vec<u8> {
+    let mut builder = BatchBuilder::new();
+    for number in base..base + count {
+        let value = number.to_string();
+        let headers = [Header { key: b"h", value: Some(b"1") }, Header { key: b"n", value: None }];
+        let time = Timestamp::from_millis(1_000 + number);
+        builder.push(time, Some(b"k"), Some(value.as_bytes()), &headers).unwrap();
+    }
+    let mut compressor = Compressor::new(compression, None).unwrap();
+    let mut bytes = builder.build(&BatchSettings::default(), &mut compressor).unwrap();
+    let mut header = HeaderMut::of_batch(&mut bytes).unwrap();
+    header.set_base_offset(Offset::new(base));
+    header.set_last_offset_delta(delta);
+    bytes
+}
+
+fn chunk(position: i64, records: Vec<u8>) -> Chunk {
+    let partition = TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(3) };
+    let position = Offset::new(position);
+    let source = Source { slot: 0, generation: 0, partition, position };
+    Chunk::new(source, Bytes::from(records), true)
+}
+
+fn offsets(chunk: &mut Chunk, limit: Option<i64>) -> Vec<i64> {
+    let limit = limit.map(Offset::new);
+    let mut decompressor = Decompressor::default();
+    std::iter::from_fn(|| chunk.next_below(limit, &mut decompressor))
+        .map(|message| {
+            let message = message.unwrap();
+            let number = message.offset().get();
+            assert_eq!(message.value(), Some(number.to_string().as_bytes()));
+            number
+        })
+        .collect()
+}
+
+#[test]
+fn records_before_the_position_are_passed_over() {
+    for compression in Compression::ALL {
+        let bytes = [batch(10, 5, 4, compression), batch(15, 5, 4, compression)].concat();
+        assert_eq!(end_of(&bytes).unwrap(), Some(Offset::new(20)));
+        for position in 8..20 {
+            let mut chunk = chunk(position, bytes.clone());
+            assert!(offsets(&mut chunk, None).into_iter().eq(position.max(10)..20));
+            assert_eq!(chunk.position(), Offset::new(20));
+        }
+    }
+}
+
+#[test]
+fn the_position_after_a_gap_is_the_end_of_the_batch() {
+    let wide = batch(10, 2, 99, Compression::None);
+    let bytes = [wide, batch(500, 1, 0, Compression::Zstd)].concat();
+    let mut first = chunk(50, bytes.clone());
+    assert_eq!(offsets(&mut first, None), [500]);
+    assert_eq!(first.position(), Offset::new(501));
+    let mut second = chunk(0, bytes[..bytes.len() - 1].to_vec());
+    assert_eq!(offsets(&mut second, None), [10, 11]);
+    assert_eq!(second.position(), Offset::new(110), "a batch cut off is not there");
+}
+
+#[test]
+fn what_lies_beyond_a_limit_stays() {
+    let bytes = [batch(0, 5, 4, Compression::Lz4), batch(100, 5, 4, Compression::None)].concat();
+    let mut chunk = chunk(0, bytes);
+    assert_eq!(offsets(&mut chunk, Some(3)), [0, 1, 2]);
+    assert_eq!(chunk.position(), Offset::new(3));
+    assert_eq!(offsets(&mut chunk, Some(50)), [3, 4]);
+    assert_eq!(chunk.position(), Offset::new(50));
+    assert_eq!(offsets(&mut chunk, None), [100, 101, 102, 103, 104]);
+}
+
+#[test]
+fn a_message_has_all_parts_of_its_record_and_keeps_them_detached() {
+    let mut chunk = chunk(7, batch(7, 1, 0, Compression::Gzip));
+    let message = chunk.next_below(None, &mut Decompressor::default()).unwrap().unwrap();
+    let check = |message: &Message| {
+        assert_eq!(message.topic_partition().to_string(), "t-3");
+        assert_eq!(message.timestamp(), Timestamp::from_millis(1_007));
+        assert_eq!(message.key(), Some(&b"k"[..]));
+        let headers: Vec<_> = message.headers().map(|h| (h.key, h.value)).collect();
+        assert_eq!(headers, [(&b"h"[..], Some(&b"1"[..])), (&b"n"[..], None)]);
+    };
+    check(&message);
+    check(&message.detached());
+}
+
+#[test]
+fn damage_is_told_with_its_place() {
+    let mut bytes = [batch(0, 2, 1, Compression::None), batch(2, 2, 1, Compression::None)].concat();
+    *bytes.last_mut().unwrap() ^= 1;
+    let mut chunk = chunk(0, bytes);
+    let mut decompressor = Decompressor::default();
+    assert!(chunk.next_below(None, &mut decompressor).unwrap().is_ok());
+    assert!(chunk.next_below(None, &mut decompressor).unwrap().is_ok());
+    let error = chunk.next_below(None, &mut decompressor).unwrap().unwrap_err();
+    let ClientError::Damaged { offset, source, .. } = error else { panic!("{error}") };
+    assert_eq!(offset, Offset::new(2));
+    assert_eq!(Arc::strong_count(&source), 1);
+}

@@ -1,0 +1,427 @@
+//! The task that fetches ahead: one request at a time at each broker, while there is room.
+//!
+//! Answers are handed over as they are; only the headers of their batches are looked at, for where
+//! to fetch next. Connecting, looking up offsets and asking for metadata are jobs beside it, whose
+//! results come back as events.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use super::assignment::{Slot, Target};
+use super::chunk::{Chunk, Source, end_of};
+use super::config::{OutOfRange, Start};
+use super::consumer::Shared;
+use super::request::{Fetched, Haul, Order};
+use crate::client::ClientError;
+use crate::client::cluster::{Backoff, Connection, Footing, Route};
+use crate::client::error::Remedy;
+use crate::client::offsets::{Asked, FoundOffset, list_offsets};
+use crate::config::HostPort;
+use crate::types::{Offset, TopicName, TopicPartition};
+use crate::wire::{ErrorCode, list_offsets as at};
+
+/// How long one look-up of offsets may take before it is begun anew.
+const LOOK_UP_MAX: Duration = Duration::from_secs(30);
+
+/// The task's state.
+#[derive(Debug)]
+pub(crate) struct Fetcher {
+    shared: Arc<Shared>,
+    routes: HashMap<HostPort, Route>,
+    jobs: JoinSet<Event>,
+    /// Requests under way, for seeks that make them worthless.
+    under_way: HashMap<HostPort, Vec<Source>>,
+    resolving: BTreeSet<usize>,
+    /// Slots that met an error, and until when they are left alone.
+    resting: HashMap<usize, Duration>,
+    stale: BTreeSet<TopicName>,
+    is_refreshing: bool,
+    refresh_not_before: Duration,
+    next_refresh: Duration,
+    backoff: Backoff,
+    turns: usize,
+}
+
+/// What a job came to.
+#[derive(Debug)]
+enum Event {
+    Connected(HostPort, Result<Connection, ClientError>),
+    Fetched(HostPort, Vec<Fetched>),
+    Resolved(Vec<Source>, Result<Vec<FoundOffset>, ClientError>),
+    OutOfRange(Source, Result<(Offset, Offset), ClientError>),
+    Refreshed(Result<(), ClientError>),
+}
+
+impl Fetcher {
+    /// The task of the consumer that `shared` belongs to.
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let backoff = new_backoff(&shared);
+        let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
+        Self {
+            shared,
+            routes: HashMap::new(),
+            jobs: JoinSet::new(),
+            under_way: HashMap::new(),
+            resolving: BTreeSet::new(),
+            resting: HashMap::new(),
+            stale: BTreeSet::new(),
+            is_refreshing: false,
+            refresh_not_before: Duration::ZERO,
+            next_refresh,
+            backoff,
+            turns: 0,
+        }
+    }
+
+    /// Fetches until the task is dropped.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let now = self.shared.now();
+            let next = self.turn(now);
+            tokio::select! {
+                Some(event) = self.jobs.join_next() => {
+                    self.take_in(event);
+                    while let Some(event) = self.jobs.try_join_next() {
+                        self.take_in(event);
+                    }
+                }
+                () = self.shared.work.notified() => {}
+                () = tokio::time::sleep(next.saturating_sub(now)) => {}
+            }
+        }
+    }
+
+    /// Begins all that can be begun, and tells when to look again.
+    fn turn(&mut self, now: Duration) -> Duration {
+        self.turns = self.turns.wrapping_add(1);
+        let slots = self.shared.assignment.snapshot();
+        self.abandon_stale(&slots);
+        self.resting.retain(|_, until| *until > now);
+        let mut next = self.resting.values().copied().min().unwrap_or(Duration::MAX);
+        self.resolve(&slots);
+        if self.shared.has_room() {
+            for (address, mut order) in self.orders(&slots) {
+                order.rotate(self.turns);
+                next = next.min(self.fetch(&address, order, now).unwrap_or(Duration::MAX));
+            }
+        }
+        next.min(self.refresh(now).unwrap_or(Duration::MAX))
+    }
+
+    /// A request that waits at a broker for what nobody wants any more holds up the next one.
+    fn abandon_stale(&mut self, slots: &[Slot]) {
+        for (address, sources) in &self.under_way {
+            let is_stale = sources.iter().any(|s| slots[s.slot].generation != s.generation);
+            if is_stale && let Some(route) = self.routes.get_mut(address) {
+                route.abandon();
+            }
+        }
+    }
+
+    /// What to ask each broker.
+    fn orders(&mut self, slots: &[Slot]) -> HashMap<HostPort, Order> {
+        let topology = self.shared.brokers.topology();
+        let mut orders: HashMap<HostPort, Order> = HashMap::new();
+        for (number, slot) in slots.iter().enumerate() {
+            let Target::At(position) = slot.target else { continue };
+            if slot.is_paused || self.resting.contains_key(&number) {
+                continue;
+            }
+            let TopicPartition { topic, partition } = &slot.partition;
+            match topology.leader(topic, *partition) {
+                Some(address) => {
+                    let source = slot.source(number, position);
+                    orders.entry(address.clone()).or_default().add(source, &topology);
+                }
+                None => {
+                    self.stale.insert(topic.clone());
+                }
+            }
+        }
+        orders
+    }
+
+    /// Sends `order` if the broker can be asked now; else tells when to look again.
+    fn fetch(&mut self, address: &HostPort, order: Order, now: Duration) -> Option<Duration> {
+        let shared = &self.shared;
+        let routes = self.routes.entry(address.clone());
+        let route = routes.or_insert_with(|| Route::new(new_backoff(shared)));
+        let address = address.clone();
+        match route.footing(now, 1) {
+            Footing::Busy => {}
+            Footing::NotBefore(time) => return Some(time),
+            Footing::Connect => {
+                let brokers = Arc::clone(&shared.brokers);
+                self.jobs.spawn(async move {
+                    let connection = brokers.open(&address).await;
+                    Event::Connected(address, connection)
+                });
+            }
+            Footing::Ready(connection) => match order.send(connection, &shared.config) {
+                Ok(reply) => {
+                    route.sent();
+                    self.under_way.insert(address.clone(), order.sources());
+                    self.jobs.spawn(async move {
+                        let answer = reply.answer().await;
+                        Event::Fetched(address, order.settle(answer))
+                    });
+                }
+                Err(error) => {
+                    for fetched in order.settle(Err(error)) {
+                        self.take_over(fetched, now);
+                    }
+                }
+            },
+        }
+        None
+    }
+
+    /// Asks where the slots begin that do not know it.
+    fn resolve(&mut self, slots: &[Slot]) {
+        let mut sources = Vec::new();
+        let mut asked = Vec::new();
+        for (number, slot) in slots.iter().enumerate() {
+            let Target::Unresolved(start) = slot.target else { continue };
+            let at = match start {
+                Start::Latest => at::LATEST,
+                Start::Time(time) => time.millis().max(0),
+                Start::Earliest | Start::Offset(_) => at::EARLIEST,
+            };
+            if !self.resting.contains_key(&number) && self.resolving.insert(number) {
+                sources.push(slot.source(number, Offset::ZERO));
+                asked.push(Asked { partition: slot.partition.clone(), at });
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            let deadline = brokers.deadline("looking up offsets", LOOK_UP_MAX);
+            let found = list_offsets(&brokers, deadline, &asked).await;
+            Event::Resolved(sources, found)
+        });
+    }
+
+    /// Asks for the state of stale topics, or of all when it is old.
+    fn refresh(&mut self, now: Duration) -> Option<Duration> {
+        if self.is_refreshing {
+            return None;
+        }
+        if now >= self.next_refresh {
+            self.stale.extend(self.shared.assignment.counts().into_keys());
+        }
+        if self.stale.is_empty() {
+            return Some(self.next_refresh);
+        }
+        if now < self.refresh_not_before {
+            return Some(self.refresh_not_before);
+        }
+        self.is_refreshing = true;
+        let topics: Vec<TopicName> = std::mem::take(&mut self.stale).into_iter().collect();
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            Event::Refreshed(brokers.refresh(Some(&topics), false).await.map(drop))
+        });
+        None
+    }
+
+    fn take_in(&mut self, event: Result<Event, tokio::task::JoinError>) {
+        let event = match event {
+            Ok(event) => event,
+            // Jobs are never aborted while the task lives, and do not panic.
+            Err(error) => unreachable!("a job of the consumer ended: {error}"),
+        };
+        let now = self.shared.now();
+        match event {
+            Event::Connected(address, connected) => {
+                let Some(route) = self.routes.get_mut(&address) else { return };
+                match connected {
+                    Ok(connection) => route.connected(connection),
+                    Err(error) => {
+                        tracing::debug!(%error, "the consumer cannot reach a broker");
+                        route.failed(now);
+                        self.stale.extend(self.shared.assignment.counts().into_keys());
+                    }
+                }
+            }
+            Event::Fetched(address, rows) => {
+                self.under_way.remove(&address);
+                if let Some(route) = self.routes.get_mut(&address) {
+                    route.answered();
+                }
+                for fetched in rows {
+                    self.take_over(fetched, now);
+                }
+            }
+            Event::Resolved(sources, found) => self.resolved(&sources, found, now),
+            Event::OutOfRange(source, range) => self.out_of_range(source, range, now),
+            Event::Refreshed(refreshed) => {
+                self.is_refreshing = false;
+                self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
+                self.refresh_not_before = now.saturating_add(self.backoff.next_pause());
+                if refreshed.is_ok() {
+                    self.shared.grow();
+                }
+            }
+        }
+    }
+
+    /// Hands over what was fetched of one partition.
+    fn take_over(&mut self, fetched: Fetched, now: Duration) {
+        let Fetched { source, outcome } = fetched;
+        match outcome {
+            Ok(haul) => self.hand_over(source, haul),
+            // Given up for a seek elsewhere.
+            Err(ClientError::Closed) => {}
+            Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
+                self.beyond(source, now);
+            }
+            Err(error) => self.stumble(&source, error, now),
+        }
+    }
+
+    fn hand_over(&mut self, source: Source, haul: Haul) {
+        self.backoff.reset();
+        let shared = &self.shared;
+        let (slot, generation) = (source.slot, source.generation);
+        let end = match end_of(&haul.records) {
+            Ok(end) => end,
+            Err(error) => {
+                let error = ClientError::Damaged {
+                    partition: source.partition.clone(),
+                    offset: source.position,
+                    source: Arc::new(error),
+                };
+                return self.stop(&source, error);
+            }
+        };
+        let next = end.filter(|end| *end > source.position);
+        shared.assignment.update(slot, generation, |slot| {
+            slot.high_watermark = haul.high_watermark;
+            if let Some(next) = next {
+                slot.target = Target::At(next);
+            }
+        });
+        if next.is_some() {
+            shared.arrivals.push(Chunk::new(source, haul.records, shared.config.check_crcs));
+        }
+    }
+
+    /// The log does not have the position.
+    fn beyond(&mut self, source: Source, now: Duration) {
+        let start = match self.shared.config.out_of_range {
+            OutOfRange::Earliest => Start::Earliest,
+            OutOfRange::Latest => Start::Latest,
+            OutOfRange::Error => return self.ask_range(source, now),
+        };
+        tracing::info!(
+            partition = %source.partition, position = %source.position, ?start,
+            "the position is out of range"
+        );
+        self.shared.assignment.aim(source.slot, source.generation, start);
+    }
+
+    /// Asks what the log does have, for the error that says so.
+    fn ask_range(&mut self, source: Source, now: Duration) {
+        let limit = now.saturating_add(LOOK_UP_MAX);
+        self.resting.insert(source.slot, limit);
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            let deadline = brokers.deadline("looking up offsets", LOOK_UP_MAX);
+            let partition = source.partition.clone();
+            let ask = async |at| {
+                let asked = [Asked { partition: partition.clone(), at }];
+                let found = list_offsets(&brokers, deadline, &asked).await?;
+                Ok(found.first().and_then(|found| found.offset).unwrap_or_default())
+            };
+            let range = match ask(at::EARLIEST).await {
+                Ok(earliest) => ask(at::LATEST).await.map(|latest| (earliest, latest)),
+                Err(error) => Err(error),
+            };
+            Event::OutOfRange(source, range)
+        });
+    }
+
+    fn out_of_range(
+        &mut self,
+        source: Source,
+        range: Result<(Offset, Offset), ClientError>,
+        now: Duration,
+    ) {
+        self.resting.remove(&source.slot);
+        match range {
+            // It was out of range then, and is not any more.
+            Ok((earliest, latest)) if (earliest..=latest).contains(&source.position) => {}
+            Ok((earliest, latest)) => {
+                let error = ClientError::OffsetOutOfRange {
+                    partition: source.partition.clone(),
+                    requested: source.position,
+                    earliest,
+                    latest,
+                };
+                self.stop(&source, error);
+            }
+            Err(error) => self.stumble(&source, error, now),
+        }
+    }
+
+    fn resolved(
+        &mut self,
+        sources: &[Source],
+        found: Result<Vec<FoundOffset>, ClientError>,
+        now: Duration,
+    ) {
+        for source in sources {
+            self.resolving.remove(&source.slot);
+            match &found {
+                Ok(found) => {
+                    let row = found.iter().find(|row| row.partition == source.partition);
+                    let offset = row.and_then(|row| row.offset);
+                    // No record of that time or later yet.
+                    let start = offset.map_or(Start::Latest, Start::Offset);
+                    self.shared.assignment.aim(source.slot, source.generation, start);
+                }
+                Err(error) => self.stumble(source, error.clone(), now),
+            }
+        }
+        // Who waits for the end may be there already.
+        self.shared.arrivals.changed().wake_all();
+    }
+
+    /// An error of one partition: tried again after a rest, or given out.
+    fn stumble(&mut self, source: &Source, error: ClientError, now: Duration) {
+        match error.remedy() {
+            Remedy::Reject | Remedy::Fatal => self.stop(source, error),
+            Remedy::Refresh | Remedy::Retry => {
+                tracing::debug!(partition = %source.partition, %error, "fetching is tried again");
+                self.stale.insert(source.partition.topic.clone());
+                self.resting.insert(source.slot, now.saturating_add(self.backoff.next_pause()));
+            }
+        }
+    }
+
+    fn stop(&mut self, source: &Source, error: ClientError) {
+        let mut is_current = false;
+        self.shared.assignment.update(source.slot, source.generation, |slot| {
+            slot.target = Target::Stopped;
+            is_current = true;
+        });
+        if is_current {
+            self.shared.arrivals.fail(error);
+        }
+    }
+}
+
+impl Drop for Fetcher {
+    fn drop(&mut self) {
+        self.shared.arrivals.close();
+    }
+}
+
+fn new_backoff(shared: &Shared) -> Backoff {
+    Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref())
+}

@@ -1,0 +1,26 @@
+//! Reading records: one task of the client fetches ahead, callers take.
+//!
+//! ```text
+//! task     assignment (where to read) → fetch at each leader → arrivals (bounded by bytes)
+//! caller   arrivals → chunk (checksum, unpacking, record by record) → messages
+//! ```
+//!
+//! What is checked and unpacked is done on the caller's thread, batch by batch, so that the task
+//! only moves bytes. A position moves with what the caller was given, never with what was fetched.
+
+mod arrivals;
+mod assignment;
+mod chunk;
+#[cfg(test)]
+mod chunk_tests;
+mod config;
+mod consumer;
+mod fetcher;
+mod message;
+mod request;
+mod until_end;
+
+pub use config::{ConsumerConfig, OutOfRange, Start};
+pub use consumer::Consumer;
+pub use message::Message;
+pub use until_end::UntilEnd;

@@ -1,0 +1,157 @@
+//! What is asked of one broker, and what its answer means for each partition.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::chunk::Source;
+use super::config::ConsumerConfig;
+use crate::client::ClientError;
+use crate::client::cluster::{Connection, Reply, Topology};
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicName};
+use crate::wire::fetch::{Partition, RequestPartition, RequestTopic, Topic};
+use crate::wire::{ErrorCode, FetchRequest, FetchResponse, Records};
+
+/// The last version that names topics.
+const LAST_BY_NAME: i16 = 12;
+
+/// Partitions asked about in one request.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    rows: Vec<Row>,
+}
+
+/// One partition asked about.
+#[derive(Clone, Debug)]
+struct Row {
+    source: Source,
+    id: TopicId,
+    epoch: LeaderEpoch,
+}
+
+/// What became of one partition asked about.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    /// What was asked.
+    pub(crate) source: Source,
+    /// The records, or why there are none.
+    pub(crate) outcome: Result<Haul, ClientError>,
+}
+
+/// Records of one partition and how far its log reaches.
+#[derive(Debug)]
+pub(crate) struct Haul {
+    pub(crate) records: Bytes,
+    pub(crate) high_watermark: Option<Offset>,
+}
+
+impl Order {
+    /// Asks about one more partition.
+    pub(crate) fn add(&mut self, source: Source, topology: &Topology) {
+        let info = topology.topic(&source.partition.topic);
+        let partition = info.and_then(|info| info.partition(source.partition.partition));
+        let epoch = partition.map_or(LeaderEpoch::NONE, |partition| partition.epoch);
+        let id = info.map_or(TopicId::NONE, |info| info.id);
+        self.rows.push(Row { source, id, epoch });
+    }
+
+    /// Another partition first, so that none starves behind a full answer.
+    pub(crate) fn rotate(&mut self, by: usize) {
+        let length = self.rows.len().max(1);
+        self.rows.rotate_left(by % length);
+    }
+
+    /// What is asked about.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        self.rows.iter().map(|row| row.source.clone()).collect()
+    }
+
+    /// Sends it.
+    pub(crate) fn send(
+        &self,
+        connection: &Connection,
+        config: &ConsumerConfig,
+    ) -> Result<Reply<FetchRequest>, ClientError> {
+        let are_known = self.rows.iter().all(|row| row.id != TopicId::NONE);
+        let highest = if are_known { i16::MAX } else { LAST_BY_NAME };
+        let version = connection.version_of::<FetchRequest>(highest)?;
+        connection.submit_with(version, &self.request(config), &[])
+    }
+
+    /// Each partition asked about with what the answer says of it.
+    pub(crate) fn settle(self, answer: Result<FetchResponse, ClientError>) -> Vec<Fetched> {
+        let answer = answer.and_then(|answer| match answer.error_code {
+            ErrorCode::None => Ok(answer),
+            code => Err(ClientError::from_code(code, "fetching", None)),
+        });
+        let mut answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                let fail = |row: Row| Fetched { source: row.source, outcome: Err(error.clone()) };
+                return self.rows.into_iter().map(fail).collect();
+            }
+        };
+        let mut places: HashMap<(TopicId, String, i32), Partition> = HashMap::new();
+        for Topic { topic, topic_id, partitions } in answer.topics.drain(..) {
+            for partition in partitions {
+                places.insert((topic_id, topic.clone(), partition.partition_index), partition);
+            }
+        }
+        let find = |row: Row| {
+            let partition = &row.source.partition;
+            let by_name =
+                (TopicId::NONE, partition.topic.as_str().to_owned(), partition.partition.0);
+            let by_id = (row.id, String::new(), partition.partition.0);
+            let found = places.remove(&by_id).or_else(|| places.remove(&by_name))?;
+            let outcome = judge(found, &partition.to_string());
+            Some(Fetched { source: row.source, outcome })
+        };
+        self.rows.into_iter().filter_map(find).collect()
+    }
+
+    fn request(&self, config: &ConsumerConfig) -> FetchRequest {
+        let mut order: Vec<&TopicName> = Vec::new();
+        let mut topics: BTreeMap<&TopicName, RequestTopic> = BTreeMap::new();
+        for row in &self.rows {
+            let partition = &row.source.partition;
+            let topic = topics.entry(&partition.topic).or_insert_with(|| {
+                order.push(&partition.topic);
+                RequestTopic {
+                    topic: partition.topic.as_str().to_owned(),
+                    topic_id: row.id,
+                    partitions: Vec::new(),
+                }
+            });
+            topic.partitions.push(RequestPartition {
+                partition: partition.partition.0,
+                current_leader_epoch: row.epoch.0,
+                fetch_offset: row.source.position.get(),
+                partition_max_bytes: narrow(config.partition_fetch_max.0),
+                ..RequestPartition::default()
+            });
+        }
+        FetchRequest {
+            max_wait_ms: i32::try_from(config.fetch_wait.as_millis()).unwrap_or(i32::MAX),
+            min_bytes: narrow(config.fetch_min.0),
+            max_bytes: narrow(config.fetch_max.0),
+            topics: order.into_iter().filter_map(|name| topics.remove(name)).collect(),
+            ..FetchRequest::default()
+        }
+    }
+}
+
+fn judge(row: Partition, about: &str) -> Result<Haul, ClientError> {
+    if row.error_code.is_error() {
+        return Err(ClientError::from_code(row.error_code, about, None));
+    }
+    let records = match row.records {
+        Records::Bytes(bytes) => bytes,
+        Records::Null | Records::Elsewhere(_) => Bytes::new(),
+    };
+    Ok(Haul { records, high_watermark: Offset::checked(row.high_watermark) })
+}
+
+fn narrow(bytes: u64) -> i32 {
+    i32::try_from(bytes).unwrap_or(i32::MAX)
+}

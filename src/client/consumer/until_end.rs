@@ -1,0 +1,68 @@
+//! Reading what there is now, and no more.
+
+use std::time::Duration;
+
+use super::assignment::{Slot, Target};
+use super::consumer::Consumer;
+use super::message::Message;
+use crate::client::ClientError;
+use crate::types::Offset;
+
+/// Messages up to the ends that the partitions had when this was made. A partition that has reached
+/// its end rests until this is dropped, and goes on from there afterwards. Partitions that were
+/// paused before are left out.
+#[derive(Debug)]
+pub struct UntilEnd<'a> {
+    consumer: &'a Consumer,
+    /// By slot; `None` is left out.
+    ends: Vec<Option<Offset>>,
+}
+
+impl<'a> UntilEnd<'a> {
+    pub(super) fn new(consumer: &'a Consumer, ends: Vec<Option<Offset>>) -> Self {
+        Self { consumer, ends }
+    }
+
+    /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
+    /// time is over or the ends are reached: [`is_done`](Self::is_done) tells.
+    ///
+    /// # Errors
+    /// As [`Consumer::next`].
+    pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
+        let attempt = || match self.consumer.try_next_below(&self.ends) {
+            Ok(None) => self.is_done().then_some(Ok(None)),
+            next => Some(next),
+        };
+        let waited = self.consumer.waiter().wait(self.consumer.gate(), timeout, attempt)?;
+        waited.unwrap_or(Ok(None))
+    }
+
+    /// Whether every partition has reached its end, or was given up with an error.
+    pub fn is_done(&self) -> bool {
+        let is_done = |(slot, end): (&Slot, &Option<Offset>)| {
+            let is_reached = slot.position.zip(*end).is_some_and(|(at, end)| at >= end);
+            end.is_none() || is_reached || slot.target == Target::Stopped
+        };
+        self.consumer.slots().iter().zip(&self.ends).all(is_done)
+    }
+}
+
+impl Iterator for UntilEnd<'_> {
+    type Item = Result<Message, ClientError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_within(None) {
+            Err(ClientError::Closed) => None,
+            next => next.transpose(),
+        }
+    }
+}
+
+impl Drop for UntilEnd<'_> {
+    fn drop(&mut self) {
+        let read = self.ends.iter().enumerate().filter(|(_, end)| end.is_some());
+        for (slot, _) in read {
+            self.consumer.set_slot_paused(slot, false);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Looking up offsets by time, or at either end of a log, at whoever leads each partition.
+
+use std::collections::HashMap;
+
+use crate::client::ClientError;
+use crate::client::cluster::{Brokers, Deadline};
+use crate::config::HostPort;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
+use crate::wire::list_offsets::{RequestPartition, RequestTopic};
+use crate::wire::{ListOffsetsRequest, ListOffsetsResponse};
+
+/// An offset asked for: milliseconds since 1970, or a constant of `wire::list_offsets`.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) partition: TopicPartition,
+    pub(crate) at: i64,
+}
+
+/// An offset found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundOffset {
+    /// Where.
+    pub partition: TopicPartition,
+    /// The offset; `None` when no record is of the time or later.
+    pub offset: Option<Offset>,
+    /// The time of the record there, if one was looked for.
+    pub timestamp: Option<Timestamp>,
+    /// The reign in which the record was written; [`LeaderEpoch::NONE`] if unknown.
+    pub leader_epoch: LeaderEpoch,
+}
+
+/// Looks up all that is `asked`, following leaders until the deadline.
+pub(crate) async fn list_offsets(
+    brokers: &Brokers,
+    deadline: Deadline,
+    asked: &[Asked],
+) -> Result<Vec<FoundOffset>, ClientError> {
+    let mut topics: Vec<TopicName> = asked.iter().map(|row| row.partition.topic.clone()).collect();
+    topics.sort();
+    topics.dedup();
+    brokers.until(deadline, &topics, || look_up(brokers, asked)).await
+}
+
+async fn look_up(brokers: &Brokers, asked: &[Asked]) -> Result<Vec<FoundOffset>, ClientError> {
+    let mut by_leader: HashMap<HostPort, Vec<&Asked>> = HashMap::new();
+    for row in asked {
+        let leader = brokers.leader(&row.partition.topic, row.partition.partition).await?;
+        by_leader.entry(leader).or_default().push(row);
+    }
+    let mut found = Vec::with_capacity(asked.len());
+    for (leader, rows) in by_leader {
+        let answer = brokers.call(&leader, &request(&rows)).await?;
+        read(&answer, &mut found)?;
+    }
+    if found.len() == asked.len() {
+        Ok(found)
+    } else {
+        let reason = format!("{} offsets for {} asked", found.len(), asked.len());
+        Err(ClientError::unreachable("a broker", reason))
+    }
+}
+
+fn request(rows: &[&Asked]) -> ListOffsetsRequest {
+    let mut topics: HashMap<&str, Vec<RequestPartition>> = HashMap::new();
+    for row in rows {
+        topics.entry(row.partition.topic.as_str()).or_default().push(RequestPartition {
+            partition_index: row.partition.partition.0,
+            timestamp: row.at,
+            ..RequestPartition::default()
+        });
+    }
+    let topic = |(name, partitions): (&str, _)| RequestTopic { name: name.to_owned(), partitions };
+    ListOffsetsRequest {
+        topics: topics.into_iter().map(topic).collect(),
+        ..ListOffsetsRequest::default()
+    }
+}
+
+fn read(answer: &ListOffsetsResponse, found: &mut Vec<FoundOffset>) -> Result<(), ClientError> {
+    for topic in &answer.topics {
+        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        for row in &topic.partitions {
+            let partition = TopicPartition {
+                topic: name.clone(),
+                partition: PartitionIndex(row.partition_index),
+            };
+            if row.error_code.is_error() {
+                let about = partition.to_string();
+                return Err(ClientError::from_code(row.error_code, &about, None));
+            }
+            found.push(FoundOffset {
+                partition,
+                offset: Offset::checked(row.offset),
+                timestamp: (row.timestamp >= 0).then_some(Timestamp::from_millis(row.timestamp)),
+                leader_epoch: LeaderEpoch(row.leader_epoch),
+            });
+        }
+    }
+    Ok(())
+}

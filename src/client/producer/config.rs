@@ -1,0 +1,200 @@
+//! The settings of a producer.
+
+use std::time::Duration;
+
+use crate::client::Partitioner;
+use crate::config::{ByteSize, ConfigError, Key, Kind, millis, number, size, switch};
+use crate::record::{Compression, Compressor};
+
+/// When a broker answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Acks {
+    /// Never: what happens to a record is not known.
+    None,
+    /// When the leader has it.
+    Leader,
+    /// When all in-sync replicas have it.
+    #[default]
+    All,
+}
+
+impl Acks {
+    /// As requests say it.
+    pub(crate) const fn code(self) -> i16 {
+        match self {
+            Self::None => 0,
+            Self::Leader => 1,
+            Self::All => -1,
+        }
+    }
+}
+
+/// How a producer gathers and sends records.
+#[derive(Clone, Debug)]
+pub struct ProducerConfig {
+    /// When a record counts as delivered.
+    pub acks: Acks,
+    /// Whether retries are stored once; `None` is "with `acks=all`".
+    pub idempotence: Option<bool>,
+    /// How batches are packed.
+    pub compression: Compression,
+    /// In the codec's own scale; `None` is its default.
+    pub compression_level: Option<i32>,
+    /// A batch of so many bytes is sent at once.
+    pub batch_size: ByteSize,
+    /// A smaller one is sent after so long.
+    pub linger: Duration,
+    /// Bytes of records that may be on their way; beyond, sending waits.
+    pub buffer: ByteSize,
+    /// Records, and requests, of more bytes are refused.
+    pub request_max: ByteSize,
+    /// How long sending may wait for room, or for a topic to be found.
+    pub send_timeout: Duration,
+    /// How long delivery of a record is tried.
+    pub delivery_timeout: Duration,
+    /// Requests that may be unanswered at one broker.
+    pub in_flight_max: usize,
+    /// Who chooses partitions.
+    pub partitioner: Partitioner,
+}
+
+impl Default for ProducerConfig {
+    fn default() -> Self {
+        Self {
+            acks: Acks::All,
+            idempotence: None,
+            compression: Compression::None,
+            compression_level: None,
+            batch_size: ByteSize(64 << 10),
+            linger: Duration::from_millis(5),
+            buffer: ByteSize(64 << 20),
+            request_max: ByteSize(1 << 20),
+            send_timeout: Duration::from_mins(1),
+            delivery_timeout: Duration::from_mins(2),
+            in_flight_max: 5,
+            partitioner: Partitioner::default(),
+        }
+    }
+}
+
+impl ProducerConfig {
+    /// Every setting of a producer.
+    pub const KEYS: &[Key<Self>] = &[
+        Key {
+            name: "acks",
+            about: "When a broker answers: all, 1 or 0.",
+            kind: Kind::String,
+            set: |c, text| {
+                c.acks = match text.trim() {
+                    "all" | "-1" => Acks::All,
+                    "1" => Acks::Leader,
+                    "0" => Acks::None,
+                    _ => return Err("all, 1 or 0".to_owned()),
+                };
+                Ok(())
+            },
+            get: |c| if c.acks == Acks::All { "all".to_owned() } else { c.acks.code().to_string() },
+        },
+        Key {
+            name: "enable.idempotence",
+            about: "Whether retries are stored once; needs acks=all, and is then the default.",
+            kind: Kind::Boolean,
+            set: |c, text| switch(text).map(|v| c.idempotence = Some(v)),
+            get: |c| c.is_idempotent().to_string(),
+        },
+        Key {
+            name: "compression.type",
+            about: "How batches are packed: none, gzip, snappy, lz4 or zstd.",
+            kind: Kind::String,
+            set: |c, text| {
+                let parsed = text.trim().parse().map(|v| c.compression = v);
+                parsed.map_err(|_| "none, gzip, snappy, lz4 or zstd".to_owned())
+            },
+            get: |c| c.compression.to_string(),
+        },
+        Key {
+            name: "compression.level",
+            about: "Level of gzip (1 to 9) or zstd (−131072 to 22); empty for the codec's default.",
+            kind: Kind::Int,
+            set: |c, text| {
+                c.compression_level = match text.trim() {
+                    "" => None,
+                    text => Some(number(text, -131_072, 22)?),
+                };
+                Ok(())
+            },
+            get: |c| c.compression_level.map(|v| v.to_string()).unwrap_or_default(),
+        },
+        Key {
+            name: "batch.size",
+            about: "Bytes at which a batch is sent at once.",
+            kind: Kind::Int,
+            set: |c, text| size(text, 1, 16 << 20).map(|v| c.batch_size = v),
+            get: |c| c.batch_size.to_string(),
+        },
+        Key {
+            name: "linger.ms",
+            about: "How long a smaller batch waits for more records.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 0).map(|v| c.linger = v),
+            get: |c| c.linger.as_millis().to_string(),
+        },
+        Key {
+            name: "buffer.memory",
+            about: "Bytes of records that may be on their way; beyond, sending waits.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1, u64::MAX).map(|v| c.buffer = v),
+            get: |c| c.buffer.to_string(),
+        },
+        Key {
+            name: "max.request.size",
+            about: "Bytes above which a record is refused, and a request not filled.",
+            kind: Kind::Int,
+            set: |c, text| size(text, 1 << 10, 100 << 20).map(|v| c.request_max = v),
+            get: |c| c.request_max.to_string(),
+        },
+        Key {
+            name: "max.block.ms",
+            about: "How long sending may wait for room, or for a topic to be found.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 0).map(|v| c.send_timeout = v),
+            get: |c| c.send_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "delivery.timeout.ms",
+            about: "How long delivery of a record is tried.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.delivery_timeout = v),
+            get: |c| c.delivery_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "max.in.flight.requests.per.connection",
+            about: "Requests that may be unanswered at one broker.",
+            kind: Kind::Int,
+            set: |c, text| number(text, 1, 1000).map(|v| c.in_flight_max = v),
+            get: |c| c.in_flight_max.to_string(),
+        },
+    ];
+
+    /// Whether retries are stored once.
+    pub fn is_idempotent(&self) -> bool {
+        self.idempotence.unwrap_or(self.acks == Acks::All)
+    }
+
+    /// Fails if settings contradict each other.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the setting.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if self.is_idempotent() && self.acks != Acks::All {
+            return Err(ConfigError::single("enable.idempotence", "it needs acks=all"));
+        }
+        if self.is_idempotent() && self.in_flight_max > 5 {
+            let reason = "at most 5 with enable.idempotence=true: brokers remember 5 batches";
+            return Err(ConfigError::single("max.in.flight.requests.per.connection", reason));
+        }
+        Compressor::new(self.compression, self.compression_level)
+            .map(drop)
+            .map_err(|error| ConfigError::single("compression.level", error.to_string()))
+    }
+}

@@ -1,0 +1,316 @@
+//! One partition's batches on their way: which may be sent, in which order, and what an answer
+//! means for those behind it. Owned by the sending task; knows no connection.
+//!
+//! Batches of an idempotent producer carry sequence numbers. A broker stores each at most once and
+//! refuses a gap, so a batch that has to be sent again holds back all that follow until everything
+//! in flight is back, and they go out again in order. When a batch is given up, those behind it
+//! begin a new sequence under a new producer id; those of them that may have been stored already
+//! are given up too, since under a new id they could be stored twice.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::queue::{Due, Dues, Filled, Queue};
+use super::room::Held;
+use super::tickets::{Delivery, Landed};
+use crate::client::ClientError;
+use crate::client::cluster::Backoff;
+use crate::client::error::Remedy;
+use crate::record::{BatchSettings, Compressor, HeaderMut, ProducerStamp};
+use crate::types::{ProducerEpoch, ProducerId};
+use crate::wire::ErrorCode;
+
+/// A batch as it is sent, once or more often.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    /// The whole batch.
+    pub(crate) bytes: Bytes,
+    /// How many records.
+    pub(crate) records: u32,
+    /// Its outcome.
+    pub(crate) delivery: Arc<Delivery>,
+    opened_at: Duration,
+    /// Whether the broker may have stored it.
+    is_in_doubt: bool,
+    _held: Held,
+}
+
+/// An idempotent producer's name at the brokers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) id: ProducerId,
+    pub(crate) epoch: ProducerEpoch,
+}
+
+/// One partition.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    queue: Arc<Queue>,
+    is_idempotent: bool,
+    in_flight_max: usize,
+    backoff: Backoff,
+    sequence: Option<Sequence>,
+    /// The identity under which the last sequence broke.
+    spoiled: Option<Identity>,
+    in_flight: usize,
+    resend: VecDeque<Packed>,
+    /// Nothing is sent until all in flight are back.
+    is_held: bool,
+    /// A batch was given up: those behind it need a new sequence.
+    is_broken: bool,
+    pause_until: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
+    identity: Identity,
+    next: i32,
+}
+
+/// What may be sent now.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// This batch; it counts as in flight until [`Lane::returned`].
+    Send(Packed),
+    /// Nothing before this time.
+    NotBefore(Duration),
+    /// Nothing until an answer comes, or a record.
+    Nothing,
+    /// Nothing until the lane has an identity.
+    NeedsIdentity,
+}
+
+/// Batches whose outcome is settled, with the number of their records.
+pub(crate) type Settled = Vec<(Arc<Delivery>, u32)>;
+
+impl Lane {
+    /// The lane behind `queue`.
+    pub(crate) fn new(
+        queue: Arc<Queue>,
+        is_idempotent: bool,
+        in_flight_max: usize,
+        backoff: Backoff,
+    ) -> Self {
+        Self {
+            queue,
+            is_idempotent,
+            in_flight_max,
+            backoff,
+            sequence: None,
+            spoiled: None,
+            in_flight: 0,
+            resend: VecDeque::new(),
+            is_held: false,
+            is_broken: false,
+            pause_until: Duration::ZERO,
+        }
+    }
+
+    /// The records that wait behind.
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// The next batch, if one may go out now.
+    pub(crate) fn next(&mut self, dues: &Dues, compressor: &mut Compressor) -> Next {
+        if self.in_flight >= self.in_flight_max || (self.is_held && self.in_flight > 0) {
+            return Next::Nothing;
+        }
+        if dues.now < self.pause_until {
+            return Next::NotBefore(self.pause_until);
+        }
+        if self.is_idempotent && self.sequence.is_none() {
+            let has_work = !self.resend.is_empty() || self.queue.oldest().is_some();
+            return if has_work { Next::NeedsIdentity } else { Next::Nothing };
+        }
+        self.is_held = false;
+        let batch = match self.resend.pop_front() {
+            Some(batch) => batch,
+            None => match self.queue.take_due(dues) {
+                Due::Batch(filled) => self.pack(filled, compressor),
+                Due::NotBefore(time) => return Next::NotBefore(time),
+                Due::Empty => return Next::Nothing,
+            },
+        };
+        self.in_flight += 1;
+        Next::Send(batch)
+    }
+
+    /// Whether `identity` may begin a sequence here: not one under which a sequence broke.
+    pub(crate) fn accepts(&self, identity: Identity) -> bool {
+        self.spoiled != Some(identity)
+    }
+
+    /// Begins a sequence. What waits to be sent again gets new numbers in it.
+    pub(crate) fn adopt(&mut self, identity: Identity) {
+        assert_eq!(self.in_flight, 0, "a sequence begins with nothing in flight");
+        let mut sequence = Sequence { identity, next: 0 };
+        for batch in &mut self.resend {
+            let mut bytes = Vec::from(std::mem::take(&mut batch.bytes));
+            if let Some(mut header) = HeaderMut::of_batch(&mut bytes) {
+                header.set_producer(sequence.take(batch.records));
+            }
+            batch.bytes = bytes.into();
+        }
+        self.sequence = Some(sequence);
+    }
+
+    /// A batch is back with its outcome, or to be sent again.
+    pub(crate) fn returned(
+        &mut self,
+        mut batch: Packed,
+        outcome: Result<Landed, ClientError>,
+        now: Duration,
+    ) -> Settled {
+        assert!(self.in_flight > 0, "an answer to none of {} in flight", self.in_flight);
+        self.in_flight -= 1;
+        let mut settled = Settled::new();
+        match outcome {
+            Ok(landed) => {
+                self.backoff.reset();
+                batch.settle(Ok(landed), &mut settled);
+            }
+            Err(error) if self.may_retry(&error) => {
+                batch.is_in_doubt |= may_be_stored(&error);
+                if !self.is_held {
+                    self.pause_until = now.saturating_add(self.backoff.next_pause());
+                }
+                self.is_held = true;
+                let place = self
+                    .resend
+                    .partition_point(|other| other.delivery.ordinal() < batch.delivery.ordinal());
+                self.resend.insert(place, batch);
+            }
+            Err(error) => {
+                self.is_broken |= self.is_idempotent;
+                self.is_held = true;
+                batch.settle(Err(error), &mut settled);
+            }
+        }
+        self.mend(&mut settled);
+        settled
+    }
+
+    /// Gives up what was opened before `time`.
+    pub(crate) fn expire(&mut self, time: Duration, error: &ClientError) -> Settled {
+        let mut settled = Settled::new();
+        while let Some(batch) = self.resend.pop_front_if(|batch| batch.opened_at < time) {
+            self.is_broken |= self.is_idempotent;
+            batch.settle(Err(error.clone()), &mut settled);
+        }
+        while let Some(filled) = self.queue.take_opened_before(time) {
+            settled.push((Arc::clone(&filled.delivery), filled.builder.record_count()));
+            filled.fail(error.clone());
+        }
+        self.mend(&mut settled);
+        settled
+    }
+
+    /// Gives up everything but what is in flight.
+    pub(crate) fn abandon(&mut self, error: &ClientError) -> Settled {
+        let mut settled = Settled::new();
+        for batch in self.resend.drain(..) {
+            batch.settle(Err(error.clone()), &mut settled);
+        }
+        for filled in self.queue.drain() {
+            settled.push((Arc::clone(&filled.delivery), filled.builder.record_count()));
+            filled.fail(error.clone());
+        }
+        settled
+    }
+
+    /// When the oldest batch that is not in flight was opened.
+    pub(crate) fn oldest(&self) -> Option<Duration> {
+        let resent = self.resend.front().map(|batch| batch.opened_at);
+        resent.or_else(|| self.queue.oldest())
+    }
+
+    /// Whether there is nothing on its way and nothing to send.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.resend.is_empty()
+    }
+
+    /// Once all are back after a batch was given up: those that may have been stored are given up
+    /// too, the others wait for a new sequence.
+    fn mend(&mut self, settled: &mut Settled) {
+        if !self.is_broken || self.in_flight > 0 {
+            return;
+        }
+        self.is_broken = false;
+        self.spoiled = self.sequence.take().map(|sequence| sequence.identity);
+        let (doubtful, clean) = self.resend.drain(..).partition(|batch| batch.is_in_doubt);
+        self.resend = clean;
+        let doubtful: VecDeque<Packed> = doubtful;
+        for batch in doubtful {
+            let error = ClientError::Broker {
+                code: ErrorCode::OutOfOrderSequenceNumber,
+                message: "an earlier batch was given up; this one may have been stored".to_owned(),
+            };
+            batch.settle(Err(error), settled);
+        }
+    }
+
+    fn may_retry(&self, error: &ClientError) -> bool {
+        match error.code() {
+            // Refused because of the gap that an earlier batch left, which is known; without one,
+            // the broker has lost what it knew of this producer.
+            Some(ErrorCode::OutOfOrderSequenceNumber) => self.is_held || self.is_broken,
+            _ => matches!(error.remedy(), Remedy::Retry | Remedy::Refresh),
+        }
+    }
+
+    fn pack(&mut self, mut filled: Filled, compressor: &mut Compressor) -> Packed {
+        let records = filled.builder.record_count();
+        let producer = self.sequence.as_mut().map(|sequence| sequence.take(records));
+        let settings = BatchSettings { producer, ..BatchSettings::default() };
+        // What its codec cannot pack is sent as it is, and that cannot fail.
+        let built = filled.builder.build(&settings, compressor);
+        let built = built.or_else(|_| filled.builder.build(&settings, &mut Compressor::none()));
+        let bytes = built.unwrap_or_else(|error| unreachable!("{records} records: {error}"));
+        Packed {
+            bytes: bytes.into(),
+            records,
+            delivery: filled.delivery,
+            opened_at: filled.opened_at,
+            is_in_doubt: false,
+            _held: filled.held,
+        }
+    }
+}
+
+impl Packed {
+    fn settle(self, outcome: Result<Landed, ClientError>, settled: &mut Settled) {
+        self.delivery.settle(outcome);
+        settled.push((self.delivery, self.records));
+    }
+}
+
+impl Sequence {
+    /// The numbers of the next `records` records; 0 follows 2³¹−1.
+    fn take(&mut self, records: u32) -> ProducerStamp {
+        let Identity { id, epoch } = self.identity;
+        let base_sequence = self.next;
+        let next = base_sequence.cast_unsigned().wrapping_add(records);
+        self.next = (next & i32::MAX.cast_unsigned()).cast_signed();
+        ProducerStamp { id, epoch, base_sequence }
+    }
+}
+
+/// Whether the broker may have stored a batch in spite of this error.
+fn may_be_stored(error: &ClientError) -> bool {
+    !matches!(
+        error,
+        ClientError::TopicNotFound { .. }
+            | ClientError::Broker {
+                code: ErrorCode::NotLeaderOrFollower
+                    | ErrorCode::LeaderNotAvailable
+                    | ErrorCode::NotEnoughReplicas
+                    | ErrorCode::CorruptMessage
+                    | ErrorCode::OutOfOrderSequenceNumber,
+                ..
+            }
+    )
+}

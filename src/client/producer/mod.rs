@@ -1,0 +1,29 @@
+//! Publishing records: callers append to open batches, one task of the client sends them.
+//!
+//! ```text
+//! caller   send → partitioner → queue of the partition (a short lock, no other thread is woken)
+//! task     queue → lane (sequence, resends) → request to the leader's broker → answer → tickets
+//! ```
+//!
+//! A queue belongs to the callers and the task together, a lane to the task alone. Memory is
+//! bounded by one budget: who sends faster than the brokers take waits.
+
+mod config;
+mod lane;
+#[cfg(test)]
+mod lane_tests;
+mod murmur;
+mod partitioner;
+mod producer;
+mod queue;
+mod request;
+mod room;
+mod sender;
+mod tickets;
+mod topics;
+mod undelivered;
+
+pub use config::{Acks, ProducerConfig};
+pub use partitioner::Partitioner;
+pub use producer::{Producer, ProducerRecord};
+pub use tickets::{RecordMetadata, Ticket};

@@ -1,0 +1,133 @@
+//! Who chooses the partition of a record that names none.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::murmur::murmur2;
+use crate::io::SeededRandom;
+
+/// A program's own choice: topic, key, value and the number of partitions, to a partition.
+pub type Choice = dyn Fn(&str, Option<&[u8]>, Option<&[u8]>, usize) -> usize + Send + Sync;
+
+/// How partitions are chosen.
+#[derive(Clone, Default)]
+pub enum Partitioner {
+    /// By the key's hash, as Kafka's Java client does; records without a key stay together until
+    /// their batch is sent, and then move on.
+    #[default]
+    Keyed,
+    /// Any partition, record by record.
+    Random,
+    /// One after another.
+    RoundRobin,
+    /// As a function says; what lies beyond the last partition is taken modulo.
+    Own(Arc<Choice>),
+}
+
+/// Where a topic's next record without a key goes.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    next: AtomicU32,
+}
+
+/// What a choice depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen<'a> {
+    pub(crate) topic: &'a str,
+    pub(crate) key: Option<&'a [u8]>,
+    pub(crate) value: Option<&'a [u8]>,
+}
+
+impl Turn {
+    /// Begins anywhere.
+    pub(crate) fn new(seed: u64) -> Self {
+        let first = SeededRandom::new(seed).below(1 << 16);
+        Self { next: AtomicU32::new(u32::try_from(first).unwrap_or(0)) }
+    }
+
+    /// The records so far fill a batch: those that follow go elsewhere.
+    pub(crate) fn advance(&self) -> u32 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn current(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+}
+
+impl Partitioner {
+    /// The partition of a record, of `count` there are.
+    pub(crate) fn choose(&self, record: Chosen<'_>, turn: &Turn, count: usize) -> usize {
+        assert!(count > 0, "a topic has at least one partition, not {count}");
+        let number = match (self, record.key) {
+            (Self::Keyed, Some(key)) => murmur2(key) & i32::MAX.cast_unsigned(),
+            (Self::Keyed, None) => turn.current(),
+            (Self::RoundRobin, _) => turn.advance(),
+            (Self::Random, _) => scattered(turn.advance()),
+            (Self::Own(choice), key) => {
+                return choice(record.topic, key, record.value, count) % count;
+            }
+        };
+        number as usize % count
+    }
+
+    /// Whether records without a key stay together until a batch is full.
+    pub(crate) fn is_sticky(&self) -> bool {
+        matches!(self, Self::Keyed)
+    }
+}
+
+/// A number without pattern for each turn.
+fn scattered(turn: u32) -> u32 {
+    let number = SeededRandom::new(u64::from(turn)).number();
+    u32::try_from(number >> 32).unwrap_or(0)
+}
+
+impl fmt::Debug for Partitioner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keyed => "Keyed",
+            Self::Random => "Random",
+            Self::RoundRobin => "RoundRobin",
+            Self::Own(_) => "Own",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(partitioner: &Partitioner, key: Option<&[u8]>, advancing: bool) -> Vec<usize> {
+        let turn = Turn::new(1);
+        let mut counts = vec![0; 4];
+        for _ in 0..400 {
+            let record = Chosen { topic: "t", key, value: None };
+            counts[partitioner.choose(record, &turn, 4)] += 1;
+            if advancing {
+                turn.advance();
+            }
+        }
+        counts.sort_unstable();
+        counts
+    }
+
+    #[test]
+    fn records_spread_as_their_partitioner_says() {
+        assert_eq!(spread(&Partitioner::Keyed, Some(b"k"), true), [0, 0, 0, 400]);
+        assert_eq!(spread(&Partitioner::Keyed, None, false), [0, 0, 0, 400]);
+        assert_eq!(spread(&Partitioner::Keyed, None, true), [100; 4]);
+        assert_eq!(spread(&Partitioner::RoundRobin, Some(b"k"), false), [100; 4]);
+        assert!(spread(&Partitioner::Random, None, false)[0] > 50);
+        let own = Partitioner::Own(Arc::new(|_, _, _, count| count + 1));
+        assert_eq!(spread(&own, None, false), [0, 0, 0, 400]);
+    }
+
+    #[test]
+    fn a_key_is_where_the_java_client_puts_it() {
+        let record = Chosen { topic: "t", key: Some(b"21"), value: None };
+        let expected = usize::try_from((-973_932_308_i32) & i32::MAX).unwrap() % 1000;
+        assert_eq!(Partitioner::Keyed.choose(record, &Turn::new(0), 1000), expected);
+    }
+}

@@ -1,0 +1,336 @@
+//! The producer as its callers see it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use super::lane::Settled;
+use super::partitioner::Chosen;
+use super::queue::{Appending, Dues, Queue};
+use super::room::Room;
+use super::sender::Sender;
+use super::tickets::{Bells, Delivery};
+use super::topics::{TopicQueues, Topics};
+use super::undelivered::Undelivered;
+use crate::client::client::Core;
+use crate::client::cluster::Brokers;
+use crate::client::error::topic_name;
+use crate::client::{ClientError, ProducerConfig, Ticket};
+use crate::config::ConfigError;
+use crate::io::Gate;
+use crate::record::{BatchBuilder, Compressor, HEADER_SIZE, Header};
+use crate::types::{PartitionIndex, Timestamp, TopicPartition};
+
+/// Publishes records. May be used from any number of threads.
+///
+/// Dropping it gives up what is not yet delivered: call [`close`](Self::close) or
+/// [`flush`](Self::flush) first.
+#[derive(Debug)]
+pub struct Producer {
+    core: Arc<Core>,
+    shared: Arc<Shared>,
+    task: AbortHandle,
+}
+
+/// A record to publish. `Default` is an empty one without a topic.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProducerRecord<'a> {
+    /// Its topic.
+    pub topic: &'a str,
+    /// Its partition; `None` leaves it to the partitioner.
+    pub partition: Option<PartitionIndex>,
+    /// Its key.
+    pub key: Option<&'a [u8]>,
+    /// Its value; `None` is a tombstone.
+    pub value: Option<&'a [u8]>,
+    /// Its headers.
+    pub headers: &'a [Header<'a>],
+    /// Its time; `None` is now.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// What callers and the sending task share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: ProducerConfig,
+    pub(crate) brokers: Arc<Brokers>,
+    pub(crate) topics: Topics,
+    pub(crate) bells: Arc<Bells>,
+    room: Arc<Room>,
+    undelivered: Undelivered,
+    listed: Mutex<Vec<Arc<Queue>>>,
+    flush_below: AtomicU64,
+    is_closed: AtomicBool,
+}
+
+impl Producer {
+    pub(crate) fn new(core: Arc<Core>, config: ProducerConfig) -> Result<Self, ClientError> {
+        config.validate()?;
+        let compressor = Compressor::new(config.compression, config.compression_level)
+            .map_err(|error| ConfigError::single("compression.level", error.to_string()))?;
+        let waiter = core.waiter.clone();
+        let shared = Arc::new(Shared {
+            topics: Topics::new(in_memory(config.batch_size.0)),
+            room: Room::new(in_memory(config.buffer.0)),
+            bells: Arc::new(Bells { settled: Gate::new(), work: Notify::new(), waiter }),
+            brokers: Arc::clone(&core.brokers),
+            undelivered: Undelivered::default(),
+            listed: Mutex::default(),
+            flush_below: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            config,
+        });
+        let sender = Sender::new(Arc::clone(&shared), compressor);
+        let task = core.brokers.tasks().start(sender.run());
+        Ok(Self { core, shared, task })
+    }
+
+    /// Hands over a record. It waits only while there is no room for it, or its topic is not known.
+    ///
+    /// # Errors
+    /// [`ClientError::MessageTooLarge`], [`ClientError::TopicNotFound`], and
+    /// [`ClientError::Timeout`] when there is no room for longer than `max.block.ms`.
+    pub fn send(&self, record: &ProducerRecord<'_>) -> Result<Ticket, ClientError> {
+        if let Some(ticket) = self.try_send(record)? {
+            return Ok(ticket);
+        }
+        let topic = match self.known_topic(record)? {
+            Some(topic) => topic,
+            None => self.find_topic(record)?,
+        };
+        let size = self.size_of(record)?;
+        let shared = &self.shared;
+        let timeout = shared.config.send_timeout;
+        shared.bells.work.notify_one();
+        let is_closed = || shared.is_closed();
+        if shared.room.take(size, &shared.bells.waiter, timeout, is_closed)? {
+            return shared.append(&topic, record, size);
+        }
+        Err(if shared.is_closed() {
+            ClientError::Closed
+        } else {
+            let operation = "waiting for room to send";
+            ClientError::Timeout { operation, elapsed: timeout, last_error: None }
+        })
+    }
+
+    /// Hands over a record if that needs no waiting; `None` if it does.
+    ///
+    /// # Errors
+    /// [`ClientError::MessageTooLarge`] and [`ClientError::Closed`].
+    pub fn try_send(&self, record: &ProducerRecord<'_>) -> Result<Option<Ticket>, ClientError> {
+        let size = self.size_of(record)?;
+        let Some(topic) = self.known_topic(record)? else { return Ok(None) };
+        if !self.shared.room.try_take(size) {
+            return Ok(None);
+        }
+        self.shared.append(&topic, record, size).map(Some)
+    }
+
+    /// Waits until everything handed over before has its outcome; it is sent without lingering.
+    ///
+    /// # Errors
+    /// [`ClientError::Delivery`] with the failures that no ticket was asked about, and
+    /// [`ClientError::Timeout`].
+    pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        let shared = &self.shared;
+        let below = shared.undelivered.next_ordinal();
+        shared.flush_below.fetch_max(below, Ordering::AcqRel);
+        shared.bells.work.notify_one();
+        let attempt = || shared.undelivered.none_open_below(below).then_some(());
+        match shared.bells.waiter.wait(&shared.bells.settled, timeout, attempt)? {
+            Some(()) => shared.undelivered.report(),
+            None => Err(ClientError::Timeout {
+                operation: "flushing the producer",
+                elapsed: timeout.unwrap_or_default(),
+                last_error: None,
+            }),
+        }
+    }
+
+    /// Takes no more records, flushes, and gives up what is not delivered by then. Doing it again
+    /// does nothing.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn close(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        if self.shared.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.shared.room.wake_all();
+        let flushed = self.flush(timeout);
+        self.task.abort();
+        flushed
+    }
+
+    fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
+        let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
+        let limit = in_memory(self.shared.config.request_max.0);
+        if size.saturating_add(HEADER_SIZE) > limit {
+            return Err(ClientError::MessageTooLarge { size, limit });
+        }
+        if self.shared.is_closed() { Err(ClientError::Closed) } else { Ok(size) }
+    }
+
+    /// The record's topic if it, and the partition asked for, were sent to before.
+    fn known_topic(
+        &self,
+        record: &ProducerRecord<'_>,
+    ) -> Result<Option<Arc<TopicQueues>>, ClientError> {
+        let topic = self.shared.topics.get(record.topic);
+        match record.partition {
+            None => Ok(topic),
+            Some(PartitionIndex(index)) => {
+                let index = usize::try_from(index).map_err(|_| missing(record))?;
+                Ok(topic.filter(|topic| index < topic.queues.len()))
+            }
+        }
+    }
+
+    /// Asks the brokers for the record's topic, which may create it.
+    fn find_topic(&self, record: &ProducerRecord<'_>) -> Result<Arc<TopicQueues>, ClientError> {
+        let name = topic_name(record.topic)?;
+        let brokers = Arc::clone(&self.shared.brokers);
+        let deadline = brokers.deadline("finding a topic", self.shared.config.send_timeout);
+        let about = name.clone();
+        let is_known = self.shared.topics.get(record.topic).is_some();
+        let info = self.core.run(async move {
+            let looking = || async {
+                if is_known {
+                    // It is the partition that is missing: there may be more by now.
+                    brokers.refresh(Some(std::slice::from_ref(&about)), true).await?;
+                }
+                brokers.topic(&about, true).await
+            };
+            brokers.until(deadline, &[], looking).await
+        })?;
+        self.shared.topics.learn(&name, info.partitions.len());
+        self.known_topic(record)?.ok_or_else(|| missing(record))
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Shared {
+    /// The monotonic time.
+    pub(crate) fn now(&self) -> Duration {
+        self.brokers.clock().monotonic()
+    }
+
+    /// Whether sending is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// The queues that callers began to fill since the last time.
+    pub(crate) fn take_listed(&self) -> Vec<Arc<Queue>> {
+        std::mem::take(&mut self.listed())
+    }
+
+    /// Which batches are due now.
+    pub(crate) fn dues(&self) -> Dues {
+        let flush_below =
+            if self.room.is_wanted() { u64::MAX } else { self.flush_below.load(Ordering::Acquire) };
+        Dues { now: self.now(), linger: self.config.linger, flush_below }
+    }
+
+    /// Batches have their outcomes: tells those who wait.
+    pub(crate) fn settled(&self, settled: Settled) {
+        if settled.is_empty() {
+            return;
+        }
+        for (delivery, records) in settled {
+            self.undelivered.close(&delivery, records);
+        }
+        self.bells.settled.wake_all();
+    }
+
+    /// The sending task is gone: everything open fails, and everyone who waits is told.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.undelivered.close_all();
+        self.bells.settled.wake_all();
+        self.room.wake_all();
+    }
+
+    /// Topics may have grown.
+    pub(crate) fn learn_partitions(&self) {
+        let topology = self.brokers.topology();
+        for name in self.topics.names() {
+            if let Some(info) = topology.topic(&name) {
+                self.topics.learn(&name, info.partitions.len());
+            }
+        }
+    }
+
+    pub(crate) fn metadata_max_age(&self) -> Duration {
+        self.brokers.config().metadata_max_age
+    }
+
+    pub(crate) fn request_timeout_ms(&self) -> i32 {
+        i32::try_from(self.brokers.config().request_timeout.as_millis()).unwrap_or(i32::MAX)
+    }
+
+    /// Appends a record for which `size` bytes of room were taken.
+    fn append(
+        &self,
+        topic: &TopicQueues,
+        record: &ProducerRecord<'_>,
+        size: usize,
+    ) -> Result<Ticket, ClientError> {
+        let queue = self.queue_for(topic, record);
+        let clock = self.brokers.clock();
+        let appending = Appending {
+            timestamp: record.timestamp.unwrap_or_else(|| clock.now()),
+            key: record.key,
+            value: record.value,
+            headers: record.headers,
+            size,
+        };
+        let open = |partition: &TopicPartition| {
+            let make = |ordinal| Delivery::new(partition.clone(), ordinal, Arc::clone(&self.bells));
+            self.undelivered.open(make).map(|delivery| (delivery, clock.monotonic()))
+        };
+        let appended = queue.append(&appending, &self.room, open);
+        let appended = appended.inspect_err(|_| self.room.give_back(size))?;
+        if appended.fills && record.key.is_none() && self.config.partitioner.is_sticky() {
+            topic.turn.advance();
+        }
+        if appended.lists {
+            self.listed().push(Arc::clone(queue));
+        }
+        if appended.wakes {
+            self.bells.work.notify_one();
+        }
+        Ok(appended.ticket)
+    }
+
+    fn queue_for<'t>(&self, topic: &'t TopicQueues, record: &ProducerRecord<'_>) -> &'t Arc<Queue> {
+        let asked = record.partition.and_then(|partition| usize::try_from(partition.0).ok());
+        let index = asked.unwrap_or_else(|| {
+            let chosen = Chosen { topic: record.topic, key: record.key, value: record.value };
+            self.config.partitioner.choose(chosen, &topic.turn, topic.queues.len())
+        });
+        &topic.queues[index]
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn missing(record: &ProducerRecord<'_>) -> ClientError {
+    let partition = record.partition.unwrap_or_default();
+    ClientError::TopicNotFound { topic: format!("{}-{partition}", record.topic) }
+}
+
+fn in_memory(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,227 @@
+//! The records of one partition that wait to be sent: one open batch, and full ones before it.
+//!
+//! Callers append to the open batch under a lock that nobody holds for longer than a copy of one
+//! record. The sending task takes batches that are due.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::room::{Held, Room};
+use super::tickets::{Delivery, Ticket};
+use crate::client::ClientError;
+use crate::record::{BatchBuilder, HEADER_SIZE, Header};
+use crate::types::{Timestamp, TopicPartition};
+
+/// The waiting records of one partition.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    partition: TopicPartition,
+    batch_size: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    full: VecDeque<Filled>,
+    open: Option<Filled>,
+    /// Whether the sending task has this queue on its list.
+    is_listed: bool,
+    /// Bytes of the last batch: likely those of the next.
+    expected_size: usize,
+}
+
+/// A batch that is no longer, or could no longer be, appended to.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    /// Its records.
+    pub(crate) builder: BatchBuilder,
+    /// Its outcome.
+    pub(crate) delivery: Arc<Delivery>,
+    /// When its first record came, by the monotonic clock.
+    pub(crate) opened_at: Duration,
+    /// The room it takes.
+    pub(crate) held: Held,
+}
+
+/// A record as it is appended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Appending<'a> {
+    pub(crate) timestamp: Timestamp,
+    pub(crate) key: Option<&'a [u8]>,
+    pub(crate) value: Option<&'a [u8]>,
+    pub(crate) headers: &'a [Header<'a>],
+    /// The most bytes it takes, already taken from the room.
+    pub(crate) size: usize,
+}
+
+/// What an append brought about.
+#[derive(Debug)]
+pub(crate) struct Appended {
+    /// The record's ticket.
+    pub(crate) ticket: Ticket,
+    /// Whether the queue must be put on the sending task's list.
+    pub(crate) lists: bool,
+    /// Whether the task has something to send now, or a new deadline to keep.
+    pub(crate) wakes: bool,
+    /// Whether a batch became full.
+    pub(crate) fills: bool,
+}
+
+/// When batches are due other than by being full.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dues {
+    /// Now.
+    pub(crate) now: Duration,
+    /// How long a batch waits for more records.
+    pub(crate) linger: Duration,
+    /// Batches with lower numbers are due: somebody flushes.
+    pub(crate) flush_below: u64,
+}
+
+/// What the sending task finds.
+#[derive(Debug)]
+pub(crate) enum Due {
+    /// A batch to send.
+    Batch(Filled),
+    /// Nothing before this time.
+    NotBefore(Duration),
+    /// No records at all.
+    Empty,
+}
+
+impl Queue {
+    /// An empty queue whose batches are full at `batch_size` bytes.
+    pub(crate) fn new(partition: TopicPartition, batch_size: usize) -> Self {
+        Self { partition, batch_size, state: Mutex::default() }
+    }
+
+    /// Whose records these are.
+    pub(crate) fn partition(&self) -> &TopicPartition {
+        &self.partition
+    }
+
+    /// Puts a record behind the others. `open` numbers and dates a new batch if one is needed.
+    ///
+    /// The room for the record belongs to the batch afterwards, or is still the caller's if this
+    /// fails.
+    pub(crate) fn append(
+        &self,
+        record: &Appending<'_>,
+        room: &Arc<Room>,
+        open: impl FnOnce(&TopicPartition) -> Result<(Arc<Delivery>, Duration), ClientError>,
+    ) -> Result<Appended, ClientError> {
+        let mut state = self.state();
+        let mut fills = state.make_way(record.size, self.batch_size);
+        let mut opens = false;
+        if state.open.is_none() {
+            opens = true;
+            let buffer = Vec::with_capacity(state.expected_size.max(HEADER_SIZE + record.size));
+            let (delivery, opened_at) = open(&self.partition)?;
+            state.open = Some(Filled {
+                builder: BatchBuilder::with_buffer(buffer),
+                delivery,
+                opened_at,
+                held: Held::new(Arc::clone(room)),
+            });
+        }
+        let Some(batch) = &mut state.open else { unreachable!("it was opened above") };
+        let pushed = batch.builder.push(record.timestamp, record.key, record.value, record.headers);
+        let index = pushed.map_err(|_| ClientError::MessageTooLarge {
+            size: record.size,
+            limit: self.batch_size,
+        })?;
+        batch.held.add(record.size);
+        let ticket = Ticket::new(Arc::clone(&batch.delivery), index, record.timestamp);
+        if batch.builder.size() >= self.batch_size {
+            state.close();
+            fills = true;
+        }
+        let lists = !std::mem::replace(&mut state.is_listed, true);
+        Ok(Appended { ticket, lists, wakes: opens || fills, fills })
+    }
+
+    /// Takes the first batch if it is due.
+    pub(crate) fn take_due(&self, dues: &Dues) -> Due {
+        let mut state = self.state();
+        if let Some(batch) = state.full.pop_front() {
+            return Due::Batch(batch);
+        }
+        let Some(open) = &state.open else { return Due::Empty };
+        let due_at = open.opened_at.saturating_add(dues.linger);
+        let is_due = due_at <= dues.now
+            || open.delivery.ordinal() < dues.flush_below
+            || open.delivery.is_urgent();
+        match state.open.take_if(|_| is_due) {
+            Some(batch) => {
+                state.expected_size = batch.builder.size();
+                Due::Batch(batch)
+            }
+            None => Due::NotBefore(due_at),
+        }
+    }
+
+    /// Takes the first batch if it was opened before `time`.
+    pub(crate) fn take_opened_before(&self, time: Duration) -> Option<Filled> {
+        let mut state = self.state();
+        match state.full.front() {
+            Some(first) if first.opened_at < time => state.full.pop_front(),
+            Some(_) => None,
+            None => state.open.take_if(|open| open.opened_at < time),
+        }
+    }
+
+    /// When the first batch was opened, if there is one.
+    pub(crate) fn oldest(&self) -> Option<Duration> {
+        let state = self.state();
+        state.full.front().or(state.open.as_ref()).map(|batch| batch.opened_at)
+    }
+
+    /// Leaves the sending task's list if there are no records; the next append lists it again.
+    pub(crate) fn unlist_if_empty(&self) -> bool {
+        let mut state = self.state();
+        let is_empty = state.full.is_empty() && state.open.is_none();
+        state.is_listed = !is_empty;
+        is_empty
+    }
+
+    /// Everything that waits.
+    pub(crate) fn drain(&self) -> Vec<Filled> {
+        let mut state = self.state();
+        let mut all: Vec<Filled> = state.full.drain(..).collect();
+        all.extend(state.open.take());
+        all
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Closes the open batch if a record of `size` would make it too large.
+    fn make_way(&mut self, size: usize, batch_size: usize) -> bool {
+        let is_full = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.builder.size().saturating_add(size) > batch_size);
+        if is_full {
+            self.close();
+        }
+        is_full
+    }
+
+    fn close(&mut self) {
+        if let Some(batch) = self.open.take() {
+            self.expected_size = batch.builder.size();
+            self.full.push_back(batch);
+        }
+    }
+}
+
+impl Filled {
+    /// Gives up on it.
+    pub(crate) fn fail(self, error: ClientError) {
+        self.delivery.settle(Err(error));
+    }
+}

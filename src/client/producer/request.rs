@@ -1,0 +1,117 @@
+//! Batches of several partitions as one request, and its answer as one outcome for each.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::lane::Packed;
+use super::tickets::Landed;
+use crate::client::ClientError;
+use crate::client::cluster::{Connection, Reply};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
+use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
+use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};
+
+/// Batches for one broker, at most one of each partition.
+#[derive(Debug, Default)]
+pub(crate) struct Shipment {
+    batches: BTreeMap<TopicName, Vec<(usize, PartitionIndex, Packed)>>,
+    bytes: usize,
+}
+
+/// A batch that is back, with the number of its lane.
+pub(crate) type Returned = (usize, Packed, Result<Landed, ClientError>);
+
+impl Shipment {
+    /// Adds the next batch of lane number `lane`.
+    pub(crate) fn add(&mut self, lane: usize, batch: Packed) {
+        self.bytes += batch.bytes.len();
+        let partition = batch.delivery.partition().clone();
+        let rows = self.batches.entry(partition.topic).or_default();
+        rows.push((lane, partition.partition, batch));
+    }
+
+    /// Bytes of the batches.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether there is no batch.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Sends it; without acknowledgement there is no reply.
+    pub(crate) fn send(
+        &self,
+        connection: &Connection,
+        acks: i16,
+        timeout_ms: i32,
+    ) -> Result<Option<Reply<ProduceRequest>>, ClientError> {
+        let topics = self.batches.iter().map(|(name, rows)| RequestTopic {
+            name: name.as_str().to_owned(),
+            partitions: rows.iter().map(row).collect(),
+        });
+        let topics = topics.collect();
+        let request = ProduceRequest { transactional_id: None, acks, timeout_ms, topics };
+        let records: Vec<Bytes> =
+            self.batches.values().flatten().map(|(_, _, batch)| batch.bytes.clone()).collect();
+        let version = connection.version_of::<ProduceRequest>(i16::MAX)?;
+        if acks == 0 {
+            connection.submit_unanswered(version, &request, &records).map(|()| None)
+        } else {
+            connection.submit_with(version, &request, &records).map(Some)
+        }
+    }
+
+    /// Each batch with what the answer says of it.
+    pub(crate) fn settle(self, answer: &Result<ProduceResponse, ClientError>) -> Vec<Returned> {
+        let rows = self.batches.into_iter().flat_map(|(topic, rows)| {
+            rows.into_iter().map(move |(lane, index, batch)| {
+                let outcome = match answer {
+                    Ok(answer) => outcome(answer, &topic, index),
+                    Err(error) => Err(error.clone()),
+                };
+                (lane, batch, outcome)
+            })
+        });
+        rows.collect()
+    }
+
+    /// Each batch as sent without acknowledgement.
+    pub(crate) fn settle_unasked(self) -> Vec<Returned> {
+        let rows = self.batches.into_values().flatten();
+        rows.map(|(lane, _, batch)| (lane, batch, Ok(Landed::default()))).collect()
+    }
+}
+
+fn row((_, index, batch): &(usize, PartitionIndex, Packed)) -> RequestPartition {
+    RequestPartition { index: index.0, records: Records::Elsewhere(batch.bytes.len()) }
+}
+
+fn outcome(
+    answer: &ProduceResponse,
+    topic: &TopicName,
+    index: PartitionIndex,
+) -> Result<Landed, ClientError> {
+    let rows = answer.topics.iter().filter(|row| row.name == topic.as_str());
+    let found = rows.flat_map(|row| &row.partitions).find(|row| row.index == index.0);
+    let about = format!("{topic}-{index}");
+    match found {
+        None => Err(ClientError::unreachable(about, "the answer does not speak of it")),
+        Some(row) => judge(row, &about),
+    }
+}
+
+fn judge(row: &Partition, about: &str) -> Result<Landed, ClientError> {
+    match row.error_code {
+        ErrorCode::None => Ok(Landed {
+            base_offset: Offset::checked(row.base_offset),
+            log_append_time: (row.log_append_time_ms >= 0)
+                .then_some(Timestamp::from_millis(row.log_append_time_ms)),
+        }),
+        // It was stored so long ago that the broker no longer knows where.
+        ErrorCode::DuplicateSequenceNumber => Ok(Landed::default()),
+        code => Err(ClientError::from_code(code, about, row.error_message.as_deref())),
+    }
+}

@@ -1,0 +1,124 @@
+//! The bytes of records that a producer may hold: who wants more waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::client::ClientError;
+use crate::client::waiting::Waiter;
+use crate::io::Gate;
+
+/// A number of bytes, and those who wait for some of them.
+#[derive(Debug)]
+pub(crate) struct Room {
+    limit: usize,
+    used: AtomicUsize,
+    waiting: AtomicUsize,
+    freed: Gate,
+}
+
+/// Bytes that were taken, given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    room: Arc<Room>,
+    bytes: usize,
+}
+
+impl Room {
+    /// Room for `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            used: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            freed: Gate::new(),
+        })
+    }
+
+    /// Takes `bytes` if there is room now. Something larger than all the room gets in alone.
+    pub(crate) fn try_take(&self, bytes: usize) -> bool {
+        let fits = |used: usize| {
+            let after = used.checked_add(bytes)?;
+            (used == 0 || after <= self.limit).then_some(after)
+        };
+        // Ordered with `waiting`: a taker that saw no room is seen by whoever makes some.
+        self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_ok()
+    }
+
+    /// Takes `bytes`, waiting for room up to `timeout`; false is a timeout, or `is_closed`.
+    pub(crate) fn take(
+        &self,
+        bytes: usize,
+        waiter: &Waiter,
+        timeout: Duration,
+        is_closed: impl Fn() -> bool,
+    ) -> Result<bool, ClientError> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let attempt = || {
+            let taken = self.try_take(bytes);
+            (taken || is_closed()).then_some(taken)
+        };
+        let taken = waiter.wait(&self.freed, Some(timeout), attempt);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        Ok(taken?.unwrap_or(false))
+    }
+
+    /// Gives back what was taken.
+    pub(crate) fn give_back(&self, bytes: usize) {
+        let used = self.used.fetch_sub(bytes, Ordering::SeqCst);
+        assert!(used >= bytes, "{bytes} bytes given back of {used}");
+        if self.is_wanted() {
+            self.wake_all();
+        }
+    }
+
+    /// Whether somebody waits: what is held should be sent without delay.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// Lets those who wait look whether the producer was closed.
+    pub(crate) fn wake_all(&self) {
+        self.freed.wake_all();
+    }
+}
+
+impl Held {
+    /// Nothing yet.
+    pub(crate) fn new(room: Arc<Room>) -> Self {
+        Self { room, bytes: 0 }
+    }
+
+    /// Answers for `bytes` more, which were taken from the room.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.room.give_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_given_back_and_a_giant_gets_in_alone() {
+        let room = Room::new(10);
+        let mut held = Held::new(Arc::clone(&room));
+        assert!(room.try_take(6));
+        held.add(6);
+        assert!(!room.try_take(5));
+        assert!(room.try_take(4));
+        held.add(4);
+        assert!(!room.try_take(1));
+        drop(held);
+        assert!(room.try_take(100));
+        assert!(!room.try_take(1));
+        room.give_back(100);
+        assert!(room.try_take(10));
+    }
+}

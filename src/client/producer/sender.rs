@@ -1,0 +1,391 @@
+//! The task that sends: it owns the lanes and the ways to the brokers, and nothing else does.
+//!
+//! Each turn takes what is due, one batch of a partition per request, and sends it to whoever
+//! leads the partition. Connecting, asking for metadata or an identity, and waiting for answers
+//! are jobs beside it, whose results come back as events.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use super::lane::{Identity, Lane, Next, Settled};
+use super::producer::Shared;
+use super::queue::Dues;
+use super::request::{Returned, Shipment};
+use crate::client::ClientError;
+use crate::client::cluster::{Backoff, Connection, Footing, Route, Topology};
+use crate::client::error::Remedy;
+use crate::config::HostPort;
+use crate::record::Compressor;
+use crate::types::{ProducerEpoch, ProducerId, TopicName, TopicPartition};
+use crate::wire::{ErrorCode, InitProducerIdRequest};
+
+/// A request is filled up to so many bytes if its batches are smaller.
+const SHIPMENT_MAX: usize = 4 << 20;
+
+/// The task's state.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    shared: Arc<Shared>,
+    compressor: Compressor,
+    lanes: Vec<Lane>,
+    numbers: HashMap<TopicPartition, usize>,
+    active: BTreeSet<usize>,
+    routes: HashMap<HostPort, Route>,
+    jobs: JoinSet<Event>,
+    identity: Option<Identity>,
+    is_asking_identity: bool,
+    stale: BTreeSet<TopicName>,
+    is_refreshing: bool,
+    /// Metadata and identities are not asked for before this time.
+    pause_until: Duration,
+    backoff: Backoff,
+    next_refresh: Duration,
+}
+
+/// What a job came to.
+#[derive(Debug)]
+enum Event {
+    Connected(HostPort, Result<Connection, ClientError>),
+    Answered(HostPort, Vec<Returned>),
+    Identified(Result<Identity, ClientError>),
+    Refreshed(Result<(), ClientError>),
+}
+
+impl Sender {
+    /// The task of the producer that `shared` belongs to.
+    pub(crate) fn new(shared: Arc<Shared>, compressor: Compressor) -> Self {
+        let backoff = new_backoff(&shared);
+        let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
+        Self {
+            shared,
+            compressor,
+            lanes: Vec::new(),
+            numbers: HashMap::new(),
+            active: BTreeSet::new(),
+            routes: HashMap::new(),
+            jobs: JoinSet::new(),
+            identity: None,
+            is_asking_identity: false,
+            stale: BTreeSet::new(),
+            is_refreshing: false,
+            pause_until: Duration::ZERO,
+            backoff,
+            next_refresh,
+        }
+    }
+
+    /// Sends until the task is dropped.
+    pub(crate) async fn run(mut self) {
+        loop {
+            self.take_over_listed();
+            let pause = self.turn().map(|time| time.saturating_sub(self.shared.now()));
+            tokio::select! {
+                Some(event) = self.jobs.join_next() => {
+                    self.take_in(event);
+                    while let Some(event) = self.jobs.try_join_next() {
+                        self.take_in(event);
+                    }
+                }
+                () = self.shared.bells.work.notified() => {}
+                () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {}
+            }
+        }
+    }
+
+    /// Queues that callers began to fill.
+    fn take_over_listed(&mut self) {
+        for queue in self.shared.take_listed() {
+            let known = self.numbers.get(queue.partition()).copied();
+            let number = known.unwrap_or_else(|| {
+                let config = &self.shared.config;
+                let backoff = new_backoff(&self.shared);
+                self.numbers.insert(queue.partition().clone(), self.lanes.len());
+                self.lanes.push(Lane::new(
+                    queue,
+                    config.is_idempotent(),
+                    config.in_flight_max,
+                    backoff,
+                ));
+                self.lanes.len() - 1
+            });
+            self.active.insert(number);
+        }
+    }
+
+    /// Sends all that is due and possible, and tells when something will be due next.
+    fn turn(&mut self) -> Option<Duration> {
+        let dues = self.shared.dues();
+        let mut next = self.expire(dues.now);
+        loop {
+            let topology = self.shared.brokers.topology();
+            let mut shipments: HashMap<HostPort, Shipment> = HashMap::new();
+            for number in self.active.clone() {
+                let time = self.load(number, &topology, &dues, &mut shipments);
+                next = earlier(next, time);
+            }
+            if shipments.is_empty() {
+                break;
+            }
+            for (address, shipment) in shipments {
+                self.ship(address, shipment, dues.now);
+            }
+        }
+        let lanes = &self.lanes;
+        self.active.retain(|&number| {
+            let lane = &lanes[number];
+            !(lane.is_idle() && lane.queue().unlist_if_empty())
+        });
+        next = earlier(next, self.refresh(dues.now));
+        next
+    }
+
+    /// Loads the next batch of a lane, if one may go; else tells when to look again.
+    fn load(
+        &mut self,
+        number: usize,
+        topology: &Topology,
+        dues: &Dues,
+        shipments: &mut HashMap<HostPort, Shipment>,
+    ) -> Option<Duration> {
+        let lane = &mut self.lanes[number];
+        let TopicPartition { topic, partition } = lane.queue().partition();
+        let Some(address) = topology.leader(topic, *partition) else {
+            self.stale.insert(topic.clone());
+            return None;
+        };
+        if shipments.get(address).is_some_and(|shipment| shipment.bytes() >= SHIPMENT_MAX) {
+            return None;
+        }
+        if let Some(time) = self.reach(address, dues.now)? {
+            return Some(time);
+        }
+        let lane = &mut self.lanes[number];
+        let mut next = lane.next(dues, &mut self.compressor);
+        if matches!(next, Next::NeedsIdentity) {
+            match self.identity.filter(|identity| lane.accepts(*identity)) {
+                Some(identity) => {
+                    lane.adopt(identity);
+                    next = lane.next(dues, &mut self.compressor);
+                }
+                None => return self.ask_identity(dues.now),
+            }
+        }
+        match next {
+            Next::Send(batch) => {
+                shipments.entry(address.clone()).or_default().add(number, batch);
+                None
+            }
+            Next::NotBefore(time) => Some(time),
+            Next::Nothing | Next::NeedsIdentity => None,
+        }
+    }
+
+    /// `Some(None)` when requests can go to `address`, `Some(time)` when to look again, `None` when
+    /// an event will tell.
+    #[expect(clippy::option_option, reason = "three answers")]
+    fn reach(&mut self, address: &HostPort, now: Duration) -> Option<Option<Duration>> {
+        let shared = &self.shared;
+        let route =
+            self.routes.entry(address.clone()).or_insert_with(|| Route::new(new_backoff(shared)));
+        match route.footing(now, self.shared.config.in_flight_max) {
+            Footing::Ready(_) => Some(None),
+            Footing::NotBefore(time) => Some(Some(time)),
+            Footing::Busy => None,
+            Footing::Connect => {
+                let (brokers, address) = (Arc::clone(&self.shared.brokers), address.clone());
+                self.jobs.spawn(async move {
+                    let connection = brokers.open(&address).await;
+                    Event::Connected(address, connection)
+                });
+                None
+            }
+        }
+    }
+
+    fn ship(&mut self, address: HostPort, shipment: Shipment, now: Duration) {
+        let config = &self.shared.config;
+        let Some(route) = self.routes.get_mut(&address) else { return };
+        let sent = match route.footing(now, config.in_flight_max) {
+            Footing::Ready(connection) => {
+                shipment.send(connection, config.acks.code(), self.shared.request_timeout_ms())
+            }
+            _ => Err(ClientError::unreachable(&address, "the connection is over")),
+        };
+        match sent {
+            Ok(Some(reply)) => {
+                route.sent();
+                self.jobs.spawn(async move {
+                    let answer = reply.answer().await;
+                    Event::Answered(address, shipment.settle(&answer))
+                });
+            }
+            Ok(None) => self.take_back(shipment.settle_unasked()),
+            Err(error) => self.take_back(shipment.settle(&Err(error))),
+        }
+    }
+
+    fn take_in(&mut self, event: Result<Event, tokio::task::JoinError>) {
+        let event = match event {
+            Ok(event) => event,
+            // Jobs are never aborted while the task lives, and do not panic.
+            Err(error) => unreachable!("a job of the producer ended: {error}"),
+        };
+        let now = self.shared.now();
+        match event {
+            Event::Connected(address, connected) => {
+                let Some(route) = self.routes.get_mut(&address) else { return };
+                match connected {
+                    Ok(connection) => route.connected(connection),
+                    Err(error) => {
+                        tracing::debug!(%error, "the producer cannot reach a broker");
+                        route.failed(now);
+                        self.stale.extend(self.shared.topics.names());
+                    }
+                }
+            }
+            Event::Answered(address, returned) => {
+                if let Some(route) = self.routes.get_mut(&address) {
+                    route.answered();
+                }
+                self.take_back(returned);
+            }
+            Event::Identified(identified) => self.identified(identified, now),
+            Event::Refreshed(refreshed) => {
+                self.is_refreshing = false;
+                self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
+                self.pause_until = now.saturating_add(self.backoff.next_pause());
+                if refreshed.is_ok() {
+                    self.shared.learn_partitions();
+                }
+            }
+        }
+    }
+
+    fn take_back(&mut self, returned: Vec<Returned>) {
+        let now = self.shared.now();
+        let mut settled = Settled::new();
+        for (number, batch, outcome) in returned {
+            match &outcome {
+                Ok(_) => self.backoff.reset(),
+                Err(error) if error.remedy() == Remedy::Refresh => {
+                    self.stale.insert(batch.delivery.partition().topic.clone());
+                }
+                Err(_) => {}
+            }
+            settled.extend(self.lanes[number].returned(batch, outcome, now));
+        }
+        self.shared.settled(settled);
+    }
+
+    /// Gives up what has been tried for too long, and tells when the next will have been.
+    fn expire(&mut self, now: Duration) -> Option<Duration> {
+        let timeout = self.shared.config.delivery_timeout;
+        let mut next = None;
+        let mut settled = Settled::new();
+        for &number in &self.active {
+            let lane = &mut self.lanes[number];
+            let Some(oldest) = lane.oldest() else { continue };
+            let limit = oldest.saturating_add(timeout);
+            if limit > now {
+                next = earlier(next, Some(limit));
+                continue;
+            }
+            let error = ClientError::Timeout {
+                operation: "delivering a record",
+                elapsed: timeout,
+                last_error: None,
+            };
+            let opened_before = now.saturating_sub(timeout) + Duration::from_nanos(1);
+            settled.extend(lane.expire(opened_before, &error));
+        }
+        self.shared.settled(settled);
+        next
+    }
+
+    /// Asks for the state of stale topics, or of all when it is old.
+    fn refresh(&mut self, now: Duration) -> Option<Duration> {
+        if self.is_refreshing {
+            return None;
+        }
+        if now >= self.next_refresh {
+            self.stale.extend(self.shared.topics.names());
+        }
+        if self.stale.is_empty() {
+            return Some(self.next_refresh);
+        }
+        if now < self.pause_until {
+            return Some(self.pause_until);
+        }
+        self.is_refreshing = true;
+        let topics: Vec<TopicName> = std::mem::take(&mut self.stale).into_iter().collect();
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            Event::Refreshed(brokers.refresh(Some(&topics), true).await.map(drop))
+        });
+        None
+    }
+
+    fn ask_identity(&mut self, now: Duration) -> Option<Duration> {
+        if self.is_asking_identity {
+            return None;
+        }
+        if now < self.pause_until {
+            return Some(self.pause_until);
+        }
+        self.is_asking_identity = true;
+        self.identity = None;
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            let request = InitProducerIdRequest::default();
+            let answer =
+                brokers.call_any(&request).await.and_then(|answer| match answer.error_code {
+                    ErrorCode::None => Ok(Identity {
+                        id: ProducerId(answer.producer_id),
+                        epoch: ProducerEpoch(answer.producer_epoch),
+                    }),
+                    code => Err(ClientError::from_code(code, "a producer id", None)),
+                });
+            Event::Identified(answer)
+        });
+        None
+    }
+
+    fn identified(&mut self, identified: Result<Identity, ClientError>, now: Duration) {
+        self.is_asking_identity = false;
+        match identified {
+            Ok(identity) => self.identity = Some(identity),
+            Err(error) if matches!(error.remedy(), Remedy::Retry | Remedy::Refresh) => {
+                self.pause_until = now.saturating_add(self.backoff.next_pause());
+            }
+            Err(error) => {
+                let lanes = self.active.iter().map(|&number| &self.lanes[number]);
+                tracing::warn!(%error, lanes = lanes.len(), "no producer id is to be had");
+                let mut settled = Settled::new();
+                for &number in &self.active {
+                    settled.extend(self.lanes[number].abandon(&error));
+                }
+                self.shared.settled(settled);
+            }
+        }
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+fn new_backoff(shared: &Shared) -> Backoff {
+    Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref())
+}
+
+fn earlier(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

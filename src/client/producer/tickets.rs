@@ -1,0 +1,169 @@
+//! What a caller holds of a record on its way, and how it learns the outcome.
+//!
+//! A batch has one [`Delivery`]; the ticket of a record is a share of it and a number. Outcomes are
+//! set once, by the task that sends, and all waiting callers of the producer are woken.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::client::ClientError;
+use crate::client::waiting::Waiter;
+use crate::io::Gate;
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
+
+/// Where a delivered record is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordMetadata {
+    /// Its topic.
+    pub topic: TopicName,
+    /// Its partition.
+    pub partition: PartitionIndex,
+    /// Its offset; `None` when the broker was not asked (`acks=0`) or had forgotten.
+    pub offset: Option<Offset>,
+    /// Its time, as the log has it.
+    pub timestamp: Timestamp,
+}
+
+/// A record on its way.
+#[derive(Debug)]
+pub struct Ticket {
+    delivery: Arc<Delivery>,
+    index: u32,
+    timestamp: Timestamp,
+    is_seen: AtomicBool,
+}
+
+/// What callers and the sending task wake each other by.
+#[derive(Debug)]
+pub(crate) struct Bells {
+    /// Rings when an outcome is set.
+    pub(crate) settled: Gate,
+    /// Rings when there is something to send.
+    pub(crate) work: Notify,
+    /// How callers wait.
+    pub(crate) waiter: Waiter,
+}
+
+/// The outcome of a batch, sooner or later.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    partition: TopicPartition,
+    ordinal: u64,
+    bells: Arc<Bells>,
+    is_urgent: AtomicBool,
+    outcome: OnceLock<Result<Landed, ClientError>>,
+    seen: AtomicU32,
+}
+
+/// Where a delivered batch is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Landed {
+    /// The offset of its first record, where the broker told.
+    pub(crate) base_offset: Option<Offset>,
+    /// The time of all its records, where the broker decides it.
+    pub(crate) log_append_time: Option<Timestamp>,
+}
+
+impl Ticket {
+    pub(crate) fn new(delivery: Arc<Delivery>, index: u32, timestamp: Timestamp) -> Self {
+        Self { delivery, index, timestamp, is_seen: AtomicBool::new(false) }
+    }
+
+    /// Whether the outcome is known.
+    pub fn is_done(&self) -> bool {
+        self.delivery.is_settled()
+    }
+
+    /// Waits for the outcome, for ever without a `timeout`. The record's batch is sent at once,
+    /// since somebody waits for it.
+    ///
+    /// # Errors
+    /// The reason why the record was not delivered, or [`ClientError::Timeout`] of this wait: the
+    /// delivery itself goes on.
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<RecordMetadata, ClientError> {
+        let delivery = &self.delivery;
+        if delivery.outcome.get().is_none() {
+            delivery.is_urgent.store(true, Ordering::Release);
+            delivery.bells.work.notify_one();
+        }
+        let bells = &delivery.bells;
+        let outcome = bells.waiter.wait(&bells.settled, timeout, || delivery.outcome.get())?;
+        match outcome {
+            Some(Ok(landed)) => Ok(self.metadata(*landed)),
+            Some(Err(error)) => {
+                if !self.is_seen.swap(true, Ordering::AcqRel) {
+                    delivery.seen.fetch_add(1, Ordering::AcqRel);
+                }
+                Err(error.clone())
+            }
+            None => Err(ClientError::Timeout {
+                operation: "delivering a record",
+                elapsed: timeout.unwrap_or_default(),
+                last_error: None,
+            }),
+        }
+    }
+
+    fn metadata(&self, landed: Landed) -> RecordMetadata {
+        RecordMetadata {
+            topic: self.delivery.partition.topic.clone(),
+            partition: self.delivery.partition.partition,
+            offset: landed.base_offset.map(|base| base.plus(i64::from(self.index))),
+            timestamp: landed.log_append_time.unwrap_or(self.timestamp),
+        }
+    }
+}
+
+impl Delivery {
+    /// A batch whose outcome is open. `ordinal` rises from batch to batch of a producer.
+    pub(crate) fn new(partition: TopicPartition, ordinal: u64, bells: Arc<Bells>) -> Self {
+        Self {
+            partition,
+            ordinal,
+            bells,
+            is_urgent: AtomicBool::new(false),
+            outcome: OnceLock::new(),
+            seen: AtomicU32::new(0),
+        }
+    }
+
+    /// Where the batch goes.
+    pub(crate) fn partition(&self) -> &TopicPartition {
+        &self.partition
+    }
+
+    /// Its place among the producer's batches.
+    pub(crate) fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// Whether a caller waits for it.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.is_urgent.load(Ordering::Acquire)
+    }
+
+    /// Sets the outcome; whoever waits is woken by the caller, once for many.
+    pub(crate) fn settle(&self, outcome: Result<Landed, ClientError>) {
+        let was_open = self.outcome.set(outcome).is_ok();
+        assert!(was_open, "batch {} of {} has two outcomes", self.ordinal, self.partition);
+    }
+
+    /// Whether it has its outcome.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.outcome.get().is_some()
+    }
+
+    /// The error, once it has failed.
+    pub(crate) fn failure(&self) -> Option<&ClientError> {
+        self.outcome.get()?.as_ref().err()
+    }
+
+    /// How many of its tickets were told of the failure.
+    pub(crate) fn seen(&self) -> u32 {
+        self.seen.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,63 @@
+//! The queues of every topic that a producer has sent to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::partitioner::Turn;
+use super::queue::Queue;
+use crate::types::{PartitionIndex, TopicName, TopicPartition};
+
+/// All topics of a producer.
+#[derive(Debug)]
+pub(crate) struct Topics {
+    batch_size: usize,
+    by_name: RwLock<HashMap<TopicName, Arc<TopicQueues>>>,
+}
+
+/// One topic.
+#[derive(Debug)]
+pub(crate) struct TopicQueues {
+    /// Its name.
+    pub(crate) name: TopicName,
+    /// A queue for each partition.
+    pub(crate) queues: Vec<Arc<Queue>>,
+    /// Where its next record without a key goes.
+    pub(crate) turn: Turn,
+}
+
+impl Topics {
+    /// No topic yet; batches are full at `batch_size` bytes.
+    pub(crate) fn new(batch_size: usize) -> Self {
+        Self { batch_size, by_name: RwLock::default() }
+    }
+
+    /// A topic that was sent to before.
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<TopicQueues>> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The topic with `partitions` partitions. Its queues stay when their number grows, so that
+    /// nothing in them is lost or overtaken; a topic does not shrink.
+    pub(crate) fn learn(&self, name: &TopicName, partitions: usize) -> Arc<TopicQueues> {
+        let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
+        let known = by_name.get(name);
+        if let Some(topic) = known.filter(|topic| topic.queues.len() >= partitions) {
+            return Arc::clone(topic);
+        }
+        let mut queues = known.map(|topic| topic.queues.clone()).unwrap_or_default();
+        for index in queues.len()..partitions {
+            let partition = PartitionIndex(i32::try_from(index).unwrap_or(i32::MAX));
+            let partition = TopicPartition { topic: name.clone(), partition };
+            queues.push(Arc::new(Queue::new(partition, self.batch_size)));
+        }
+        let turn = Turn::new(partitions as u64);
+        let topic = Arc::new(TopicQueues { name: name.clone(), queues, turn });
+        by_name.insert(name.clone(), Arc::clone(&topic));
+        topic
+    }
+
+    /// The names of all topics sent to.
+    pub(crate) fn names(&self) -> Vec<TopicName> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! All settings of a client under Kafka's names, so that a dictionary written for another client
+//! can be handed over as it is.
+
+use crate::client::{ClientConfig, ConsumerConfig, ProducerConfig};
+use crate::config::{ConfigError, Fault, Key};
+
+/// What a client, its producers and its consumers are set to.
+#[derive(Clone, Debug, Default)]
+pub struct ClientSettings {
+    /// Connections.
+    pub client: ClientConfig,
+    /// Producers.
+    pub producer: ProducerConfig,
+    /// Consumers.
+    pub consumer: ConsumerConfig,
+}
+
+impl ClientSettings {
+    /// Applies `values` in order; all faults are collected, each by its key.
+    ///
+    /// # Errors
+    /// When a name is unknown (with the nearest known one) or a value does not fit.
+    pub fn set_all<'a>(
+        &mut self,
+        values: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), ConfigError> {
+        let mut faults = Vec::new();
+        for (name, value) in values {
+            let outcome = set(&mut self.client, ClientConfig::KEYS, name, value)
+                .or_else(|| set(&mut self.producer, ProducerConfig::KEYS, name, value))
+                .or_else(|| set(&mut self.consumer, ConsumerConfig::KEYS, name, value));
+            match outcome {
+                Some(Ok(())) => {}
+                Some(Err(expected)) => faults.push(Fault::invalid(name, value, expected)),
+                None => faults.push(Fault::unknown(name, Self::names())),
+            }
+        }
+        ConfigError::from_faults(faults)
+    }
+
+    /// The name of every setting.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let client = ClientConfig::KEYS.iter().map(|key| key.name);
+        let producer = ProducerConfig::KEYS.iter().map(|key| key.name);
+        client.chain(producer).chain(ConsumerConfig::KEYS.iter().map(|key| key.name))
+    }
+}
+
+/// Sets what `name` names, if these keys have it.
+fn set<C>(config: &mut C, keys: &[Key<C>], name: &str, value: &str) -> Option<Result<(), String>> {
+    let key = keys.iter().find(|key| key.name == name)?;
+    Some((key.set)(config, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::Acks;
+
+    #[test]
+    fn a_dictionary_for_another_client_fits() {
+        let mut settings = ClientSettings::default();
+        let values = [
+            ("bootstrap.servers", "a:1, b:2"),
+            ("linger.ms", "7"),
+            ("acks", "1"),
+            ("auto.offset.reset", "latest"),
+        ];
+        settings.set_all(values).unwrap();
+        assert_eq!(settings.client.bootstrap.len(), 2);
+        assert_eq!(settings.producer.linger, Duration::from_millis(7));
+        assert_eq!(settings.producer.acks, Acks::Leader);
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused_with_the_nearest() {
+        let error = ClientSettings::default().set_all([("linger.mss", "7"), ("acks", "most")]);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("did you mean 'linger.ms'"), "{error}");
+        assert!(error.contains("acks: 'most' does not fit"), "{error}");
+    }
+
+    #[test]
+    fn every_setting_takes_back_what_it_shows() {
+        let mut settings = ClientSettings::default();
+        let shown = |settings: &ClientSettings| -> Vec<(&str, String)> {
+            let client = ClientConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.client)));
+            let producer =
+                ProducerConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.producer)));
+            let consumer =
+                ConsumerConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.consumer)));
+            client.chain(producer).chain(consumer).collect()
+        };
+        let before = shown(&settings);
+        settings.set_all(before.iter().map(|(name, value)| (*name, value.as_str()))).unwrap();
+        assert_eq!(shown(&settings), before);
+    }
+}

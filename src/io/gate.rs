@@ -1,0 +1,159 @@
+//! Where threads wait for a change that other threads bring about.
+//!
+//! A waiting thread sleeps in `poll(2)` on an eventfd of its own, without a tick. It wakes when the
+//! change comes, at its deadline, and when a signal reaches it: what a signal means is for the
+//! caller to say, who may be an interpreter with handlers to run.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
+
+use crate::io::Clock;
+
+/// Threads that wait for the same kind of change.
+#[derive(Debug, Default)]
+pub struct Gate {
+    sleepers: Mutex<Vec<Arc<EventFd>>>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited<T> {
+    /// With what was waited for.
+    Ready(T),
+    /// At the deadline.
+    TimedOut,
+    /// By a signal; waiting again is allowed.
+    Signal,
+}
+
+impl Gate {
+    /// A gate at which nobody waits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets every waiting thread look again. Called after the change.
+    pub fn wake_all(&self) {
+        for sleeper in self.sleepers().drain(..) {
+            // Fails only if the counter is full, and then the sleeper is awake already.
+            let _ = sleeper.write(1);
+        }
+    }
+
+    /// Waits until `attempt` gives something, or until `clock` says `deadline`.
+    ///
+    /// `attempt` is tried at once, and again after every [`wake_all`](Self::wake_all).
+    ///
+    /// # Errors
+    /// When the system has no descriptor left to wait on.
+    pub fn wait<T>(
+        &self,
+        clock: &dyn Clock,
+        deadline: Option<Duration>,
+        mut attempt: impl FnMut() -> Option<T>,
+    ) -> io::Result<Waited<T>> {
+        if let Some(ready) = attempt() {
+            return Ok(Waited::Ready(ready));
+        }
+        let sleeper =
+            Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+        loop {
+            self.sleepers().push(Arc::clone(&sleeper));
+            // The change may have come before the registration was seen.
+            let waited = match attempt() {
+                Some(ready) => Some(Waited::Ready(ready)),
+                None => sleep(&sleeper, clock, deadline)?,
+            };
+            self.sleepers().retain(|other| !Arc::ptr_eq(other, &sleeper));
+            if let Some(waited) = waited {
+                return Ok(waited);
+            }
+            if let Some(ready) = attempt() {
+                return Ok(Waited::Ready(ready));
+            }
+            // Nothing is lost if this fails: the next sleep is then a short one.
+            let _ = sleeper.read();
+        }
+    }
+
+    fn sleepers(&self) -> MutexGuard<'_, Vec<Arc<EventFd>>> {
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sleeps until woken (`None`), or for the other reasons to stop waiting.
+fn sleep<T>(
+    sleeper: &EventFd,
+    clock: &dyn Clock,
+    deadline: Option<Duration>,
+) -> io::Result<Option<Waited<T>>> {
+    let left = deadline.map(|deadline| deadline.saturating_sub(clock.monotonic()));
+    if left == Some(Duration::ZERO) {
+        return Ok(Some(Waited::TimedOut));
+    }
+    let mut watched = [PollFd::new(sleeper.as_fd(), PollFlags::POLLIN)];
+    match ppoll(&mut watched, left.map(TimeSpec::from), None) {
+        Ok(0) => Ok(Some(Waited::TimedOut)),
+        Ok(_) => Ok(None),
+        Err(Errno::EINTR) => Ok(Some(Waited::Signal)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+    use crate::io::SystemClock;
+
+    #[test]
+    fn a_wait_ends_when_the_change_comes() {
+        let gate = Gate::new();
+        let changed = AtomicBool::new(false);
+        let attempt = || changed.load(Ordering::Acquire).then_some(7);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| gate.wait(&SystemClock, None, attempt).unwrap());
+            changed.store(true, Ordering::Release);
+            gate.wake_all();
+            assert_eq!(waiting.join().unwrap(), Waited::Ready(7));
+        });
+        assert!(gate.sleepers().is_empty());
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_deadline() {
+        let gate = Gate::new();
+        let begin = SystemClock.monotonic();
+        let deadline = begin + Duration::from_millis(20);
+        let waited = gate.wait(&SystemClock, Some(deadline), || None::<()>).unwrap();
+        assert_eq!(waited, Waited::TimedOut);
+        assert!(SystemClock.monotonic() >= deadline);
+        assert!(gate.sleepers().is_empty());
+    }
+
+    #[test]
+    fn a_wake_without_the_change_is_slept_through() {
+        let gate = Gate::new();
+        let calls = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                gate.wait(&SystemClock, None, || calls.load(Ordering::Acquire).then_some(()))
+            });
+            for _ in 0..1000 {
+                gate.wake_all();
+            }
+            calls.store(true, Ordering::Release);
+            gate.wake_all();
+            assert_eq!(waiting.join().unwrap().unwrap(), Waited::Ready(()));
+        });
+    }
+}

@@ -1,0 +1,9 @@
+//! What Python programs pass, as what the client takes: keywords, `config={...}`, times, places.
+
+mod options;
+mod start;
+mod times;
+
+pub(crate) use options::{Form, Options, Word};
+pub(crate) use start::{Seek, start};
+pub(crate) use times::{datetime, timeout, timestamp};

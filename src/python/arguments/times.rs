@@ -1,0 +1,60 @@
+//! Times: milliseconds since 1970 in the log, aware datetimes and timedeltas in Python.
+
+use std::time::Duration;
+
+use pyo3::types::{PyAnyMethods, PyDateTime, PyDelta, PyTzInfo};
+use pyo3::{Bound, PyAny, PyResult, Python};
+
+use crate::config::ConfigError;
+use crate::python::errors::refused;
+use crate::types::Timestamp;
+
+const MILLIS: f64 = 1e3;
+
+/// The time in UTC; `None` for a record without one.
+pub(crate) fn datetime(
+    py: Python<'_>,
+    timestamp: Timestamp,
+) -> PyResult<Option<Bound<'_, PyDateTime>>> {
+    if timestamp == Timestamp::NONE {
+        return Ok(None);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "exact for the next 285,000 years")]
+    let seconds = timestamp.millis() as f64 / MILLIS;
+    PyDateTime::from_timestamp(py, seconds, Some(&*PyTzInfo::utc(py)?)).map(Some)
+}
+
+/// The time that an argument means: an aware datetime, or a timedelta from now into the past.
+/// `None` if it is neither.
+pub(crate) fn timestamp(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {
+    let py = value.py();
+    let seconds: f64 = if value.is_instance_of::<PyDateTime>() {
+        if value.getattr("tzinfo")?.is_none() {
+            let reason = "a datetime without tzinfo: say in which time zone it is";
+            return Err(refused(&ConfigError::single(name, reason)));
+        }
+        value.call_method0("timestamp")?.extract()?
+    } else if value.is_instance_of::<PyDelta>() {
+        let delta: f64 = value.call_method0("total_seconds")?.extract()?;
+        if delta > 0.0 {
+            let reason = "a timedelta is counted from now: timedelta(hours=-1) is an hour ago";
+            return Err(refused(&ConfigError::single(name, reason)));
+        }
+        let now: f64 = py.import("time")?.call_method0("time")?.extract()?;
+        now + delta
+    } else {
+        return Ok(None);
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "datetimes end in the year 9999")]
+    let millis = (seconds * MILLIS).round() as i64;
+    Ok(Some(Timestamp::from_millis(millis)))
+}
+
+/// A timeout in seconds; `None` is for ever.
+pub(crate) fn timeout(seconds: Option<f64>) -> PyResult<Option<Duration>> {
+    let Some(seconds) = seconds else { return Ok(None) };
+    Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| {
+        let reason = format!("'{seconds}' does not fit: expected seconds, not negative");
+        refused(&ConfigError::single("timeout", reason))
+    })
+}

@@ -1,0 +1,59 @@
+//! Reading with an end: so many messages, so many seconds.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pyo3::types::PyAnyMethods;
+use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+
+use super::consumer::Consumer;
+use super::message::Message;
+
+/// At most so many messages of a consumer, and not after a deadline.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Bounded {
+    consumer: Py<Consumer>,
+    left: AtomicU64,
+    deadline: Option<f64>,
+}
+
+impl Bounded {
+    /// `count` messages within `timeout` seconds from now.
+    pub(super) fn new(
+        py: Python<'_>,
+        consumer: Py<Consumer>,
+        count: u64,
+        timeout: Option<f64>,
+    ) -> PyResult<Self> {
+        let deadline = timeout.map(|timeout| monotonic(py).map(|now| now + timeout)).transpose()?;
+        Ok(Self { consumer, left: AtomicU64::new(count), deadline })
+    }
+}
+
+#[pymethods]
+impl Bounded {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        let is_left =
+            self.left.try_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+        if is_left.is_err() {
+            return Ok(None);
+        }
+        let timeout = match self.deadline {
+            Some(deadline) => Some((deadline - monotonic(py)?).max(0.0)),
+            None => None,
+        };
+        let message = self.consumer.get().next(py, timeout);
+        if !matches!(message, Ok(Some(_))) {
+            self.left.store(0, Ordering::Release);
+        }
+        message
+    }
+}
+
+fn monotonic(py: Python<'_>) -> PyResult<f64> {
+    py.import("time")?.call_method0("monotonic")?.extract()
+}

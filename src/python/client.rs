@@ -1,0 +1,138 @@
+//! Connecting.
+
+use std::env;
+
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
+
+use super::admin::Admin;
+use super::arguments::{Form, Options, Word};
+use super::consumer::Consumer;
+use super::errors::raised;
+use super::owned::{Birth, Owned};
+use super::producer::Producer;
+use super::signals;
+use super::topic::Topic;
+use crate::client::{self, ClientConfig};
+
+const WORDS: &[Word] = &[
+    Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
+    Word::plain("client_id", "client.id"),
+    Word::seconds("timeout", "default.api.timeout.ms"),
+];
+
+/// Where to connect to when the program does not say.
+const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
+
+/// Connections to the brokers of a cluster.
+#[pyclass(frozen, weakref, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Client {
+    inner: Owned<client::Client>,
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(
+        signature = (bootstrap=None, **options),
+        text_signature = "(bootstrap=None, *, client_id='streamlog', timeout=10.0, config=None)"
+    )]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<Bound<'_, PyAny>>,
+        options: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let options = options.unwrap_or_else(|| PyDict::new(py));
+        match (bootstrap, env::var(BOOTSTRAP_VARIABLE)) {
+            (Some(bootstrap), _) => options.set_item("bootstrap", bootstrap)?,
+            (None, Ok(text)) if !names_servers(&options)? => options.set_item("bootstrap", text)?,
+            (None, _) => {}
+        }
+        let mut config = ClientConfig { on_signal: Some(signals::gives_up), ..Default::default() };
+        Options::of(Some(&options))?.apply(&mut config, WORDS, ClientConfig::KEYS)?;
+        let birth = Birth::now(py)?;
+        let client = py.detach(|| client::Client::connect(config));
+        let client = client.map_err(|error| raised(py, error))?;
+        Ok(Self { inner: Owned::new(client, &birth) })
+    }
+
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, acks='all', compression='none', compression_level=None, \
+                          linger=0.005, batch_size='64 KiB', buffer='64 MiB', \
+                          max_request_size='1 MiB', send_timeout=60.0, delivery_timeout=120.0, \
+                          idempotence=None, config=None)"
+    )]
+    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
+        Producer::start(&self.inner, options, py)
+    }
+
+    #[pyo3(
+        signature = (topics, **options),
+        text_signature = "($self, topics, *, group=None, start='earliest', \
+                          out_of_range='earliest', buffer='32 MiB', max_wait=0.5, config=None)"
+    )]
+    fn consumer(
+        &self,
+        topics: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Consumer> {
+        Consumer::start(&self.inner, topics, options)
+    }
+
+    fn topic(&self, name: String) -> PyResult<Topic> {
+        Topic::of(&self.inner, name)
+    }
+
+    #[getter]
+    fn admin(&self) -> PyResult<Admin> {
+        Admin::of(&self.inner)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let client = self.inner.get()?;
+        py.detach(|| client.close());
+        Ok(())
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close(py)
+    }
+
+    /// A client is pickled as its settings, and connects anew.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
+        let config = self.inner.get()?.config();
+        let settings = PyDict::new(py);
+        for key in ClientConfig::KEYS {
+            settings.set_item(key.name, (key.get)(config))?;
+        }
+        let options = PyDict::new(py);
+        options.set_item("config", settings)?;
+        Ok(((), options))
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let config = self.inner.get()?.config();
+        let servers: Vec<String> = config.bootstrap.iter().map(ToString::to_string).collect();
+        Ok(format!("<Client {:?} of {}>", config.client_id, servers.join(",")))
+    }
+}
+
+/// Whether `config={...}` says where to connect to.
+fn names_servers(options: &Bound<'_, PyDict>) -> PyResult<bool> {
+    match options.get_item("config")? {
+        Some(config) if !config.is_none() => config.contains("bootstrap.servers"),
+        _ => Ok(false),
+    }
+}

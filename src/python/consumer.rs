@@ -1,0 +1,168 @@
+//! Reading records.
+
+use std::collections::HashMap;
+
+use pyo3::types::{PyAnyMethods, PyDict, PyString};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
+
+use super::arguments::{self, Options, Seek, Word};
+use super::bounded::Bounded;
+use super::errors::{raised, refused};
+use super::message::Message;
+use super::owned::Owned;
+use crate::client::{self, ClientError, ConsumerConfig};
+use crate::config::ConfigError;
+use crate::types::{Offset, TopicPartition};
+
+/// Keywords of `Client.consumer` that are settings.
+const WORDS: &[Word] = &[
+    Word::plain("out_of_range", "auto.offset.reset"),
+    Word::plain("buffer", "fetch.buffer.bytes"),
+    Word::plain("fetch_bytes", "fetch.max.bytes"),
+    Word::seconds("fetch_wait", "fetch.max.wait.ms"),
+];
+
+/// By topic and partition.
+type ByPartition<T> = HashMap<(String, i32), T>;
+
+/// Reads records, for ever.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Consumer {
+    inner: Owned<client::Consumer>,
+}
+
+impl Consumer {
+    /// Reads all partitions of `topics`, with the options that were given.
+    pub(super) fn start(
+        client: &Owned<client::Client>,
+        topics: &Bound<'_, PyAny>,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = topics.py();
+        let names: Vec<String> = match topics.cast::<PyString>() {
+            Ok(topic) => vec![topic.extract()?],
+            Err(_) => topics.extract()?,
+        };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let config = read_config(Options::of(given)?)?;
+        let connected = client.get()?;
+        let consumer = py.detach(|| connected.consumer(&names, config));
+        let consumer = consumer.map_err(|error| raised(py, error))?;
+        Ok(Self { inner: Owned::new(consumer, client.birth()) })
+    }
+
+    /// The next message within `timeout` seconds; `None` when there is none, or never will be.
+    pub(super) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
+        let consumer = self.inner.get()?;
+        let mut next = consumer.try_next();
+        if matches!(next, Ok(None)) {
+            let timeout = arguments::timeout(timeout)?;
+            next = py.detach(|| consumer.next(timeout));
+        }
+        match next {
+            Ok(message) => Ok(message.map(Into::into)),
+            Err(ClientError::Closed) => Ok(None),
+            Err(error) => Err(raised(py, error)),
+        }
+    }
+
+    /// The partition meant by its number, and its topic unless there is one only.
+    fn find(&self, topic: Option<&str>, index: i32) -> PyResult<TopicPartition> {
+        let mut mine = self.inner.get()?.positions().into_iter().map(|(partition, _)| partition);
+        let mut meant = mine.by_ref().filter(|partition| {
+            partition.partition.0 == index && topic.is_none_or(|t| t == partition.topic.as_str())
+        });
+        match (meant.next(), meant.next()) {
+            (Some(partition), None) => Ok(partition),
+            (None, _) => {
+                let reason = format!("partition {index} is not among those this consumer reads");
+                Err(refused(&ConfigError::single("to", reason)))
+            }
+            _ => {
+                let reason = "there are several topics: the keys are to be (topic, partition)";
+                Err(refused(&ConfigError::single("to", reason)))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Consumer {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        self.next(py, None)
+    }
+
+    #[pyo3(signature = (count, *, timeout=None))]
+    fn take(this: Py<Self>, py: Python<'_>, count: u64, timeout: Option<f64>) -> PyResult<Bounded> {
+        Bounded::new(py, this, count, timeout)
+    }
+
+    fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        match Seek::of(to)? {
+            Seek::All(start) => py.detach(|| consumer.seek_all(start)),
+            Seek::Some(places) => {
+                for (topic, index, start) in places {
+                    let partition = self.find(topic.as_deref(), index.0)?;
+                    let sought = py.detach(|| consumer.seek(&partition, start));
+                    sought.map_err(|error| raised(py, error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        let positions = self.inner.get()?.positions().into_iter();
+        Ok(positions.map(|(at, offset)| (named(&at), offset.map(Offset::get))).collect())
+    }
+
+    fn lag(&self) -> PyResult<ByPartition<Option<i64>>> {
+        Ok(self.inner.get()?.lag().into_iter().map(|(at, lag)| (named(&at), lag)).collect())
+    }
+
+    fn assignment(&self) -> PyResult<Vec<(String, i32)>> {
+        Ok(self.inner.get()?.positions().iter().map(|(partition, _)| named(partition)).collect())
+    }
+
+    fn close(&self) -> PyResult<()> {
+        self.inner.get()?.close();
+        Ok(())
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __exit__(
+        &self,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close()
+    }
+}
+
+fn read_config(mut options: Options<'_>) -> PyResult<ConsumerConfig> {
+    if options.take("group").is_some() {
+        let reason = "consumer groups come later: group=None reads all partitions by itself";
+        return Err(refused(&ConfigError::single("group", reason)));
+    }
+    let start = options.take("start");
+    let mut config = ConsumerConfig::default();
+    options.apply(&mut config, WORDS, ConsumerConfig::KEYS)?;
+    if let Some(start) = start {
+        config.start = arguments::start("start", &start)?;
+    }
+    Ok(config)
+}
+
+fn named(partition: &TopicPartition) -> (String, i32) {
+    (partition.topic.to_string(), partition.partition.0)
+}

@@ -1,0 +1,110 @@
+//! The client's errors as exceptions of `streamlog.errors`, by kind.
+
+use pyo3::PyErr;
+use pyo3::Python;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::import_exception;
+
+use crate::client::{Attempt, ClientError, DeliveryFailure, Remedy};
+use crate::config::ConfigError as Faults;
+
+import_exception!(streamlog.errors, AuthenticationError);
+import_exception!(streamlog.errors, AuthorizationError);
+import_exception!(streamlog.errors, BrokerError);
+import_exception!(streamlog.errors, Closed);
+import_exception!(streamlog.errors, ConfigError);
+import_exception!(streamlog.errors, ConnectError);
+import_exception!(streamlog.errors, DeliveryError);
+import_exception!(streamlog.errors, FencedError);
+import_exception!(streamlog.errors, ForkError);
+import_exception!(streamlog.errors, MessageTooLarge);
+import_exception!(streamlog.errors, OffsetOutOfRange);
+import_exception!(streamlog.errors, RequestTimeout);
+import_exception!(streamlog.errors, StreamlogError);
+import_exception!(streamlog.errors, TopicExists);
+import_exception!(streamlog.errors, TopicNotFound);
+
+/// Kafka's number for records that are damaged.
+const CORRUPT_MESSAGE: i16 = 2;
+
+/// The exception for `error`.
+pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        ClientError::Config(faults) => refused(&faults),
+        ClientError::Connect { tried } => unreachable(&text, tried),
+        ClientError::Timeout { operation, elapsed, last_error } => {
+            let cause = last_error.map(|error| raised(py, *error));
+            RequestTimeout::new_err((text, operation, elapsed.as_secs_f64(), cause))
+        }
+        ClientError::TopicNotFound { .. } => {
+            TopicNotFound::new_err(format!("{text}: admin.create_topic() makes one"))
+        }
+        ClientError::OffsetOutOfRange { requested, earliest, latest, .. } => {
+            let text = format!("{text}; seek() to a position within, or to \"earliest\"");
+            OffsetOutOfRange::new_err((text, requested.get(), earliest.get(), latest.get()))
+        }
+        ClientError::MessageTooLarge { size, limit } => {
+            let text =
+                format!("{text}: send less, or raise max.request.size and max.message.bytes");
+            MessageTooLarge::new_err((text, size, limit))
+        }
+        ClientError::Damaged { source, .. } => {
+            let text = format!("{text}: {source}");
+            BrokerError::new_err((text, CORRUPT_MESSAGE, "CORRUPT_MESSAGE", false))
+        }
+        ClientError::Delivery { failures, unlisted } => undelivered(py, text, failures, unlisted),
+        ClientError::Closed => Closed::new_err(text),
+        ClientError::Interrupted => {
+            // The handler's exception was left pending in this thread by `signals::gives_up`.
+            PyErr::take(py).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+        }
+        ClientError::System(source) => StreamlogError::new_err(format!("{text}: {source}")),
+        error => by_code(text, &error),
+    }
+}
+
+/// Settings or arguments do not fit.
+pub(super) fn refused(faults: &Faults) -> PyErr {
+    ConfigError::new_err(faults.to_string())
+}
+
+fn unreachable(text: &str, tried: Vec<Attempt>) -> PyErr {
+    let tried: Vec<(String, String)> =
+        tried.into_iter().map(|attempt| (attempt.address, attempt.reason)).collect();
+    let text = format!(
+        "{text}. `python -m streamlog.broker` starts one; an address that you did not give is the \
+         one the broker advertises (its option --advertise)"
+    );
+    ConnectError::new_err((text, tried))
+}
+
+fn undelivered(
+    py: Python<'_>,
+    text: String,
+    failures: Vec<DeliveryFailure>,
+    unlisted: u64,
+) -> PyErr {
+    let row = |failure: DeliveryFailure| {
+        let partition = failure.partition;
+        let cause = raised(py, failure.error);
+        (partition.topic.to_string(), partition.partition.0, failure.records, cause)
+    };
+    let failures: Vec<_> = failures.into_iter().map(row).collect();
+    DeliveryError::new_err((text, failures, unlisted))
+}
+
+/// Brokers' codes that have a class of their own, and the rest.
+fn by_code(text: String, error: &ClientError) -> PyErr {
+    if error.is_fenced() {
+        return FencedError::new_err(text);
+    }
+    let Some(code) = error.code() else { return StreamlogError::new_err(text) };
+    let retriable = matches!(error.remedy(), Remedy::Retry | Remedy::Refresh);
+    match code.name().unwrap_or("UNKNOWN") {
+        "TOPIC_ALREADY_EXISTS" => TopicExists::new_err(text),
+        "SASL_AUTHENTICATION_FAILED" => AuthenticationError::new_err(text),
+        name if name.ends_with("_AUTHORIZATION_FAILED") => AuthorizationError::new_err(text),
+        name => BrokerError::new_err((text, code.code(), name, retriable)),
+    }
+}

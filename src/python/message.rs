@@ -1,0 +1,186 @@
+//! A record as it was read.
+//!
+//! A message of a consumer keeps the bytes of its batch, and makes Python's `bytes` of them when
+//! they are asked for; one that was unpickled has bytes of its own.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use pyo3::types::{PyBytes, PyDateTime, PyString, PyTuple};
+use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
+
+use super::arguments::datetime;
+use crate::client;
+use crate::types::Timestamp;
+
+/// Bytes that `repr` shows of a key or a value.
+const SHOWN_MAX: usize = 32;
+
+type OwnHeaders = Vec<(String, Option<Vec<u8>>)>;
+type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
+
+/// A record as it was read.
+#[pyclass(frozen, eq, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Message {
+    record: Record,
+}
+
+#[derive(Debug)]
+enum Record {
+    Read(client::Message),
+    Own(Box<Own>),
+}
+
+#[derive(Debug)]
+struct Own {
+    topic: String,
+    partition: i32,
+    offset: i64,
+    timestamp_ms: i64,
+    key: Option<Vec<u8>>,
+    value: Option<Vec<u8>>,
+    headers: OwnHeaders,
+}
+
+impl From<client::Message> for Message {
+    fn from(message: client::Message) -> Self {
+        Self { record: Record::Read(message) }
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.place() == other.place()
+            && self.timestamp_ms() == other.timestamp_ms()
+            && self.key_bytes() == other.key_bytes()
+            && self.value_bytes() == other.value_bytes()
+            && self.own_headers() == other.own_headers()
+    }
+}
+
+impl Message {
+    fn place(&self) -> (&str, i32, i64) {
+        match &self.record {
+            Record::Read(m) => (m.topic().as_str(), m.partition().0, m.offset().get()),
+            Record::Own(own) => (&own.topic, own.partition, own.offset),
+        }
+    }
+
+    fn key_bytes(&self) -> Option<&[u8]> {
+        match &self.record {
+            Record::Read(message) => message.key(),
+            Record::Own(own) => own.key.as_deref(),
+        }
+    }
+
+    fn value_bytes(&self) -> Option<&[u8]> {
+        match &self.record {
+            Record::Read(message) => message.value(),
+            Record::Own(own) => own.value.as_deref(),
+        }
+    }
+
+    fn own_headers(&self) -> Cow<'_, OwnHeaders> {
+        match &self.record {
+            Record::Read(message) => {
+                let name = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+                let rows = message.headers().map(|h| (name(h.key), h.value.map(<[u8]>::to_vec)));
+                Cow::Owned(rows.collect())
+            }
+            Record::Own(own) => Cow::Borrowed(&own.headers),
+        }
+    }
+}
+
+#[pymethods]
+impl Message {
+    #[classattr]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __match_args__: (&str, &str, &str, &str, &str, &str, &str) =
+        ("topic", "partition", "offset", "timestamp", "key", "value", "headers");
+
+    /// Only unpickling calls it.
+    #[new]
+    fn new(state: (String, i32, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, OwnHeaders)) -> Self {
+        let (topic, partition, offset, timestamp_ms, key, value, headers) = state;
+        let own = Own { topic, partition, offset, timestamp_ms, key, value, headers };
+        Self { record: Record::Own(Box::new(own)) }
+    }
+
+    #[getter]
+    fn topic<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::intern(py, self.place().0)
+    }
+
+    #[getter]
+    fn partition(&self) -> i32 {
+        self.place().1
+    }
+
+    #[getter]
+    fn offset(&self) -> i64 {
+        self.place().2
+    }
+
+    #[getter]
+    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
+        datetime(py, Timestamp::from_millis(self.timestamp_ms()))
+    }
+
+    #[getter]
+    fn timestamp_ms(&self) -> i64 {
+        match &self.record {
+            Record::Read(message) => message.timestamp().millis(),
+            Record::Own(own) => own.timestamp_ms,
+        }
+    }
+
+    #[getter]
+    fn key<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
+        self.key_bytes().map(|key| PyBytes::new(py, key))
+    }
+
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
+        self.value_bytes().map(|value| PyBytes::new(py, value))
+    }
+
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let headers = self.own_headers();
+        let value = |value: &Option<Vec<u8>>| value.as_ref().map(|bytes| PyBytes::new(py, bytes));
+        let rows: Vec<_> = headers.iter().map(|(name, bytes)| (name, value(bytes))).collect();
+        PyTuple::new(py, rows)
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (topic, partition, offset) = self.place();
+        let headers = self.headers(py)?.into_any().try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let (key, value) = (self.key(py), self.value(py));
+        let state = (topic, partition, offset, self.timestamp_ms(), key, value, headers);
+        PyTuple::new(py, [state])
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.place().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        let (topic, partition, offset) = self.place();
+        let (key, value) = (shown(self.key_bytes()), shown(self.value_bytes()));
+        format!("Message({topic:?}, {partition}, {offset}, key={key}, value={value})")
+    }
+}
+
+/// The first bytes as Python writes them, and how many there are if there are more.
+fn shown(bytes: Option<&[u8]>) -> String {
+    let Some(bytes) = bytes else { return "None".to_owned() };
+    let text = bytes.get(..SHOWN_MAX).unwrap_or(bytes).escape_ascii();
+    match bytes.len() {
+        all if all <= SHOWN_MAX => format!("b\"{text}\""),
+        all => format!("b\"{text}\"... ({all} bytes)"),
+    }
+}

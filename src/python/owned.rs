@@ -1,0 +1,107 @@
+//! What belongs to the process that made it.
+//!
+//! After `fork` a child has its parent's connections, but not the thread that serves them: every
+//! wait would be for ever, and so would be the end of that thread, for which a client waits when it
+//! is dropped. So a child is refused at each use, and what it inherited is never dropped there.
+
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pyo3::types::{IntoPyDict, PyAnyMethods, PyModule, PyModuleMethods};
+use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
+
+use super::errors::ForkError;
+
+/// How often this process was forked off since the module was loaded; kept by the module.
+#[pyclass(frozen, module = "streamlog._core")]
+#[derive(Debug, Default)]
+pub(super) struct Forks {
+    count: Arc<AtomicU32>,
+}
+
+/// The process that something was made in, as far as forks tell.
+#[derive(Clone, Debug)]
+pub(super) struct Birth {
+    forks: Arc<AtomicU32>,
+    at: u32,
+}
+
+/// A value that only the process that made it uses and drops.
+#[derive(Debug)]
+pub(super) struct Owned<T> {
+    value: Option<T>,
+    birth: Birth,
+}
+
+#[pymethods]
+impl Forks {
+    fn forked(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl Forks {
+    const NAME: &str = "_forks";
+
+    /// Lets the module count forks.
+    pub(super) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        let forks = Bound::new(py, Self::default())?;
+        let options = [("after_in_child", forks.getattr("forked")?)].into_py_dict(py)?;
+        py.import("os")?.call_method("register_at_fork", (), Some(&options))?;
+        module.add(Self::NAME, forks)
+    }
+}
+
+impl Birth {
+    /// Now, in this process.
+    pub(super) fn now(py: Python<'_>) -> PyResult<Self> {
+        let forks = py.import("streamlog._core")?.getattr(Forks::NAME)?;
+        let forks = Arc::clone(&forks.cast::<Forks>()?.get().count);
+        let at = forks.load(Ordering::Acquire);
+        Ok(Self { forks, at })
+    }
+
+    /// Fails in a process that was forked off since.
+    pub(super) fn check(&self) -> PyResult<()> {
+        if self.is_here() {
+            return Ok(());
+        }
+        Err(ForkError::new_err(
+            "this client belongs to the process that this one was forked from: \
+             connect again in the child",
+        ))
+    }
+
+    fn is_here(&self) -> bool {
+        self.forks.load(Ordering::Acquire) == self.at
+    }
+}
+
+impl<T> Owned<T> {
+    /// Takes care of `value`, made in the process of `birth`.
+    pub(super) fn new(value: T, birth: &Birth) -> Self {
+        Self { value: Some(value), birth: birth.clone() }
+    }
+
+    /// The value, unless this is a child of its process.
+    pub(super) fn get(&self) -> PyResult<&T> {
+        self.birth.check()?;
+        Ok(self.value.as_ref().unwrap_or_else(|| unreachable!("it is taken by drop only")))
+    }
+
+    /// When it was made.
+    pub(super) fn birth(&self) -> &Birth {
+        &self.birth
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        let value = self.value.take();
+        if !self.birth.is_here() {
+            mem::forget(value);
+        }
+    }
+}

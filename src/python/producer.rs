@@ -1,0 +1,232 @@
+//! Publishing records.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
+use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
+
+use super::arguments;
+use super::arguments::{Options, Word};
+use super::errors::raised;
+use super::owned::Owned;
+use super::ticket::Ticket;
+use crate::client::{self, Header, ProducerConfig, ProducerRecord};
+use crate::types::{PartitionIndex, Timestamp};
+
+/// Keywords of `Client.producer`.
+pub(super) const WORDS: &[Word] = &[
+    Word::plain("acks", "acks"),
+    Word::plain("compression", "compression.type"),
+    Word::plain("compression_level", "compression.level"),
+    Word::seconds("linger", "linger.ms"),
+    Word::plain("batch_size", "batch.size"),
+    Word::plain("buffer", "buffer.memory"),
+    Word::plain("max_request_size", "max.request.size"),
+    Word::seconds("send_timeout", "max.block.ms"),
+    Word::seconds("delivery_timeout", "delivery.timeout.ms"),
+    Word::plain("idempotence", "enable.idempotence"),
+];
+
+/// Records between two looks at signals, when no wait looks at them.
+const SIGNALS_EVERY: u64 = 1024;
+
+/// Publishes records. May be used by several threads.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Producer {
+    inner: Owned<client::Producer>,
+}
+
+/// A record that owns what it is made of.
+#[derive(Debug, Default)]
+struct Given<'py> {
+    topic: Option<Bound<'py, PyString>>,
+    partition: Option<i32>,
+    key: Option<PyBackedBytes>,
+    value: Option<PyBackedBytes>,
+    headers: Vec<(String, Option<PyBackedBytes>)>,
+    timestamp: Option<Timestamp>,
+}
+
+impl Producer {
+    /// A producer with the options that were given.
+    pub(super) fn start(
+        client: &Owned<client::Client>,
+        given: Option<&Bound<'_, PyDict>>,
+        py: Python<'_>,
+    ) -> PyResult<Self> {
+        let mut config = ProducerConfig::default();
+        Options::of(given)?.apply(&mut config, WORDS, ProducerConfig::KEYS)?;
+        let producer = client.get()?.producer(config).map_err(|error| raised(py, error))?;
+        Ok(Self { inner: Owned::new(producer, client.birth()) })
+    }
+
+    fn send_given(&self, py: Python<'_>, given: &Given<'_>) -> PyResult<client::Ticket> {
+        let producer = self.inner.get()?;
+        let topic = given.topic.as_ref().map(|topic| topic.to_cow()).transpose()?;
+        let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
+        let record = ProducerRecord {
+            topic: topic.as_deref().unwrap_or_default(),
+            partition: given.partition.map(PartitionIndex),
+            key: given.key.as_deref(),
+            value: given.value.as_deref(),
+            headers: &headers,
+            timestamp: given.timestamp,
+        };
+        let sent = match producer.try_send(&record) {
+            Ok(None) => py.detach(|| producer.send(&record)),
+            Ok(Some(ticket)) => Ok(ticket),
+            Err(error) => Err(error),
+        };
+        sent.map_err(|error| raised(py, error))
+    }
+}
+
+#[pymethods]
+impl Producer {
+    #[pyo3(
+        signature = (topic, value, **options),
+        text_signature = "(topic, value, *, key=None, headers=None, partition=None, timestamp=None)"
+    )]
+    fn send(
+        &self,
+        py: Python<'_>,
+        topic: Bound<'_, PyString>,
+        value: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Ticket> {
+        let mut given =
+            Given { topic: Some(topic), value: bytes("value", value)?, ..Given::default() };
+        if options.is_some() {
+            given.take(Options::of(options)?)?;
+        }
+        let ticket = self.send_given(py, &given)?;
+        Ok(Ticket::new(ticket, self.inner.birth()))
+    }
+
+    #[pyo3(signature = (topic, items, *, key=None, value=None))]
+    fn send_all(
+        &self,
+        topic: Bound<'_, PyString>,
+        items: &Bound<'_, PyAny>,
+        key: Option<Bound<'_, PyAny>>,
+        value: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let py = items.py();
+        let mut given = Given { topic: Some(topic), ..Given::default() };
+        let mut count = 0;
+        for item in items.try_iter()? {
+            let item = item?;
+            given.key = key.as_ref().map(|make| made("key", make, &item)).transpose()?.flatten();
+            given.value = match &value {
+                Some(make) => made("value", make, &item)?,
+                None => bytes("value", &item)?,
+            };
+            self.send_given(py, &given)?;
+            count += 1;
+            if count % SIGNALS_EVERY == 0 {
+                py.check_signals()?;
+            }
+        }
+        Ok(count)
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        let producer = self.inner.get()?;
+        let timeout = arguments::timeout(timeout)?;
+        py.detach(|| producer.flush(timeout)).map_err(|error| raised(py, error))
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        let producer = self.inner.get()?;
+        let timeout = arguments::timeout(timeout)?;
+        py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// The error that ends the block goes on, with a note about what was not delivered.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        error: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        match self.close(py, None) {
+            Err(undelivered) if !error.is_none() => {
+                let note = format!("and when the producer was closed: {undelivered}");
+                error.call_method1("add_note", (note,)).map(drop)
+            }
+            closed => closed,
+        }
+    }
+}
+
+impl Given<'_> {
+    fn take(&mut self, mut options: Options<'_>) -> PyResult<()> {
+        if let Some(key) = options.take("key") {
+            self.key = bytes("key", &key)?;
+        }
+        if let Some(headers) = options.take("headers") {
+            self.headers = read_headers(&headers)?;
+        }
+        self.partition = options.take_as("partition")?;
+        if let Some(at) = options.take("timestamp") {
+            self.timestamp = Some(match arguments::timestamp("timestamp", &at)? {
+                Some(timestamp) => timestamp,
+                None => Timestamp::from_millis(at.extract()?),
+            });
+        }
+        options.none_left(&[])
+    }
+}
+
+/// Bytes, or `None`; a text is refused, for it would have to be encoded somehow.
+fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<PyBackedBytes>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    value.extract().map(Some).map_err(|_| {
+        let kind = value.get_type();
+        PyTypeError::new_err(format!("{name} is to be bytes or None, not {kind}: encode it first"))
+    })
+}
+
+/// What a callable makes of an item; a text is encoded as UTF-8.
+fn made(
+    name: &str,
+    make: &Bound<'_, PyAny>,
+    item: &Bound<'_, PyAny>,
+) -> PyResult<Option<PyBackedBytes>> {
+    let value = make.call1((item,))?;
+    match value.cast::<PyString>() {
+        Ok(text) => Ok(Some(PyBackedBytes::from(text.encode_utf8()?))),
+        Err(_) => bytes(name, &value),
+    }
+}
+
+fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBackedBytes>)>> {
+    let rows = match given.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
+        Err(_) => given.clone(),
+    };
+    let mut headers = Vec::new();
+    for row in rows.try_iter()? {
+        let (name, value): (String, Bound<'_, PyAny>) = row?.extract().map_err(not_headers)?;
+        headers.push((name, bytes("a header", &value)?));
+    }
+    Ok(headers)
+}
+
+fn not_headers(error: PyErr) -> PyErr {
+    PyTypeError::new_err(format!("headers are a dict, or pairs, of str and bytes ({error})"))
+}
+
+fn header((name, value): &(String, Option<PyBackedBytes>)) -> Header<'_> {
+    Header { key: name.as_bytes(), value: value.as_deref() }
+}

@@ -1,0 +1,71 @@
+//! Where a delivered record is.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use pyo3::types::{PyDateTime, PyString};
+use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
+
+use super::arguments::datetime;
+use crate::client;
+use crate::types::Timestamp;
+
+/// Where a delivered record is.
+#[pyclass(frozen, eq, module = "streamlog")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RecordMetadata {
+    topic: String,
+    #[pyo3(get)]
+    partition: i32,
+    #[pyo3(get)]
+    offset: Option<i64>,
+    #[pyo3(get)]
+    timestamp_ms: i64,
+}
+
+impl From<client::RecordMetadata> for RecordMetadata {
+    fn from(metadata: client::RecordMetadata) -> Self {
+        Self {
+            topic: metadata.topic.to_string(),
+            partition: metadata.partition.0,
+            offset: metadata.offset.map(crate::types::Offset::get),
+            timestamp_ms: metadata.timestamp.millis(),
+        }
+    }
+}
+
+#[pymethods]
+impl RecordMetadata {
+    #[classattr]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __match_args__: (&str, &str, &str, &str) = ("topic", "partition", "offset", "timestamp");
+
+    #[new]
+    fn new(topic: String, partition: i32, offset: Option<i64>, timestamp_ms: i64) -> Self {
+        Self { topic, partition, offset, timestamp_ms }
+    }
+
+    #[getter]
+    fn topic<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::intern(py, &self.topic)
+    }
+
+    #[getter]
+    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
+        datetime(py, Timestamp::from_millis(self.timestamp_ms))
+    }
+
+    fn __getnewargs__(&self) -> (&str, i32, Option<i64>, i64) {
+        (&self.topic, self.partition, self.offset, self.timestamp_ms)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        let offset = self.offset.map_or_else(|| "None".to_owned(), |offset| offset.to_string());
+        format!("RecordMetadata({:?}, partition={}, offset={offset})", self.topic, self.partition)
+    }
+}

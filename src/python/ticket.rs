@@ -1,0 +1,44 @@
+//! A record on its way.
+
+use pyo3::{PyResult, Python, pyclass, pymethods};
+
+use super::arguments;
+use super::errors::raised;
+use super::owned::{Birth, Owned};
+use super::record_metadata::RecordMetadata;
+use crate::client;
+
+/// A record on its way; cheap to make and to forget.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct Ticket {
+    inner: Owned<client::Ticket>,
+}
+
+impl Ticket {
+    pub(super) fn new(ticket: client::Ticket, birth: &Birth) -> Self {
+        Self { inner: Owned::new(ticket, birth) }
+    }
+}
+
+#[pymethods]
+impl Ticket {
+    #[pyo3(signature = (timeout=None))]
+    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
+        let ticket = self.inner.get()?;
+        let timeout = arguments::timeout(timeout)?;
+        let outcome = py.detach(|| ticket.wait(timeout));
+        outcome.map(Into::into).map_err(|error| raised(py, error))
+    }
+
+    fn done(&self) -> PyResult<bool> {
+        Ok(self.inner.get()?.is_done())
+    }
+
+    fn __repr__(&self) -> &'static str {
+        match self.inner.get() {
+            Ok(ticket) if ticket.is_done() => "<Ticket done>",
+            _ => "<Ticket on its way>",
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Facts about what a log is after a crash.
+
+use std::path::Path;
+
+use crate::io::Disk;
+use crate::storage::world_tests::{
+    EPOCH, NOW, World, append, append_at, append_batch, at, batch, crashed, crashed_rebuilding,
+    stamp, stamped, texts, try_values, values,
+};
+use crate::storage::{AppendAt, Damage, Log, Marks, StartPoint, StorageError};
+use crate::types::{LeaderEpoch, Offset};
+
+const LATER: AppendAt = AppendAt { epoch: LeaderEpoch(9), now: NOW };
+
+/// A log of the batches a, b, c, d, all flushed, and its marks.
+fn four(world: &World) -> (Log, Marks) {
+    let log = world.start();
+    for value in ["a", "b", "c", "d"] {
+        append(&log, &[value]);
+    }
+    log.flush().unwrap();
+    let marks = log.marks();
+    (log, marks)
+}
+
+/// Bytes of one of those batches.
+fn size() -> u64 {
+    batch(&["a"]).len() as u64
+}
+
+/// Turns a bit over in the records of the batch at `offset`.
+fn damage(world: &World, base: i64, number: u64) {
+    let path = world.file(base, "log");
+    let position = number * size() + 65;
+    let byte = world.bytes(&path)[usize::try_from(position).unwrap()];
+    world.overwrite(&path, Some(position), &[byte ^ 4]);
+}
+
+#[test]
+fn a_torn_batch_is_cut_at_recovery_and_its_bytes_are_kept_aside() {
+    for same_boot in [false, true] {
+        let world = World::new();
+        drop(four(&world));
+        let torn = &batch(&["torn"])[..40];
+        world.overwrite(&world.file(0, "log"), None, torn);
+        let log = world.open(crashed(4, same_boot));
+        assert_eq!((log.log_end_offset().get(), log.flushed_offset().get()), (4, 4));
+        assert_eq!(values(&log, 0, 4).len(), 4);
+        let kept = format!("/data/quarantine/t-0.0.{}.cut", size() * 4);
+        assert_eq!(world.bytes(Path::new(&kept)), torn);
+        log.start_epoch(LATER.epoch).unwrap();
+        assert_eq!(append_at(&log, &["e"], LATER).unwrap().base_offset, Offset::new(4));
+    }
+}
+
+#[test]
+fn after_a_power_failure_a_hole_is_cut_with_all_that_follows_it() {
+    let world = World::with_segments_of(size() * 2);
+    drop(four(&world));
+    damage(&world, 0, 1);
+    let log = world.open(crashed(1, false));
+    assert_eq!(log.log_end_offset(), Offset::new(1));
+    assert!(log.damages().is_empty());
+    assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
+    assert_eq!(world.segments(), [0]);
+    assert_eq!(world.names("/data/quarantine").len(), 2);
+}
+
+#[test]
+fn in_the_same_boot_a_hole_before_a_good_batch_is_damage() {
+    let world = World::with_segments_of(size() * 2);
+    drop(four(&world));
+    damage(&world, 0, 1);
+    let log = world.open(crashed(1, true));
+    let (start, end) = (size(), size() * 2);
+    let [first, next] = [1, 2].map(Offset::new);
+    assert_eq!(log.damages(), [Damage { segment: Offset::ZERO, start, end, first, next }]);
+    assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
+}
+
+#[test]
+fn damage_below_the_durable_point_is_kept_and_refused_and_all_else_is_served() {
+    let world = World::new();
+    let (_, marks) = four(&world);
+    damage(&world, 0, 1);
+    let before = world.bytes(&world.file(0, "log"));
+    let log = world.open(crashed_rebuilding(marks, false));
+    assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
+    assert!(matches!(
+        try_values(&log, 1, 4),
+        Err(StorageError::Corrupt { first, next, .. })
+            if first == Offset::new(1) && next == Offset::new(2)
+    ));
+    assert!(try_values(&log, 0, 4).is_err(), "a read stops where the damage begins");
+    assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
+    log.start_epoch(LATER.epoch).unwrap();
+    append_at(&log, &["e"], LATER).unwrap();
+    // It is still known after an orderly stop.
+    let marks = log.close().unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    assert!(try_values(&log, 1, 4).is_err());
+    assert_eq!(texts(&values(&log, 2, 5)), ["c", "d", "e"]);
+    assert!(world.bytes(&world.file(0, "log")).starts_with(&before));
+}
+
+#[test]
+fn nothing_is_appended_behind_damage_at_the_end() {
+    let world = World::new();
+    let (_, marks) = four(&world);
+    damage(&world, 0, 3);
+    let log = world.open(crashed_rebuilding(marks, false));
+    assert_eq!(log.log_end_offset(), Offset::new(4));
+    assert!(matches!(log.start_epoch(LATER.epoch), Err(StorageError::Corrupt { .. })));
+    assert!(matches!(append_at(&log, &["e"], at()), Err(StorageError::Corrupt { .. })));
+    assert_eq!(texts(&values(&log, 0, 3)), ["a", "b", "c"]);
+    assert!(matches!(try_values(&log, 3, 4), Err(StorageError::Corrupt { .. })));
+    let again = world.open(crashed_rebuilding(marks, false));
+    assert_eq!(again.damages(), log.damages());
+}
+
+#[test]
+fn a_segment_cut_short_below_the_durable_point_is_damage() {
+    let world = World::new();
+    let (_, marks) = four(&world);
+    let path = world.file(0, "log");
+    let file = world.disk.open(&path, crate::io::OpenMode::Write).unwrap();
+    file.set_len(size() * 3).unwrap();
+    file.sync_data().unwrap();
+    let log = world.open(crashed_rebuilding(marks, false));
+    assert_eq!(texts(&values(&log, 0, 3)), ["a", "b", "c"]);
+    assert!(matches!(try_values(&log, 3, 4), Err(StorageError::Corrupt { .. })));
+}
+
+#[test]
+fn a_missing_segment_below_the_durable_point_is_damage() {
+    let world = World::with_segments_of(size());
+    let (_, marks) = four(&world);
+    world.disk.remove_file(&world.file(1, "log")).unwrap();
+    let log = world.open(crashed_rebuilding(marks, false));
+    assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
+    assert!(matches!(try_values(&log, 1, 4), Err(StorageError::Corrupt { .. })));
+    assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
+}
+
+#[test]
+fn a_log_that_has_lost_everything_is_not_opened_as_empty() {
+    let world = World::new();
+    let (_, marks) = four(&world);
+    world.disk.remove_file(&world.file(0, "log")).unwrap();
+    let opened = world.try_open(crashed_rebuilding(marks, false));
+    assert!(matches!(
+        opened,
+        Err(StorageError::Corrupt { next, .. }) if next == Offset::new(4)
+    ));
+}
+
+#[test]
+fn an_interrupted_deletion_or_compaction_is_completed_or_undone() {
+    let world = World::with_segments_of(size() * 2);
+    drop(four(&world));
+    // The replacement of the first segment holds only its second batch.
+    let kept = world.bytes(&world.file(0, "log")).split_off(usize::try_from(size()).unwrap());
+    world.overwrite(&world.file(0, "log.swap"), None, &kept);
+    world.overwrite(&world.file(2, "log.cleaned"), None, &kept);
+    world.overwrite(&world.file(7, "log.deleted"), None, &kept);
+    world.overwrite(&world.file(8, "index"), None, &[0; 8]);
+    let log = world.open(crashed(4, false));
+    assert_eq!(texts(&values(&log, 0, 4)), ["b", "c", "d"]);
+    let names = world.names("/data/t-0");
+    let leftover = |name: &&String| {
+        ["swap", "cleaned", "deleted"].iter().any(|end| name.ends_with(end))
+            || name.starts_with("00000000000000000008")
+    };
+    assert_eq!(names.iter().find(leftover), None);
+}
+
+#[test]
+fn a_lost_epoch_history_is_read_from_the_batches() {
+    let world = World::new();
+    let (log, marks) = four(&world);
+    log.start_epoch(LATER.epoch).unwrap();
+    append_at(&log, &["e"], LATER).unwrap();
+    log.flush().unwrap();
+    let epochs = log.epochs().unwrap();
+    world.disk.remove_file(Path::new("/data/t-0/leader-epoch-checkpoint")).unwrap();
+    let log = world.open(crashed(marks.durable.get(), false));
+    assert_eq!(log.epochs().unwrap(), epochs);
+    assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(4))));
+}
+
+#[test]
+fn a_producer_is_remembered_without_its_snapshot() {
+    let world = World::with_segments_of(150);
+    let log = world.start();
+    append_batch(&log, stamped(&["a", "b"], stamp(0)), at()).unwrap();
+    append_batch(&log, stamped(&["c"], stamp(2)), at()).unwrap();
+    log.flush().unwrap();
+    let marks = log.checkpoint().unwrap();
+    for name in world.names("/data/t-0") {
+        if let Some(offset) = name.strip_suffix(".snapshot") {
+            let path = world.file(offset.parse().unwrap(), "snapshot");
+            world.overwrite(&path, Some(5), b"damage");
+        }
+    }
+    let log = world.open(crashed(marks.durable.get(), false));
+    log.start_epoch(LATER.epoch).unwrap();
+    let again = append_batch(&log, stamped(&["a", "b"], stamp(0)), LATER).unwrap();
+    assert!(again.is_duplicate);
+    assert_eq!(again.base_offset, Offset::ZERO);
+}
+
+#[test]
+fn a_log_is_refused_whose_clean_end_is_not_where_its_files_end() {
+    let world = World::new();
+    let (log, _) = four(&world);
+    log.close().unwrap();
+    let (log_start, log_end) = (Offset::ZERO, Offset::new(5));
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    assert!(matches!(
+        log.start_epoch(LATER.epoch),
+        Err(StorageError::Corrupt { first, .. }) if first == Offset::new(4)
+    ));
+}

@@ -1,0 +1,138 @@
+//! Facts about what goes from the beginning of a log, and when.
+
+use std::time::Duration;
+
+use crate::config::ByteSize;
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::storage::world_tests::{
+    EPOCH, NOW, World, append, append_batch, batch, bytes_of, texts, values,
+};
+use crate::storage::{AppendAt, CleanupPolicy, Log, ReadLimit, StorageError};
+use crate::types::{Offset, Timestamp};
+
+const WEEK: Duration = Duration::from_hours(7 * 24);
+const HOUR: Duration = Duration::from_hours(1);
+
+/// A log of one batch per segment, flushed.
+fn log_of(world: &World, values: &[&str]) -> Log {
+    let log = world.start();
+    for value in values {
+        append(&log, &[value]);
+    }
+    log.flush().unwrap();
+    log
+}
+
+/// Appends a record with this time when the clocks show `now`.
+fn append_timed(log: &Log, time: Timestamp, now: Timestamp) {
+    let mut builder = BatchBuilder::new();
+    builder.push(time, None, Some(b"x"), &[]).unwrap();
+    let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+    append_batch(log, batch, AppendAt { epoch: EPOCH, now }).unwrap();
+}
+
+#[test]
+fn a_segment_goes_when_both_its_records_and_its_last_append_are_old() {
+    let world = World::with_segments_of(1);
+    let log = world.start();
+    let later = NOW.plus(HOUR);
+    append_timed(&log, NOW.minus(WEEK), NOW);
+    append_timed(&log, NOW, NOW);
+    append_timed(&log, NOW.plus(WEEK), later);
+    append_timed(&log, later, later);
+    log.flush().unwrap();
+    let end = log.log_end_offset();
+    let delete = |now| log.delete_expired(now, end).unwrap().segments;
+    assert_eq!(delete(NOW.plus(Duration::from_millis(1))), 0, "old times, just appended");
+    assert_eq!(delete(NOW.plus(WEEK).plus(Duration::from_millis(1))), 1);
+    assert_eq!(delete(later.plus(WEEK).plus(Duration::from_millis(1))), 1);
+    assert_eq!(log.log_start_offset(), Offset::new(2), "the third has a time in the future");
+    let long_after = later.plus(WEEK).plus(WEEK);
+    assert_eq!(delete(long_after), 2, "the active segment too");
+    assert_eq!((log.log_start_offset(), log.log_end_offset()), (end, end));
+    assert_eq!(append(&log, &["new"]).base_offset, end);
+}
+
+#[test]
+fn the_oldest_segments_go_while_the_log_is_too_large() {
+    let size = batch(&["a"]).len() as u64;
+    let mut world = World::with_segments_of(1);
+    world.config.retention_size = Some(ByteSize(size * 2));
+    let log = log_of(&world, &["a", "b", "c", "d"]);
+    let removed = log.delete_expired(NOW, Offset::new(1)).unwrap();
+    assert_eq!(removed.segments, 1, "nothing above the high watermark goes");
+    let removed = log.delete_expired(NOW, Offset::new(4)).unwrap();
+    assert_eq!((removed.segments, removed.bytes), (1, size));
+    assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
+    let limit = ReadLimit { max_bytes: 1, below: Offset::new(4), at_least_one_batch: true };
+    assert!(matches!(
+        log.read(Offset::new(1), limit),
+        Err(StorageError::OffsetOutOfRange { start, .. }) if start == Offset::new(2)
+    ));
+}
+
+#[test]
+fn nothing_goes_from_a_log_that_is_kept_for_ever_or_compacted() {
+    for policy in ["delete", "compact", ""] {
+        let mut world = World::with_segments_of(1);
+        world.config.cleanup_policy = policy.parse::<CleanupPolicy>().unwrap();
+        if policy == "delete" {
+            world.config.retention = None;
+        } else {
+            world.config.retention_size = Some(ByteSize(1));
+        }
+        let log = log_of(&world, &["a", "b"]);
+        let centuries = NOW.plus(WEEK * 10_000);
+        assert_eq!(log.delete_expired(centuries, Offset::new(2)).unwrap().segments, 0);
+    }
+}
+
+#[test]
+fn what_lies_below_the_log_start_is_not_read_and_goes_by_whole_segments() {
+    let world = World::with_segments_of(1);
+    let log = world.start();
+    append(&log, &["a"]);
+    append(&log, &["b", "c"]);
+    append(&log, &["d"]);
+    assert_eq!(log.advance_log_start(Offset::new(2)).unwrap(), Offset::new(2));
+    assert_eq!(log.flushed_offset(), Offset::new(4), "a start is durable data's start");
+    assert_eq!(log.advance_log_start(Offset::new(1)).unwrap(), Offset::new(2));
+    assert!(log.advance_log_start(Offset::new(5)).is_err());
+    assert_eq!(log.delete_expired(NOW, Offset::new(4)).unwrap().segments, 1);
+    assert_eq!(world.segments(), [1, 3]);
+    assert_eq!(texts(&values(&log, 2, 4)), ["b", "c", "d"], "batches are read whole");
+}
+
+#[test]
+fn a_deleted_segment_can_be_read_by_those_who_have_it_and_is_removed_later() {
+    let world = World::with_segments_of(1);
+    let log = log_of(&world, &["a", "b"]);
+    let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
+    let range = log.read(Offset::ZERO, limit).unwrap().unwrap();
+    let before = bytes_of(&range);
+    log.advance_log_start(Offset::new(1)).unwrap();
+    log.delete_expired(NOW, Offset::new(2)).unwrap();
+    let deleted =
+        |world: &World| world.names("/data/t-0").iter().any(|name| name.ends_with(".deleted"));
+    assert!(deleted(&world));
+    let delay = world.config.file_delete_delay;
+    log.remove_deleted(delay.saturating_sub(Duration::from_millis(1))).unwrap();
+    assert!(deleted(&world));
+    log.remove_deleted(delay).unwrap();
+    assert!(!deleted(&world));
+    assert_eq!(bytes_of(&range), before);
+}
+
+#[test]
+fn how_old_a_segment_is_is_known_after_a_restart() {
+    let world = World::with_segments_of(1);
+    let log = log_of(&world, &["a", "b"]);
+    log.close().unwrap();
+    world.clock.advance(WEEK + HOUR);
+    let start =
+        crate::storage::StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(2) };
+    let log = world.open(start);
+    let now = NOW.plus(WEEK + HOUR);
+    assert_eq!(log.delete_expired(now, Offset::new(2)).unwrap().segments, 1);
+    assert_eq!(log.log_start_offset(), Offset::new(1), "the active one counts from the restart");
+}

@@ -1,0 +1,58 @@
+//! A broker on a free port with its data in a temporary directory, and clients of it.
+
+use streamlog::broker::{Broker, BrokerConfig, HostPort};
+use streamlog::client::{Client, ClientConfig};
+use tempfile::TempDir;
+
+/// A broker that can be stopped and started again on the same port and data.
+pub struct TestBroker {
+    broker: Option<Broker>,
+    config: BrokerConfig,
+    _data: TempDir,
+}
+
+impl TestBroker {
+    /// Starts a broker.
+    pub fn start() -> Self {
+        let data = TempDir::new().unwrap();
+        let mut config = BrokerConfig {
+            listen: HostPort::new("127.0.0.1", 0),
+            data_dir: data.path().to_owned(),
+            shards: 1,
+            ..BrokerConfig::default()
+        };
+        let broker = Broker::start(config.clone()).unwrap();
+        config.listen.port = broker.address().port();
+        Self { broker: Some(broker), config, _data: data }
+    }
+
+    /// Stops it; clients find nobody.
+    pub fn stop(&mut self) {
+        if let Some(broker) = self.broker.take() {
+            broker.stop().unwrap();
+        }
+    }
+
+    /// Starts it again.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.broker = Some(Broker::start(self.config.clone()).unwrap());
+    }
+
+    /// How to reach it.
+    pub fn client_config(&self) -> ClientConfig {
+        let address = format!("127.0.0.1:{}", self.config.listen.port).parse().unwrap();
+        ClientConfig { bootstrap: vec![address], ..ClientConfig::default() }
+    }
+
+    /// A client of it.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.client_config()).unwrap()
+    }
+}
+
+impl Drop for TestBroker {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
