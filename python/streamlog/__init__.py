@@ -1,9 +1,73 @@
 """A durable, partitioned log that speaks Apache Kafka's wire protocol.
 
+    client = streamlog.connect("localhost:9092")
+    with client.producer() as producer:
+        producer.send("orders", b"payload", key=b"42")
+    with client.consumer("orders") as consumer:
+        for message in consumer:
+            print(message.offset, message.value)
+
 The classes are written in Rust and re-exported here as they are; their documentation is the stub
 ``_core.pyi``. Python is written only where it adds something.
 """
 
-from streamlog._core import __version__
+from streamlog._core import (
+    Admin,
+    Client,
+    Consumer,
+    Message,
+    Producer,
+    RecordMetadata,
+    Ticket,
+    Topic,
+    __version__,
+)
+from streamlog.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    BrokerError,
+    Closed,
+    ConfigError,
+    ConnectError,
+    DecodeError,
+    DeliveryError,
+    FencedError,
+    ForkError,
+    MessageTooLarge,
+    OffsetOutOfRange,
+    RequestTimeout,
+    StreamlogError,
+    TopicExists,
+    TopicNotFound,
+)
 
-__all__ = ["__version__"]
+__all__ = [
+    "Admin",
+    "AuthenticationError",
+    "AuthorizationError",
+    "BrokerError",
+    "Client",
+    "Closed",
+    "ConfigError",
+    "ConnectError",
+    "Consumer",
+    "DecodeError",
+    "DeliveryError",
+    "FencedError",
+    "ForkError",
+    "Message",
+    "MessageTooLarge",
+    "OffsetOutOfRange",
+    "Producer",
+    "RecordMetadata",
+    "RequestTimeout",
+    "StreamlogError",
+    "Ticket",
+    "Topic",
+    "TopicExists",
+    "TopicNotFound",
+    "__version__",
+    "connect",
+]
+
+connect = Client

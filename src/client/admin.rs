@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::client::Core;
 use crate::client::cluster::{Brokers, Deadline};
 use crate::client::error::topic_name;
+use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
 use crate::client::{ClientError, FoundOffset};
 use crate::types::{
@@ -24,7 +24,7 @@ pub struct Admin {
 }
 
 /// A topic to be created. `Default` leaves everything to the broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewTopic {
     /// How many partitions; `None` is the broker's default.
     pub partitions: Option<i32>,
@@ -60,12 +60,6 @@ pub struct PartitionDescription {
     pub replicas: Vec<BrokerId>,
     /// Those in sync with the leader.
     pub isr: Vec<BrokerId>,
-}
-
-impl Default for NewTopic {
-    fn default() -> Self {
-        Self { partitions: None, replicas: None, configs: Vec::new() }
-    }
 }
 
 impl Admin {

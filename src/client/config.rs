@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::{HostPort, Key, Kind, millis};
 
 /// How a client reaches its brokers. `Default` is a broker on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// Brokers to ask first; any one of them tells the others.
     pub bootstrap: Vec<HostPort>,

@@ -7,23 +7,24 @@
 
 mod admin;
 mod background;
-mod client;
 mod cluster;
 mod config;
 mod consumer;
 mod error;
+mod handle;
 mod offsets;
 mod producer;
 mod settings;
 mod waiting;
 
 pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
-pub use client::Client;
 pub use config::ClientConfig;
 pub use consumer::{Consumer, ConsumerConfig, Message, OutOfRange, Start, UntilEnd};
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
+pub use handle::Client;
 pub use offsets::FoundOffset;
+pub use crate::record::Header;
 pub use producer::{
-    Acks, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
+    Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };
 pub use settings::ClientSettings;

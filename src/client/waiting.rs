@@ -21,11 +21,6 @@ impl Waiter {
         Self { clock, on_signal }
     }
 
-    /// The clock.
-    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
-    }
-
     /// Waits at `gate` until `attempt` gives something, or for `timeout` (`None` is for ever).
     ///
     /// # Errors

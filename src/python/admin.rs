@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pyo3::types::{PyDict, PyDictMethods, PyString, PyStringMethods};
+use pyo3::types::{PyAnyMethods, PyDict, PyStringMethods};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use super::arguments::Options;

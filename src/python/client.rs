@@ -8,10 +8,9 @@ use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 use super::admin::Admin;
 use super::arguments::{Form, Options, Word};
 use super::consumer::Consumer;
-use super::errors::raised;
+use super::errors::{gives_up, raised};
 use super::owned::{Birth, Owned};
 use super::producer::Producer;
-use super::signals;
 use super::topic::Topic;
 use crate::client::{self, ClientConfig};
 
@@ -49,7 +48,7 @@ impl Client {
             (None, Ok(text)) if !names_servers(&options)? => options.set_item("bootstrap", text)?,
             (None, _) => {}
         }
-        let mut config = ClientConfig { on_signal: Some(signals::gives_up), ..Default::default() };
+        let mut config = ClientConfig { on_signal: Some(gives_up), ..Default::default() };
         Options::of(Some(&options))?.apply(&mut config, WORDS, ClientConfig::KEYS)?;
         let birth = Birth::now(py)?;
         let client = py.detach(|| client::Client::connect(config));
@@ -71,7 +70,8 @@ impl Client {
     #[pyo3(
         signature = (topics, **options),
         text_signature = "($self, topics, *, group=None, start='earliest', \
-                          out_of_range='earliest', buffer='32 MiB', max_wait=0.5, config=None)"
+                          out_of_range='earliest', buffer='32 MiB', \
+                          fetch_bytes='8 MiB', fetch_wait=0.5, config=None)"
     )]
     fn consumer(
         &self,

@@ -1,6 +1,7 @@
 //! Reading records.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pyo3::types::{PyAnyMethods, PyDict, PyString};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
@@ -10,6 +11,7 @@ use super::bounded::Bounded;
 use super::errors::{raised, refused};
 use super::message::Message;
 use super::owned::Owned;
+use super::until_end::UntilEnd;
 use crate::client::{self, ClientError, ConsumerConfig};
 use crate::config::ConfigError;
 use crate::types::{Offset, TopicPartition};
@@ -29,7 +31,7 @@ type ByPartition<T> = HashMap<(String, i32), T>;
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(super) struct Consumer {
-    inner: Owned<client::Consumer>,
+    inner: Owned<Arc<client::Consumer>>,
 }
 
 impl Consumer {
@@ -49,7 +51,7 @@ impl Consumer {
         let connected = client.get()?;
         let consumer = py.detach(|| connected.consumer(&names, config));
         let consumer = consumer.map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(consumer, client.birth()) })
+        Ok(Self { inner: Owned::new(Arc::new(consumer), client.birth()) })
     }
 
     /// The next message within `timeout` seconds; `None` when there is none, or never will be.
@@ -100,6 +102,11 @@ impl Consumer {
     #[pyo3(signature = (count, *, timeout=None))]
     fn take(this: Py<Self>, py: Python<'_>, count: u64, timeout: Option<f64>) -> PyResult<Bounded> {
         Bounded::new(py, this, count, timeout)
+    }
+
+    fn until_end(&self, py: Python<'_>) -> PyResult<UntilEnd> {
+        let consumer = Arc::clone(self.inner.get()?);
+        UntilEnd::of(py, consumer, self.inner.birth())
     }
 
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {

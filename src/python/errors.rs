@@ -56,12 +56,24 @@ pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
         ClientError::Delivery { failures, unlisted } => undelivered(py, text, failures, unlisted),
         ClientError::Closed => Closed::new_err(text),
         ClientError::Interrupted => {
-            // The handler's exception was left pending in this thread by `signals::gives_up`.
+            // The handler's exception was left pending in this thread by `gives_up`.
             PyErr::take(py).unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
         }
         ClientError::System(source) => StreamlogError::new_err(format!("{text}: {source}")),
         error => by_code(text, &error),
     }
+}
+
+/// Called on a waiting thread that a signal has reached: runs the interpreter's handlers. `true`
+/// when one of them raised; its exception is then pending in this thread, for [`raised`] to take.
+pub(super) fn gives_up() -> bool {
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(raised) => {
+            raised.restore(py);
+            true
+        }
+    })
 }
 
 /// Settings or arguments do not fit.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use pyo3::types::{PyBytes, PyDateTime, PyString, PyTuple};
+use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use super::arguments::datetime;

@@ -28,6 +28,8 @@ mod core {
     use crate::python::ticket::Ticket;
     #[pymodule_export]
     use crate::python::topic::Topic;
+    #[pymodule_export]
+    use crate::python::until_end::UntilEnd;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use pyo3::types::{IntoPyDict, PyAnyMethods, PyModule, PyModuleMethods};
+use pyo3::types::{IntoPyDict, PyAnyMethods, PyModule};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use super::errors::ForkError;
@@ -50,7 +50,7 @@ impl Forks {
         let forks = Bound::new(py, Self::default())?;
         let options = [("after_in_child", forks.getattr("forked")?)].into_py_dict(py)?;
         py.import("os")?.call_method("register_at_fork", (), Some(&options))?;
-        module.add(Self::NAME, forks)
+        module.setattr(Self::NAME, forks)
     }
 }
 

@@ -1,4 +1,5 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cluster;
 mod consuming;

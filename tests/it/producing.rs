@@ -1,30 +1,114 @@
 //! What a producer promises.
 
+use std::thread;
 use std::time::Duration;
 
-use streamlog::client::{ProducerConfig, ProducerRecord};
+use streamlog::client::{
+    Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord, RecordMetadata,
+};
+use streamlog::config::ByteSize;
 
 use crate::cluster::TestBroker;
+
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+fn record<'a>(topic: &'a str, value: &'a [u8]) -> ProducerRecord<'a> {
+    ProducerRecord { topic, value: Some(value), ..ProducerRecord::default() }
+}
+
+/// All values of a topic with one partition.
+fn values(client: &Client, topic: &str) -> Vec<Vec<u8>> {
+    let consumer = client.consumer(&[topic], ConsumerConfig::default()).unwrap();
+    let messages = consumer.until_end().unwrap();
+    messages.map(|message| message.unwrap().value().unwrap().to_vec()).collect()
+}
 
 #[test]
 fn a_record_gets_the_offset_that_its_ticket_tells() {
     let broker = TestBroker::start();
     let client = broker.connect();
-    client
-        .admin()
-        .create_topic("t", &NewTopic { partitions: Some(2), ..NewTopic::default() })
-        .unwrap();
     let producer = client.producer(ProducerConfig::default()).unwrap();
     for offset in 0..3 {
-        let record = ProducerRecord {
-            topic: "t",
-            key: Some(b"k"),
-            value: Some(b"v"),
-            ..ProducerRecord::default()
-        };
-        let ticket = producer.send(&record).unwrap();
-        let metadata = ticket.wait(Some(Duration::from_secs(5))).unwrap();
-        assert_eq!(metadata.offset.unwrap().get(), offset);
+        let keyed = ProducerRecord { key: Some(b"k"), ..record("t", b"v") };
+        let RecordMetadata { topic, offset: told, .. } =
+            producer.send(&keyed).unwrap().wait(PATIENCE).unwrap();
+        assert_eq!((topic.as_str(), told.unwrap().get()), ("t", offset));
     }
-    producer.close(None).unwrap();
+    producer.close(PATIENCE).unwrap();
+    assert!(matches!(producer.send(&record("t", b"v")), Err(ClientError::Closed)));
+}
+
+#[test]
+fn who_sends_faster_than_the_buffer_bears_waits_and_loses_nothing() {
+    let broker = TestBroker::start();
+    let client = broker.connect();
+    let config = ProducerConfig { buffer: ByteSize(4 << 10), ..ProducerConfig::default() };
+    let producer = client.producer(config).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    producer.send(&record("t", &[b'x'; 100])).unwrap();
+                }
+            });
+        }
+    });
+    producer.close(PATIENCE).unwrap();
+    assert_eq!(values(&client, "t").len(), 2_000);
+}
+
+#[test]
+fn a_record_that_no_batch_bears_is_refused_at_once() {
+    let broker = TestBroker::start();
+    let client = broker.connect();
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    let refused = producer.send(&record("t", &vec![0; 2 << 20]));
+    assert!(matches!(refused, Err(ClientError::MessageTooLarge { limit: 1_048_576, .. })));
+}
+
+#[test]
+fn restarts_of_the_broker_neither_lose_nor_repeat_nor_reorder() {
+    let mut broker = TestBroker::start();
+    let client = broker.connect();
+    let config = ProducerConfig { batch_size: ByteSize(2_000), ..ProducerConfig::default() };
+    let producer = client.producer(config).unwrap();
+    let count = 20_000_u32;
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            for number in 0..count {
+                producer.send(&record("t", &number.to_be_bytes())).unwrap();
+                if number % 100 == 0 {
+                    thread::yield_now();
+                }
+            }
+        });
+        for _ in 0..3 {
+            broker.restart();
+        }
+        sending.join().unwrap();
+    });
+    producer.close(PATIENCE).unwrap();
+    let read = values(&client, "t");
+    assert_eq!(read.len(), count as usize);
+    assert!(read.into_iter().eq((0..count).map(|number| number.to_be_bytes().to_vec())));
+}
+
+#[test]
+fn failures_that_nobody_asked_about_are_reported() {
+    let mut broker = TestBroker::start();
+    let client = broker.connect();
+    let config = ProducerConfig {
+        delivery_timeout: Duration::from_millis(300),
+        ..ProducerConfig::default()
+    };
+    let producer = client.producer(config).unwrap();
+    producer.send(&record("t", b"1")).unwrap().wait(PATIENCE).unwrap();
+    broker.stop();
+    let asked = producer.send(&record("t", b"2")).unwrap();
+    assert!(matches!(asked.wait(PATIENCE), Err(ClientError::Timeout { .. })));
+    producer.flush(PATIENCE).unwrap();
+    producer.send(&record("t", b"3")).unwrap();
+    let reported = producer.close(PATIENCE).unwrap_err();
+    let ClientError::Delivery { failures, unlisted: 0 } = reported else { panic!("{reported}") };
+    assert_eq!((failures.len(), failures[0].records), (1, 1));
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import streamlog
 from py.support.broker import BrokerProcess
 
 _numbers = count()
@@ -23,6 +24,13 @@ def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerPr
     """A broker for all tests that neither stop nor configure it."""
     with BrokerProcess(tmp_path_factory.mktemp("shared") / "data") as broker:
         yield broker
+
+
+@pytest.fixture
+def client(shared_broker: BrokerProcess) -> Iterator[streamlog.Client]:
+    """A client of the shared broker."""
+    with streamlog.connect(shared_broker.address) as client:
+        yield client
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from confluent_kafka.admin import (
 )
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import ConfigResource as KafkaConfigResource
-from kafka.admin import ConfigResourceType, KafkaAdminClient, NewPartitions as KafkaNewPartitions
+from kafka.admin import ConfigResourceType, KafkaAdminClient
+from kafka.admin import NewPartitions as KafkaNewPartitions
 from kafka.admin import NewTopic as KafkaNewTopic
 
 from py.support.broker import BrokerProcess
@@ -29,7 +30,7 @@ SECONDS = 20
 
 @pytest.fixture
 def admin(shared_broker: BrokerProcess) -> AdminClient:
-    """librdkafka's administrator."""
+    """Librdkafka's administrator."""
     return AdminClient({"bootstrap.servers": shared_broker.address})
 
 

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::assignment::{Slot, Target};
 use super::chunk::{Chunk, Source, end_of};
 use super::config::{OutOfRange, Start};
-use super::consumer::Shared;
+use super::handle::Shared;
 use super::request::{Fetched, Haul, Order};
 use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Connection, Footing, Route};
@@ -257,8 +257,8 @@ impl Fetcher {
                     self.take_over(fetched, now);
                 }
             }
-            Event::Resolved(sources, found) => self.resolved(&sources, found, now),
-            Event::OutOfRange(source, range) => self.out_of_range(source, range, now),
+            Event::Resolved(sources, found) => self.resolved(&sources, &found, now),
+            Event::OutOfRange(source, range) => self.out_of_range(&source, range, now),
             Event::Refreshed(refreshed) => {
                 self.is_refreshing = false;
                 self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
@@ -348,7 +348,7 @@ impl Fetcher {
 
     fn out_of_range(
         &mut self,
-        source: Source,
+        source: &Source,
         range: Result<(Offset, Offset), ClientError>,
         now: Duration,
     ) {
@@ -363,21 +363,21 @@ impl Fetcher {
                     earliest,
                     latest,
                 };
-                self.stop(&source, error);
+                self.stop(source, error);
             }
-            Err(error) => self.stumble(&source, error, now),
+            Err(error) => self.stumble(source, error, now),
         }
     }
 
     fn resolved(
         &mut self,
         sources: &[Source],
-        found: Result<Vec<FoundOffset>, ClientError>,
+        found: &Result<Vec<FoundOffset>, ClientError>,
         now: Duration,
     ) {
         for source in sources {
             self.resolving.remove(&source.slot);
-            match &found {
+            match found {
                 Ok(found) => {
                     let row = found.iter().find(|row| row.partition == source.partition);
                     let offset = row.and_then(|row| row.offset);

@@ -14,13 +14,13 @@ mod chunk;
 #[cfg(test)]
 mod chunk_tests;
 mod config;
-mod consumer;
 mod fetcher;
+mod handle;
 mod message;
 mod request;
 mod until_end;
 
 pub use config::{ConsumerConfig, OutOfRange, Start};
-pub use consumer::Consumer;
+pub use handle::Consumer;
 pub use message::Message;
 pub use until_end::UntilEnd;

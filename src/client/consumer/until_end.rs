@@ -1,9 +1,10 @@
 //! Reading what there is now, and no more.
 
+use std::borrow::Borrow;
 use std::time::Duration;
 
 use super::assignment::{Slot, Target};
-use super::consumer::Consumer;
+use super::handle::Consumer;
 use super::message::Message;
 use crate::client::ClientError;
 use crate::types::Offset;
@@ -11,16 +12,29 @@ use crate::types::Offset;
 /// Messages up to the ends that the partitions had when this was made. A partition that has reached
 /// its end rests until this is dropped, and goes on from there afterwards. Partitions that were
 /// paused before are left out.
+///
+/// `C` is how it holds the consumer: by reference, or in an `Arc` where it has to live on its own.
 #[derive(Debug)]
-pub struct UntilEnd<'a> {
-    consumer: &'a Consumer,
+pub struct UntilEnd<C: Borrow<Consumer>> {
+    consumer: C,
     /// By slot; `None` is left out.
     ends: Vec<Option<Offset>>,
 }
 
-impl<'a> UntilEnd<'a> {
-    pub(super) fn new(consumer: &'a Consumer, ends: Vec<Option<Offset>>) -> Self {
-        Self { consumer, ends }
+impl<C: Borrow<Consumer>> UntilEnd<C> {
+    /// Up to the ends as they are now.
+    ///
+    /// # Errors
+    /// Those of asking for the ends.
+    pub fn of(consumer: C) -> Result<Self, ClientError> {
+        let reader: &Consumer = consumer.borrow();
+        let found = reader.end_offsets()?;
+        let end = |slot: &Slot| {
+            let row = found.iter().find(|row| row.partition == slot.partition);
+            row.and_then(|row| row.offset).filter(|_| !slot.is_paused)
+        };
+        let ends = reader.slots().iter().map(end).collect();
+        Ok(Self { consumer, ends })
     }
 
     /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
@@ -29,11 +43,12 @@ impl<'a> UntilEnd<'a> {
     /// # Errors
     /// As [`Consumer::next`].
     pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
-        let attempt = || match self.consumer.try_next_below(&self.ends) {
+        let consumer: &Consumer = self.consumer.borrow();
+        let attempt = || match consumer.try_next_below(&self.ends) {
             Ok(None) => self.is_done().then_some(Ok(None)),
             next => Some(next),
         };
-        let waited = self.consumer.waiter().wait(self.consumer.gate(), timeout, attempt)?;
+        let waited = consumer.waiter().wait(consumer.gate(), timeout, attempt)?;
         waited.unwrap_or(Ok(None))
     }
 
@@ -43,11 +58,11 @@ impl<'a> UntilEnd<'a> {
             let is_reached = slot.position.zip(*end).is_some_and(|(at, end)| at >= end);
             end.is_none() || is_reached || slot.target == Target::Stopped
         };
-        self.consumer.slots().iter().zip(&self.ends).all(is_done)
+        self.consumer.borrow().slots().iter().zip(&self.ends).all(is_done)
     }
 }
 
-impl Iterator for UntilEnd<'_> {
+impl<C: Borrow<Consumer>> Iterator for UntilEnd<C> {
     type Item = Result<Message, ClientError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -58,11 +73,11 @@ impl Iterator for UntilEnd<'_> {
     }
 }
 
-impl Drop for UntilEnd<'_> {
+impl<C: Borrow<Consumer>> Drop for UntilEnd<C> {
     fn drop(&mut self) {
         let read = self.ends.iter().enumerate().filter(|(_, end)| end.is_some());
         for (slot, _) in read {
-            self.consumer.set_slot_paused(slot, false);
+            self.consumer.borrow().set_slot_paused(slot, false);
         }
     }
 }

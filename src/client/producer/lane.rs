@@ -68,6 +68,9 @@ pub(crate) struct Lane {
 struct Sequence {
     identity: Identity,
     next: i32,
+    /// A batch of it was stored. A broker that has none accepts any number, so that until then
+    /// a second batch could be stored without the first.
+    is_begun: bool,
 }
 
 /// What may be sent now.
@@ -116,7 +119,8 @@ impl Lane {
 
     /// The next batch, if one may go out now.
     pub(crate) fn next(&mut self, dues: &Dues, compressor: &mut Compressor) -> Next {
-        if self.in_flight >= self.in_flight_max || (self.is_held && self.in_flight > 0) {
+        let waits = self.is_held || self.sequence.is_some_and(|sequence| !sequence.is_begun);
+        if self.in_flight >= self.in_flight_max || (waits && self.in_flight > 0) {
             return Next::Nothing;
         }
         if dues.now < self.pause_until {
@@ -147,7 +151,7 @@ impl Lane {
     /// Begins a sequence. What waits to be sent again gets new numbers in it.
     pub(crate) fn adopt(&mut self, identity: Identity) {
         assert_eq!(self.in_flight, 0, "a sequence begins with nothing in flight");
-        let mut sequence = Sequence { identity, next: 0 };
+        let mut sequence = Sequence { identity, next: 0, is_begun: false };
         for batch in &mut self.resend {
             let mut bytes = Vec::from(std::mem::take(&mut batch.bytes));
             if let Some(mut header) = HeaderMut::of_batch(&mut bytes) {
@@ -171,6 +175,9 @@ impl Lane {
         match outcome {
             Ok(landed) => {
                 self.backoff.reset();
+                if let Some(sequence) = &mut self.sequence {
+                    sequence.is_begun = true;
+                }
                 batch.settle(Ok(landed), &mut settled);
             }
             Err(error) if self.may_retry(&error) => {

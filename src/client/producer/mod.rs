@@ -9,12 +9,12 @@
 //! bounded by one budget: who sends faster than the brokers take waits.
 
 mod config;
+mod handle;
 mod lane;
 #[cfg(test)]
 mod lane_tests;
 mod murmur;
 mod partitioner;
-mod producer;
 mod queue;
 mod request;
 mod room;
@@ -24,6 +24,6 @@ mod topics;
 mod undelivered;
 
 pub use config::{Acks, ProducerConfig};
-pub use partitioner::Partitioner;
-pub use producer::{Producer, ProducerRecord};
+pub use handle::{Producer, ProducerRecord};
+pub use partitioner::{Choice, Partitioner};
 pub use tickets::{RecordMetadata, Ticket};

@@ -36,11 +36,6 @@ impl Shipment {
         self.bytes
     }
 
-    /// Whether there is no batch.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bytes == 0
-    }
-
     /// Sends it; without acknowledgement there is no reply.
     pub(crate) fn send(
         &self,

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::handle::Shared;
 use super::lane::{Identity, Lane, Next, Settled};
-use super::producer::Shared;
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
 use crate::client::ClientError;

@@ -17,8 +17,6 @@ pub(crate) struct Topics {
 /// One topic.
 #[derive(Debug)]
 pub(crate) struct TopicQueues {
-    /// Its name.
-    pub(crate) name: TopicName,
     /// A queue for each partition.
     pub(crate) queues: Vec<Arc<Queue>>,
     /// Where its next record without a key goes.
@@ -51,7 +49,7 @@ impl Topics {
             queues.push(Arc::new(Queue::new(partition, self.batch_size)));
         }
         let turn = Turn::new(partitions as u64);
-        let topic = Arc::new(TopicQueues { name: name.clone(), queues, turn });
+        let topic = Arc::new(TopicQueues { queues, turn });
         by_name.insert(name.clone(), Arc::clone(&topic));
         topic
     }

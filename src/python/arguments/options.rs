@@ -5,7 +5,8 @@
 //! not fit are errors that name the word.
 
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
-use pyo3::{Bound, FromPyObjectOwned, PyAny, PyErr, PyResult};
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::{Bound, PyAny, PyErr, PyResult};
 
 use crate::config::{ConfigError, Fault, Key, set_all};
 use crate::python::errors::refused;
@@ -71,7 +72,8 @@ impl<'py> Options<'py> {
         T: FromPyObjectOwned<'py>,
     {
         let Some(value) = self.take(name) else { return Ok(None) };
-        value.extract().map(Some).map_err(|error| misfit(name, error.into()))
+        let extracted: Result<T, PyErr> = value.extract().map_err(Into::into);
+        extracted.map(Some).map_err(|error| misfit(name, error))
     }
 
     /// Sets `config` from the `words` and from `config={...}`; nothing may be left then.

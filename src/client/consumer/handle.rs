@@ -13,9 +13,9 @@ use super::config::{ConsumerConfig, Start};
 use super::fetcher::Fetcher;
 use super::message::Message;
 use super::until_end::UntilEnd;
-use crate::client::client::Core;
 use crate::client::cluster::Brokers;
 use crate::client::error::topic_name;
+use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
 use crate::client::waiting::Waiter;
 use crate::client::{ClientError, FoundOffset};
@@ -186,13 +186,8 @@ impl Consumer {
     ///
     /// # Errors
     /// Those of asking for the ends.
-    pub fn until_end(&self) -> Result<UntilEnd<'_>, ClientError> {
-        let found = self.end_offsets()?;
-        let end = |slot: &Slot| {
-            let row = found.iter().find(|row| row.partition == slot.partition);
-            row.and_then(|row| row.offset).filter(|_| !slot.is_paused)
-        };
-        Ok(UntilEnd::new(self, self.slots().iter().map(end).collect()))
+    pub fn until_end(&self) -> Result<UntilEnd<&Self>, ClientError> {
+        UntilEnd::of(self)
     }
 
     /// Goes on at `start` in every partition.

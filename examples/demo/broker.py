@@ -1,0 +1,63 @@
+"""The broker's process."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class Broker:
+    """`python -m streamlog.broker` on a free port, which later starts keep."""
+
+    def __init__(self, data_dir: Path) -> None:
+        """Keeps everything below `data_dir`."""
+        self.data_dir = data_dir
+        self.address = "127.0.0.1:0"
+        self.restart_seconds = 0.0
+        self.process = self.start()
+
+    def start(self) -> "subprocess.Popen[str]":
+        """Starts it and waits until it is ready."""
+        command = [sys.executable, "-m", "streamlog.broker", "--listen", self.address]
+        command += ["--data-dir", str(self.data_dir)]
+        with self.data_dir.with_suffix(".log").open("ab") as log:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        if not ready.startswith("ready "):
+            process.kill()
+            raise SystemExit(f"the broker did not start: see {log.name}")
+        self.address = ready.split()[1]
+        return process
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
+
+    def crash_and_restart(self) -> None:
+        """Ends it with SIGKILL, so that it can save nothing, and starts it on what it left."""
+        self.process.kill()
+        self.process.wait()
+        begin = time.monotonic()
+        self.process = self.start()
+        self.restart_seconds = time.monotonic() - begin
+
+    def __enter__(self) -> Self:
+        """It runs already."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stops it."""
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()

@@ -1,0 +1,46 @@
+//! Reading what there is now, and no more.
+
+use std::sync::Arc;
+
+use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+
+use super::errors::raised;
+use super::message::Message;
+use super::owned::{Birth, Owned};
+use crate::client::{self, ClientError};
+
+/// The messages of a consumer up to the ends that its partitions had.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(super) struct UntilEnd {
+    inner: Owned<client::UntilEnd<Arc<client::Consumer>>>,
+}
+
+impl UntilEnd {
+    /// Up to the ends as they are now.
+    pub(super) fn of(
+        py: Python<'_>,
+        consumer: Arc<client::Consumer>,
+        birth: &Birth,
+    ) -> PyResult<Self> {
+        let messages = py.detach(|| client::UntilEnd::of(consumer));
+        let messages = messages.map_err(|error| raised(py, error))?;
+        Ok(Self { inner: Owned::new(messages, birth) })
+    }
+}
+
+#[pymethods]
+impl UntilEnd {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        let messages = self.inner.get()?;
+        match py.detach(|| messages.next_within(None)) {
+            Ok(message) => Ok(message.map(Into::into)),
+            Err(ClientError::Closed) => Ok(None),
+            Err(error) => Err(raised(py, error)),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+"""Messages and metadata are values: they compare, hash, match, pickle, and cannot be changed."""
+
+import pickle
+
+import pytest
+
+import streamlog
+from streamlog import Client, Message, RecordMetadata
+
+
+@pytest.fixture
+def message(client: Client, topic: str) -> Message:
+    with client.producer() as producer:
+        ticket = producer.send(topic, b"v" * 100, key=b'k"\x00', headers={"a": b"1", "b": None})
+        partition = ticket.result(10).partition
+    with client.consumer(topic) as consumer:
+        message = next(consumer)
+    assert message.partition == partition
+    return message
+
+
+def test_a_message_survives_pickling(message: Message) -> None:
+    copy = pickle.loads(pickle.dumps(message))
+    assert copy == message
+    assert hash(copy) == hash(message)
+    assert (copy.key, copy.value, copy.headers) == (message.key, message.value, message.headers)
+    assert copy.timestamp == message.timestamp
+    assert pickle.loads(pickle.dumps(copy)) == message
+
+
+def test_a_message_matches_by_its_parts(message: Message) -> None:
+    match message:
+        case Message(topic, 0 | 1, 0, _, key, value, headers):
+            assert (topic, key, value) == (message.topic, message.key, message.value)
+            assert dict(headers) == {"a": b"1", "b": None}
+        case _:
+            pytest.fail("it did not match")
+
+
+def test_a_message_cannot_be_changed(message: Message) -> None:
+    with pytest.raises(AttributeError):
+        message.value = b"other"  # type: ignore[misc]
+
+
+def test_a_long_value_is_shown_short(message: Message) -> None:
+    shown = repr(message)
+    assert len(shown) < 200
+    assert message.topic in shown
+    assert "(100 bytes)" in shown
+    assert r'b"k\"\x00"' in shown
+
+
+def test_different_messages_differ(client: Client, topic: str) -> None:
+    with client.producer() as producer:
+        producer.send_all(topic, [b"same", b"same"])
+    with client.consumer(topic) as consumer:
+        first, second = consumer.take(2, timeout=10)
+    assert first != second
+    assert len({first, second, pickle.loads(pickle.dumps(first))}) == 2
+
+
+def test_metadata_is_a_value() -> None:
+    metadata = RecordMetadata("t", 1, 2, 3000)
+    copy = pickle.loads(pickle.dumps(metadata))
+    assert copy == metadata
+    assert hash(copy) == hash(metadata)
+    assert metadata != RecordMetadata("t", 1, 3, 3000)
+    assert repr(metadata) == 'RecordMetadata("t", partition=1, offset=2)'
+
+
+def test_a_client_is_pickled_as_its_settings(client: Client, topic: str) -> None:
+    with pickle.loads(pickle.dumps(client)) as other:
+        assert isinstance(other, streamlog.Client)
+        with other.producer() as producer:
+            assert producer.send(topic, b"x").result(10).topic == topic

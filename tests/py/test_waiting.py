@@ -1,0 +1,236 @@
+"""Waits let others run, end when they should, and lose nothing."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess, until
+from streamlog import Client, Consumer
+
+INTERRUPTED = """
+import sys, streamlog
+client = streamlog.connect(sys.argv[1])
+print("waiting", flush=True)
+try:
+    {wait}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+WAITS = {
+    "iterator": "next(client.consumer(sys.argv[2]))",
+    "take": "list(client.consumer(sys.argv[2]).take(1, timeout=60))",
+    "result": "client.producer().send(sys.argv[2], b'x').result()",
+}
+
+
+def interrupt(address: str, topic: str, wait: str) -> float:
+    """Seconds from SIGINT to the end of a process that waits."""
+    code = INTERRUPTED.format(wait=wait)
+    command = [sys.executable, "-c", code, address, topic]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.3)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        return time.monotonic() - begin
+
+
+def test_ctrl_c_ends_a_blocked_iterator_at_once(shared_broker: BrokerProcess, topic: str) -> None:
+    assert interrupt(shared_broker.address, topic, WAITS["iterator"]) < 0.5
+
+
+def test_ctrl_c_ends_a_bounded_wait_at_once(shared_broker: BrokerProcess, topic: str) -> None:
+    assert interrupt(shared_broker.address, topic, WAITS["take"]) < 0.5
+
+
+def test_ctrl_c_ends_a_wait_for_a_delivery_at_once(broker: BrokerProcess, topic: str) -> None:
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic)
+    assert broker.process is not None
+    code = INTERRUPTED.format(wait=WAITS["result"])
+    command = [sys.executable, "-c", code, broker.address, topic]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        broker.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - begin < 0.5
+        process.kill()
+    broker.process.send_signal(signal.SIGCONT)
+
+
+def test_a_handler_that_raises_nothing_lets_the_wait_go_on(client: Client, topic: str) -> None:
+    calls: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: calls.append(number))
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with client.consumer(topic) as consumer:
+            assert list(consumer.take(1, timeout=0.4)) == []
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert calls == [signal.SIGUSR1]
+
+
+def test_closing_in_another_thread_ends_the_loop(client: Client, topic: str) -> None:
+    seen: list[bytes | None] = []
+
+    def loop(consumer: Consumer) -> None:
+        seen.extend(message.value for message in consumer)
+
+    consumer = client.consumer(topic)
+    thread = threading.Thread(target=loop, args=(consumer,))
+    thread.start()
+    with client.producer() as producer:
+        producer.send(topic, b"one").result(10)
+    until(lambda: seen == [b"one"])
+    consumer.close()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_closing_in_a_signal_handler_ends_the_loop(client: Client, topic: str) -> None:
+    consumer = client.consumer(topic)
+    before = signal.signal(signal.SIGUSR1, lambda *_: consumer.close())
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        assert list(consumer) == []
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_other_threads_run_while_one_waits(client: Client, topic: str) -> None:
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    with client.consumer(topic) as consumer:
+        thread.start()
+        assert list(consumer.take(1, timeout=0.5)) == []
+    stop.set()
+    thread.join()
+    assert ticks >= 50
+
+
+def test_a_take_ends_at_its_deadline(client: Client, topic: str) -> None:
+    with client.producer() as producer:
+        producer.send_all(topic, [b"1", b"2"])
+    with client.consumer(topic) as consumer:
+        begin = time.monotonic()
+        assert len(list(consumer.take(10, timeout=0.5))) == 2
+        assert 0.4 < time.monotonic() - begin < 5
+
+
+def test_a_small_buffer_slows_the_sender_and_loses_nothing(client: Client, topic: str) -> None:
+    values = [str(i).encode().rjust(1000) for i in range(5000)]
+    with client.producer(buffer="64 KiB", batch_size="16 KiB") as producer:
+        assert producer.send_all(topic, values) == len(values)
+    with client.consumer(topic) as consumer:
+        got = [message.value for message in consumer.take(len(values), timeout=20)]
+    assert sorted(got, key=lambda value: value or b"") == values
+
+
+def test_a_failed_delivery_cannot_be_missed(broker: BrokerProcess, topic: str) -> None:
+    client = streamlog.connect(broker.address)
+    producer = client.producer(delivery_timeout=0.5)
+    producer.send(topic, b"delivered").result(10)
+    broker.kill()
+    lost = producer.send(topic, b"lost")
+    unasked = producer.send(topic, b"lost too")
+    with pytest.raises(streamlog.StreamlogError):
+        lost.result(10)
+    with pytest.raises(streamlog.DeliveryError, match="not delivered") as raised:
+        producer.flush(10)
+    assert sum(records for _, _, records, _ in raised.value.failures) == 1
+    assert unasked.done()
+    client.close()
+
+
+def test_leaving_a_block_raises_what_was_not_delivered(broker: BrokerProcess, topic: str) -> None:
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic)
+
+        def lose() -> None:
+            with client.producer(delivery_timeout=0.5) as producer:
+                producer.send(topic, b"delivered").result(10)
+                broker.kill()
+                producer.send(topic, b"lost")
+
+        with pytest.raises(streamlog.DeliveryError):
+            lose()
+
+
+def test_an_error_of_the_block_is_not_hidden(broker: BrokerProcess, topic: str) -> None:
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic)
+
+        def lose_and_fail() -> None:
+            with client.producer(delivery_timeout=0.5) as producer:
+                broker.kill()
+                producer.send(topic, b"lost")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError) as raised:
+            lose_and_fail()
+    [note] = raised.value.__notes__
+    assert "not delivered" in note
+
+
+def test_a_restarted_broker_is_found_again(broker: BrokerProcess, topic: str) -> None:
+    with streamlog.connect(broker.address) as client, client.producer() as producer:
+        producer.send(topic, b"before", partition=0).result(10)
+        consumer = client.consumer(topic)
+        assert next(consumer).value == b"before"
+        broker.kill()
+        ticket = producer.send(topic, b"after", partition=0)
+        broker.start()
+        assert ticket.result(20).offset == 1
+        assert [message.value for message in consumer.take(1, timeout=20)] == [b"after"]
+
+
+def _use_in_child(client: Client, consumer: Consumer, address: str) -> None:
+    """Runs in a forked child: its exit code is 0 if all is as it should be."""
+    for use in (lambda: client.admin, client.producer, lambda: next(consumer)):
+        try:
+            use()
+        except streamlog.ForkError:
+            continue
+        os._exit(1)
+    with streamlog.connect(address) as own:
+        own.admin.topics()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_refused_and_may_connect_anew(
+    shared_broker: BrokerProcess, client: Client, topic: str
+) -> None:
+    consumer = client.consumer(topic)
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=_use_in_child, args=(client, consumer, shared_broker.address))
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+    with client.producer() as producer:
+        producer.send(topic, b"the parent goes on").result(10)
+    assert next(consumer).value == b"the parent goes on"
