@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::storage::directory::checkpoints::{Checkpoints, Kind};
@@ -51,7 +51,7 @@ pub struct StartReport {
 
 /// An open data directory. All calls may come from several threads at once.
 ///
-/// Locks are taken in the order creation, closing, checkpoints, logs, a slot.
+/// Locks are taken in the order creation, removal, closing, checkpoints, logs, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
     pub(super) path: PathBuf,
@@ -65,6 +65,9 @@ pub struct DataDir {
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
     /// Held while a log is made or removed.
     pub(super) creation: Mutex<()>,
+    /// Held for writing while a log's directory goes away, for reading by those who write to a log
+    /// by the names of its files: the next log under its name has the same.
+    pub(super) removal: RwLock<()>,
     /// Whether the manifest is written, after which nothing else is.
     pub(super) is_closed: Mutex<bool>,
     pub(super) _lock: Box<dyn Any + Send + Sync>,
@@ -132,6 +135,15 @@ impl DataDir {
         self.lock_logs().values().filter_map(|slot| slot.opened()).collect()
     }
 
+    /// Keeps a log from being removed while the guard lives; `None` when it is removed already.
+    pub fn hold(&self, log: &Arc<Log>) -> Option<RwLockReadGuard<'_, ()>> {
+        let guard = self.removal.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.lock_logs().get(log.partition()).cloned();
+        let is_there =
+            slot.and_then(|slot| slot.opened()).is_some_and(|held| Arc::ptr_eq(&held, log));
+        is_there.then_some(guard)
+    }
+
     /// The highest watermark of a partition that a checkpoint has recorded: a lower bound of what
     /// consumers may have seen, and nothing to truncate to.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
@@ -145,7 +157,9 @@ impl DataDir {
     /// As the disk fails. But for want of space that is fatal: a sync has failed.
     pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
         for log in self.open_logs() {
-            log.checkpoint()?;
+            if let Some(_hold) = self.hold(&log) {
+                log.checkpoint()?;
+            }
         }
         let is_closed = self.lock_closed();
         if *is_closed {
