@@ -1,6 +1,7 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod administration;
 mod cluster;
 mod consuming;
 mod durability;
