@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use streamlog::broker::{Broker, BrokerConfig, BrokerError, HostPort};
 use streamlog::io::faulty::FaultyDisk;
-use streamlog::io::{MemoryDisk, SystemClock};
+use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 
@@ -43,7 +43,11 @@ impl LocalBroker {
             ..BrokerConfig::default()
         };
         config.set(settings.iter().copied())?;
-        let broker = Broker::start_on(config, Arc::new(disk.clone()), Arc::new(SystemClock))?;
+        let broker = {
+            let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+            Broker::start_on(config, &shared, &clock)?
+        };
         Ok(Self { disk, broker })
     }
 
