@@ -2,7 +2,7 @@
 //!
 //! | path | value | own |
 //! |---|---|---|
-//! | `/streamlog` | the format of this tree; its absence beside other nodes means another system | yes |
+//! | `/streamlog` | this tree's format; without it, other nodes are another system's | yes |
 //! | `/cluster/id` | id of the cluster | |
 //! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
 //! | `/brokers/topics/<topic>` | id and replica assignment of a topic | |

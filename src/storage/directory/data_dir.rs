@@ -104,8 +104,8 @@ impl DataDir {
         slot.map(open).transpose()
     }
 
-    /// The log of a partition if it is this topic's: one of an earlier topic of the same name, whose
-    /// data is not removed yet, is none.
+    /// The log of a partition if it is this topic's; one of an earlier topic of the same name, whose
+    /// data is not removed yet, is not.
     ///
     /// # Errors
     /// As [`DataDir::log`].

@@ -79,7 +79,7 @@ impl<'a> Scanner<'a> {
 
     /// Reads everything from about `from` on; tells where the log is torn, if it is.
     pub(super) fn scan(&mut self, from: Offset) -> Result<Option<Torn>, StorageError> {
-        // The segment that ends at `from` too: the cut of a failed write behind its end may be lost.
+        // The segment that ends at `from` too: a cut behind its end may have been lost.
         let after = self.segments.partition_point(|segment| segment.base() < from);
         let first = after.saturating_sub(1);
         self.first_scanned = first;
