@@ -104,7 +104,7 @@ impl DataDir {
         slot.map(open).transpose()
     }
 
-    /// The log of a partition if it is this topic's; one of an earlier topic of the same name, whose
+    /// The log of a partition if it is this topic's; one of an earlier topic of that name, whose
     /// data is not removed yet, is not.
     ///
     /// # Errors
