@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, File, OpenMode, read_exact_at};
+use crate::io::{Disk, File, OpenMode, SystemDisk, read_exact_at};
 use crate::record::{
     Batch, BatchSummary, Compression, Decompressor, HEADER_SIZE, Limits, ProducerStamp,
     RecordError, TimestampType,
@@ -79,6 +79,11 @@ impl SegmentDump {
         let file = disk.open(path, OpenMode::Read).map_err(refused)?;
         let end = file.len().map_err(refused)?;
         Ok(Self { file, path: path.to_owned(), position: 0, end })
+    }
+
+    /// As `open`, on the disk of the system.
+    pub fn open_system(path: &Path) -> Result<Self, StorageError> {
+        Self::open(&SystemDisk::default(), path)
     }
 
     /// The next batch, or what is wrong with the bytes there; `None` at the end.
