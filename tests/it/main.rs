@@ -5,6 +5,7 @@ mod cluster;
 mod consuming;
 mod durability;
 mod groups;
+mod log_command;
 mod power_cuts;
 mod producing;
 mod support;
