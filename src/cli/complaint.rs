@@ -8,7 +8,8 @@ pub(crate) fn complain(error: &dyn Error) {
     let mut message = format!("streamlog: {error}");
     let mut cause = error.source();
     while let Some(next) = cause {
-        message.push_str(&format!(": {next}"));
+        message.push_str(": ");
+        message.push_str(&next.to_string());
         cause = next.source();
     }
     // Nobody is left to tell when standard error is gone.

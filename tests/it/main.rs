@@ -1,11 +1,14 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test waits in real time")]
 
+mod administration;
 mod cluster;
 mod consuming;
 mod durability;
 mod groups;
 mod log_command;
+mod memberships;
 mod power_cuts;
 mod producing;
 mod support;

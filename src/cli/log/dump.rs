@@ -107,7 +107,7 @@ impl BatchRow {
     /// The row of a batch; damage when its records are wanted and cannot be read.
     fn new(batch: &DumpedBatch, with_records: bool) -> Result<Self, DamageRow> {
         let records = if with_records {
-            let records = batch.records(&Default::default()).map_err(|error| {
+            let records = batch.records().map_err(|error| {
                 let damage = format!("the records from {}: {error}", batch.base_offset);
                 DamageRow { position: batch.position, damage }
             })?;

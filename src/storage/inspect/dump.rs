@@ -161,14 +161,15 @@ impl DumpedBatch {
         })
     }
 
-    /// Its records, decompressed within `limits`.
+    /// Its records, decompressed within the limits for a stranger's batch.
     ///
     /// # Errors
     /// When the records are not what the header says.
-    pub fn records(&self, limits: &Limits) -> Result<Vec<DumpedRecord>, RecordError> {
+    pub fn records(&self) -> Result<Vec<DumpedRecord>, RecordError> {
+        let limits = Limits::default();
         let batch = Batch::parse(&self.bytes)?;
-        let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
-        let records = batch.records(&payload, limits).map(|record| {
+        let payload = batch.decompressed(&mut Decompressor::new(limits))?;
+        let records = batch.records(&payload, &limits).map(|record| {
             let record = record?;
             Ok(DumpedRecord {
                 offset: batch.offset_of(&record),
