@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::broker::{Broker, BrokerConfig, BrokerError};
-use crate::cli::Exit;
+use crate::cli::{Exit, complain};
 use crate::config::ConfigError;
 
 /// Runs a broker.
@@ -124,15 +124,4 @@ fn start_logging(filter: &str) {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour);
     // In a process that has set up its own logging already, that one is used.
     let _ = log.with_writer(io::stderr).with_target(false).try_init();
-}
-
-fn complain(error: &dyn std::error::Error) {
-    let mut message = format!("streamlog: {error}");
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        message.push_str(": ");
-        message.push_str(&next.to_string());
-        cause = next.source();
-    }
-    let _ = writeln!(io::stderr().lock(), "{message}");
 }

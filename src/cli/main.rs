@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use crate::cli::{Exit, broker};
+use crate::cli::{Exit, broker, log};
 
 /// A durable, partitioned log that speaks Kafka's wire protocol.
 #[derive(Debug, Parser)]
@@ -20,12 +20,14 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Noun {
     Broker(broker::Options),
+    Log(log::Options),
 }
 
 impl Noun {
     fn run(self) -> Exit {
         match self {
             Self::Broker(options) => options.run(),
+            Self::Log(options) => options.run(),
         }
     }
 }

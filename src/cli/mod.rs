@@ -1,12 +1,19 @@
-//! The command line, `streamlog NOUN VERB`: one file per noun, named after it.
+//! The command line, `streamlog NOUN VERB`: one file or folder per noun, named after it.
 //!
-//! A noun's file owns its options and runs them. Answers go to standard output, everything else to
+//! A noun owns its options and runs them. Answers go to standard output, everything else to
 //! standard error, and a command ends with an [`Exit`]. The same code serves the Rust binary and
 //! the script of the Python package.
 
 mod broker;
+mod complaint;
+mod error;
 mod exit;
+mod log;
 mod main;
+mod output;
 
+use complaint::complain;
+use error::CommandError;
 pub use exit::Exit;
 pub use main::main;
+use output::{Output, write_json};

@@ -29,7 +29,9 @@ pub use directory::{
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
-pub use inspect::{DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify};
+pub use inspect::{
+    DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify, verify_system,
+};
 pub use log::{
     AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,
     Unflushed,

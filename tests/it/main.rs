@@ -7,6 +7,7 @@ mod cluster;
 mod consuming;
 mod durability;
 mod groups;
+mod log_command;
 mod memberships;
 mod power_cuts;
 mod producing;

@@ -16,6 +16,7 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::io::Disk;
+use crate::storage::directory::names;
 use crate::storage::{StorageError, small_file};
 use crate::types::BrokerId;
 
@@ -129,6 +130,14 @@ impl Identity {
             directory_id: value("directory.id")?.to_owned(),
         })
     }
+}
+
+/// Whether `dir` is a data directory.
+///
+/// # Errors
+/// When it is Kafka's or a later release's, or its identity is damaged.
+pub(crate) fn is_data_dir(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
+    Ok(Identity::read(disk, &dir.join(names::IDENTITY))?.is_some())
 }
 
 fn check_format(path: &Path, format: &str) -> Result<(), StorageError> {

@@ -18,10 +18,11 @@ mod survey;
 
 pub(crate) use checkpoints::durable_points;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
+pub(crate) use identity::is_data_dir;
 pub use identity::{Identity, Opener};
 pub(crate) use names::partition_of;
 pub use partition_metadata::PartitionMetadata;
-pub(crate) use partition_metadata::metadata_flaw;
+pub(crate) use partition_metadata::{FILE_NAME as PARTITION_METADATA, metadata_flaw};
 pub use run::Run;
 pub use slot::LogConfigs;
 pub use space::Space;

@@ -25,7 +25,8 @@ pub struct PartitionMetadata {
     pub offset_unit: OffsetUnit,
 }
 
-const FILE_NAME: &str = "partition.metadata";
+/// The name of the file, by which a log's directory is known.
+pub(crate) const FILE_NAME: &str = "partition.metadata";
 
 impl PartitionMetadata {
     /// Writes the file into `dir`; its bytes are durable on return, its name with the directory.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, File, OpenMode, read_exact_at};
+use crate::io::{Disk, File, OpenMode, SystemDisk, read_exact_at};
 use crate::record::{
     Batch, BatchSummary, Compression, Decompressor, HEADER_SIZE, Limits, ProducerStamp,
     RecordError, TimestampType,
@@ -81,6 +81,11 @@ impl SegmentDump {
         Ok(Self { file, path: path.to_owned(), position: 0, end })
     }
 
+    /// As `open`, on the disk of the system.
+    pub fn open_system(path: &Path) -> Result<Self, StorageError> {
+        Self::open(&SystemDisk::default(), path)
+    }
+
     /// The next batch, or what is wrong with the bytes there; `None` at the end.
     ///
     /// # Errors
@@ -156,14 +161,15 @@ impl DumpedBatch {
         })
     }
 
-    /// Its records, decompressed within `limits`.
+    /// Its records, decompressed within the limits for a stranger's batch.
     ///
     /// # Errors
     /// When the records are not what the header says.
-    pub fn records(&self, limits: &Limits) -> Result<Vec<DumpedRecord>, RecordError> {
+    pub fn records(&self) -> Result<Vec<DumpedRecord>, RecordError> {
+        let limits = Limits::default();
         let batch = Batch::parse(&self.bytes)?;
-        let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
-        let records = batch.records(&payload, limits).map(|record| {
+        let payload = batch.decompressed(&mut Decompressor::new(limits))?;
+        let records = batch.records(&payload, &limits).map(|record| {
             let record = record?;
             Ok(DumpedRecord {
                 offset: batch.offset_of(&record),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::ByteSize;
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode};
-use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, Limits};
+use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor};
 use crate::storage::{
     AppendAt, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump, StartPoint,
     small_file, verify,
@@ -182,13 +182,12 @@ fn a_wrong_epoch_history_is_found() {
 fn a_dump_shows_every_batch_and_record() {
     let disk = disk_with_log();
     let mut dump = SegmentDump::open(&disk, Path::new(FIRST)).unwrap();
-    let limits = Limits::default();
     let (mut number, mut position) = (0, 0);
     while let Some(batch) = dump.next_batch().unwrap() {
         let batch = batch.unwrap();
         assert_eq!((batch.position, batch.record_count), (position, 3));
         assert_eq!(batch.base_offset, Offset::new(number * 3));
-        let records = batch.records(&limits).unwrap();
+        let records = batch.records().unwrap();
         for (index, record) in (0..).zip(&records) {
             assert_eq!(record.offset, Offset::new(number * 3 + index));
             assert_eq!(record.timestamp.millis(), NOW.millis() + number * 10 + index);

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, OpenMode};
-use crate::storage::directory::{durable_points, metadata_flaw, partition_of};
+use crate::io::{Disk, OpenMode, SystemDisk};
+use crate::storage::directory::{
+    PARTITION_METADATA, durable_points, is_data_dir, metadata_flaw, partition_of,
+};
 use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
 use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::segments::{
@@ -16,19 +18,34 @@ use crate::types::{LeaderEpoch, Offset};
 /// Verifies the logs of a data directory, or the one log whose directory it is.
 ///
 /// # Errors
-/// When the disk refuses, or a file is of a later release.
+/// When the disk refuses, a file is of a later release, or the directory is neither of the two.
 pub fn verify(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogReport>, StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
     let is_log = entries.iter().any(|entry| {
-        SegmentFile::parse(&entry.name).is_some_and(|file| file.kind == FileKind::Log)
+        entry.name == PARTITION_METADATA
+            || SegmentFile::parse(&entry.name).is_some_and(|file| file.kind == FileKind::Log)
     });
     if is_log {
         let parent = dir.parent().unwrap_or(dir);
         return Ok(vec![verify_log(disk, dir, durable_points(&**disk, parent)?.as_ref())?]);
     }
-    let durable = durable_points(&**disk, dir)?;
     let logs = entries.iter().filter(|entry| entry.is_dir && partition_of(&entry.name).is_some());
-    logs.map(|entry| verify_log(disk, &dir.join(&entry.name), durable.as_ref())).collect()
+    let logs: Vec<_> = logs.map(|entry| dir.join(&entry.name)).collect();
+    if !is_data_dir(&**disk, dir)? && logs.is_empty() {
+        return Err(StorageError::Foreign {
+            path: dir.to_owned(),
+            expected: "streamlog".to_owned(),
+            found: "others: it has no 'meta.properties' and no log".to_owned(),
+        });
+    }
+    let durable = durable_points(&**disk, dir)?;
+    logs.iter().map(|log| verify_log(disk, log, durable.as_ref())).collect()
+}
+
+/// As `verify`, on the disk of the system.
+pub fn verify_system(dir: &Path) -> Result<Vec<LogReport>, StorageError> {
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
+    verify(&disk, dir)
 }
 
 fn verify_log(

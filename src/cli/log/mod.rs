@@ -1,0 +1,10 @@
+//! `streamlog log`: looks at the files of logs from outside, with or without a broker at work.
+//!
+//! Nothing is written, locked or repaired. Damage is listed with its file and position, and the
+//! command then ends with exit code 1, as it does when a file cannot be read at all.
+
+mod dump;
+mod options;
+mod verify;
+
+pub(crate) use options::Options;

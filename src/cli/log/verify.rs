@@ -1,0 +1,124 @@
+//! `streamlog log verify DIR`: every batch read from the medium and checked.
+//!
+//! With `-o json` a line is one log.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::{CommandError, Exit, Output, write_json};
+use crate::storage::{Finding, Flaw, LogReport, verify_system};
+use crate::types::Offset;
+
+/// Checks every batch of a data directory, or of one log.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The data directory, or the directory of one log in it
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Form of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+}
+
+impl Options {
+    /// Checks the directory; `Failed` when anything is damaged.
+    pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        let reports = verify_system(&self.dir)?;
+        match self.output {
+            Output::Text => write_text(out, &reports)?,
+            Output::Json => {
+                let rows = reports.iter().map(LogRow::new);
+                rows.into_iter().try_for_each(|row| write_json(out, &row))?;
+            }
+        }
+        Ok(if reports.iter().all(LogReport::is_sound) { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn write_text(out: &mut dyn Write, reports: &[LogReport]) -> io::Result<()> {
+    for report in reports {
+        let LogReport { dir, segments, batches, records, bytes, gaps, .. } = report;
+        write!(out, "{}: {records} records, {batches} batches, {bytes} bytes, ", dir.display())?;
+        write!(out, "{segments} segments, {gaps} gaps")?;
+        if let Some(first) = report.first_offset {
+            write!(out, ", offsets {first} to {}", last_offset(report))?;
+        }
+        writeln!(out)?;
+        for finding in &report.findings {
+            let word = if is_damage(finding) { "damaged" } else { "torn" };
+            writeln!(out, "  {word}: {finding}")?;
+        }
+    }
+    let total = |count: fn(&LogReport) -> u64| reports.iter().map(count).sum::<u64>();
+    let damages = reports.iter().flat_map(|report| &report.findings).filter(|f| is_damage(f));
+    let verdict = match damages.count() {
+        0 => "sound".to_owned(),
+        count => format!("damaged in {count} places"),
+    };
+    let (records, batches) = (total(|report| report.records), total(|report| report.batches));
+    let (logs, bytes) = (reports.len(), total(|report| report.bytes));
+    writeln!(out, "{verdict}: {logs} logs, {records} records, {batches} batches, {bytes} bytes")
+}
+
+#[derive(Serialize)]
+struct LogRow {
+    dir: String,
+    is_sound: bool,
+    records: u64,
+    batches: u64,
+    bytes: u64,
+    segments: u64,
+    gaps: u64,
+    first_offset: Option<i64>,
+    next_offset: i64,
+    findings: Vec<FindingRow>,
+}
+
+#[derive(Serialize)]
+struct FindingRow {
+    file: String,
+    position: u64,
+    is_damage: bool,
+    reason: String,
+}
+
+impl LogRow {
+    fn new(report: &LogReport) -> Self {
+        Self {
+            dir: report.dir.display().to_string(),
+            is_sound: report.is_sound(),
+            records: report.records,
+            batches: report.batches,
+            bytes: report.bytes,
+            segments: report.segments,
+            gaps: report.gaps,
+            first_offset: report.first_offset.map(Offset::get),
+            next_offset: report.next_offset.get(),
+            findings: report.findings.iter().map(FindingRow::new).collect(),
+        }
+    }
+}
+
+impl FindingRow {
+    fn new(finding: &Finding) -> Self {
+        Self {
+            file: finding.path.display().to_string(),
+            position: finding.position,
+            is_damage: is_damage(finding),
+            reason: finding.flaw.to_string(),
+        }
+    }
+}
+
+/// A torn tail was never promised to anybody, and is none.
+fn is_damage(finding: &Finding) -> bool {
+    !matches!(finding.flaw, Flaw::TornTail(_))
+}
+
+/// The last offset of a log that has one.
+fn last_offset(report: &LogReport) -> i64 {
+    report.next_offset.get() - 1
+}
