@@ -17,13 +17,13 @@ mod producer;
 mod settings;
 mod waiting;
 
+pub use crate::record::Header;
 pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
 pub use config::ClientConfig;
 pub use consumer::{Consumer, ConsumerConfig, Message, OutOfRange, Start, UntilEnd};
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;
 pub use offsets::FoundOffset;
-pub use crate::record::Header;
 pub use producer::{
     Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };

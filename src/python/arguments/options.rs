@@ -4,8 +4,8 @@
 //! units. `None` is "not given". A setting given both ways, an unknown word and a value that does
 //! not fit are errors that name the word.
 
-use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
 use pyo3::conversion::FromPyObjectOwned;
+use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
 use pyo3::{Bound, PyAny, PyErr, PyResult};
 
 use crate::config::{ConfigError, Fault, Key, set_all};
