@@ -33,6 +33,9 @@ fn no_broken_request_ends_the_broker_or_hangs() {
     let mut witness = Witness::of(&broker);
     let goldens = golden_requests(TOPIC, make_topic(&broker));
     every_served_api_is_there(&broker, &goldens);
+    for golden in &goldens {
+        assert!(!send(&broker, golden, &frame(&golden.body)).is_empty(), "{}", golden.name);
+    }
     let sent = AtomicUsize::new(0);
     thread::scope(|scope| {
         for sender in 0..SENDERS {
@@ -55,7 +58,7 @@ fn no_broken_request_ends_the_broker_or_hangs() {
 }
 
 /// Sends one frame and waits until the connection has ended, with a whole answer or none.
-fn send(broker: &LocalBroker, golden: &GoldenRequest, frame: &[u8]) {
+fn send(broker: &LocalBroker, golden: &GoldenRequest, frame: &[u8]) -> Vec<u8> {
     let mut connection = broker.connect();
     connection.send_bytes(frame).unwrap();
     let answer = connection
@@ -65,6 +68,7 @@ fn send(broker: &LocalBroker, golden: &GoldenRequest, frame: &[u8]) {
         let whole = u32::from_be_bytes(*length) as usize;
         assert_eq!(rest.len(), whole, "{} after {frame:02x?}", golden.name);
     }
+    answer
 }
 
 /// The request cut short at every byte, with every short length one more and one less, and with
