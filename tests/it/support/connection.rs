@@ -1,7 +1,7 @@
 //! A plain client: one blocking socket, one request after another or several at once.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -40,6 +40,31 @@ impl Connection {
         self.sent += 1;
         let frame = encode_request(self.sent, "test", version, request).unwrap();
         self.stream.write_all(&frame.into_bytes())
+    }
+
+    /// Sends bytes that may be anything.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    /// Sends no more, and returns what still comes until the broker closes.
+    pub fn finish(mut self) -> io::Result<Vec<u8>> {
+        match self.stream.shutdown(Shutdown::Write) {
+            // The broker closed first.
+            Err(error) if error.kind() == ErrorKind::NotConnected => {}
+            done => done?,
+        }
+        self.until_closed()
+    }
+
+    /// Returns what comes until the broker closes.
+    pub fn until_closed(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        match self.stream.read_to_end(&mut rest) {
+            // It closed with bytes of ours unread.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(rest),
+            read => read.map(|_| rest),
+        }
     }
 
     /// The answer to the oldest request that has none yet.

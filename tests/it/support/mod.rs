@@ -1,9 +1,13 @@
 //! What the integration tests share.
 
 mod connection;
+mod golden_requests;
 mod local_broker;
 mod random;
+mod witness;
 
 pub(crate) use connection::{Connection, batch, values};
+pub(crate) use golden_requests::{GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};
 pub(crate) use random::{Random, seeds};
+pub(crate) use witness::Witness;

@@ -1,0 +1,30 @@
+//! Who sees whether a hostile peer has harmed the others.
+
+use super::{Connection, LocalBroker, batch};
+
+/// A well-behaved connection that was there before, and where the log of the test's topic ended.
+pub struct Witness {
+    connection: Connection,
+    end: i64,
+}
+
+impl Witness {
+    /// Connects, and writes the first record.
+    pub fn of(broker: &LocalBroker) -> Self {
+        let mut witness = Self { connection: broker.connect(), end: 0 };
+        witness.sees_no_harm();
+        witness
+    }
+
+    /// Where the log ends.
+    pub fn end(&self) -> i64 {
+        self.end
+    }
+
+    /// The connection still works, and nobody else has written anything.
+    pub fn sees_no_harm(&mut self) {
+        let next = self.connection.produce(batch([7]), 1).unwrap();
+        assert_eq!(next, Ok(self.end), "the next record stands where the log ended");
+        self.end += 1;
+    }
+}
