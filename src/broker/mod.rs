@@ -4,7 +4,6 @@
 //! (metadata, groups, opening of logs) runs on the control thread. A handler per API turns requests
 //! into calls to the layers below; their errors become Kafka's codes in one place.
 
-mod address;
 mod authorize;
 mod config;
 mod connection;
@@ -23,7 +22,7 @@ mod topic_settings;
 mod topics;
 mod topology;
 
-pub use address::HostPort;
+pub use crate::config::HostPort;
 pub use config::BrokerConfig;
 pub use coordinator::OffsetsTopicConfig;
 pub use error::BrokerError;

@@ -152,3 +152,22 @@ fn a_slow_reader_keeps_its_place_in_the_group() {
     }
     assert!(consumer.next(Some(Duration::from_millis(300))).unwrap().is_none());
 }
+
+#[test]
+fn a_group_outlives_a_restart_of_its_broker() {
+    let mut broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 100);
+    let consumer = member(&client, Commit::Processed);
+    assert_eq!(read_to_end(&consumer).len(), 100);
+    broker.restart();
+    publish(&client, 100, 200);
+    let mut read = BTreeSet::new();
+    while !read.is_superset(&(100..200).collect()) {
+        read.insert(number(&consumer.next(PATIENCE).unwrap().unwrap()));
+    }
+    // Asking for the next one is what says that the last is done.
+    while consumer.next(Some(Duration::from_millis(300))).unwrap().is_some() {}
+    consumer.close();
+    assert!(read_to_end(&member(&client, Commit::Processed)).is_empty());
+}

@@ -29,10 +29,19 @@ pub(crate) struct Member {
     standing: Arc<Standing>,
     topics: Vec<TopicName>,
     /// The name the coordinator gave; empty before.
-    id: String,
+    name: String,
     committed: BTreeMap<TopicPartition, Offset>,
+    /// What was shared out, if this member leads.
+    led: Option<Led>,
     heard_at: Duration,
     backoff: Backoff,
+}
+
+/// What the leader of a group shared out.
+#[derive(Debug)]
+struct Led {
+    members: Vec<Wanting>,
+    counts: BTreeMap<String, usize>,
 }
 
 /// Why a member does not stay as it is.
@@ -40,8 +49,10 @@ pub(crate) struct Member {
 enum Change {
     /// The group is shared out anew.
     Rejoin,
-    /// The member is not, or no longer, what it took itself for.
+    /// The group went on without the member.
     Lost,
+    /// The coordinator does not know the member.
+    Unknown,
     /// It was told to leave, and has.
     Left,
 }
@@ -58,8 +69,9 @@ impl Member {
             shared,
             standing,
             topics,
-            id: String::new(),
+            name: String::new(),
             committed: BTreeMap::new(),
+            led: None,
             heard_at: Duration::ZERO,
             backoff,
         }
@@ -115,6 +127,10 @@ impl Member {
                     self.step_down();
                 }
                 Change::Lost => self.step_down(),
+                Change::Unknown => {
+                    self.name.clear();
+                    self.step_down();
+                }
             }
         }
     }
@@ -122,7 +138,7 @@ impl Member {
     /// An error of joining after which joining is tried again at once.
     fn forgive(&mut self, error: ClientError) -> Result<(), ClientError> {
         match error.code() {
-            Some(ErrorCode::UnknownMemberId) => self.id.clear(),
+            Some(ErrorCode::UnknownMemberId) => self.name.clear(),
             Some(ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration) => {}
             _ => return Err(error),
         }
@@ -137,6 +153,7 @@ impl Member {
     ) -> Result<(), ClientError> {
         let joined = self.ask_in(connection).await?;
         let seat = Seat { generation: joined.generation_id, member: joined.member_id.clone() };
+        self.led = None;
         let leads = joined.leader == joined.member_id && !joined.skip_assignment;
         let shares = if leads { self.share_out(&joined).await? } else { BTreeMap::new() };
         let request = calls::sync(self.group(), &seat, &shares)?;
@@ -162,21 +179,21 @@ impl Member {
     async fn ask_in(&mut self, connection: &Connection) -> Result<JoinGroupResponse, ClientError> {
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         loop {
-            let request = calls::join(self.group(), &self.id, &self.topics)?;
+            let request = calls::join(self.group(), &self.name, &self.topics)?;
             let joined = connection.submit(&request)?.answer_within(limit).await?;
-            if joined.error_code == ErrorCode::MemberIdRequired && self.id.is_empty() {
-                self.id = joined.member_id;
+            if joined.error_code == ErrorCode::MemberIdRequired && self.name.is_empty() {
+                self.name = joined.member_id;
                 continue;
             }
             calls::check(joined.error_code, "joining the group", None)?;
-            self.id.clone_from(&joined.member_id);
+            self.name.clone_from(&joined.member_id);
             return Ok(joined);
         }
     }
 
     /// Computes everyone's share.
     async fn share_out(
-        &self,
+        &mut self,
         joined: &JoinGroupResponse,
     ) -> Result<BTreeMap<String, Share>, ClientError> {
         let members = calls::wants(joined)?;
@@ -186,7 +203,9 @@ impl Member {
             let code = ErrorCode::InconsistentGroupProtocol;
             ClientError::from_code(code, &format!("the group chose {name:?}"), None)
         })?;
-        Ok(strategy.assign(&members, &counts))
+        let shares = strategy.assign(&members, &counts);
+        self.led = Some(Led { members, counts });
+        Ok(shares)
     }
 
     async fn count_partitions(
@@ -210,6 +229,7 @@ impl Member {
         let leaving = self.standing.leaving.clone();
         let mut commit_at = self.shared.now().saturating_add(commit_interval);
         let mut heartbeat_at = self.shared.now().saturating_add(heartbeat_interval);
+        let mut recount_at = self.shared.now().saturating_add(self.shared.metadata_max_age());
         loop {
             let next = commit_at.min(heartbeat_at).saturating_sub(self.shared.now());
             if leaving.run_until_cancelled(sleep(next)).await.is_none() {
@@ -226,15 +246,21 @@ impl Member {
                 commit_at = now.saturating_add(commit_interval);
                 change = changed(self.commit().await)?;
             }
-            match change {
-                Some(Change::Lost) => {
-                    self.id.clear();
-                    return Ok(Change::Lost);
-                }
-                Some(change) => return Ok(change),
-                None => {}
+            if change.is_none() && now >= recount_at {
+                recount_at = now.saturating_add(self.shared.metadata_max_age());
+                change = self.recount().await?;
+            }
+            if let Some(change) = change {
+                return Ok(change);
             }
         }
+    }
+
+    /// A leader looks whether topics have grown, and has them shared out anew.
+    async fn recount(&self) -> Result<Option<Change>, ClientError> {
+        let Some(led) = &self.led else { return Ok(None) };
+        let counts = self.count_partitions(&led.members).await?;
+        Ok((counts != led.counts).then_some(Change::Rejoin))
     }
 
     async fn heartbeat(&mut self, connection: &Connection) -> Result<(), ClientError> {
@@ -306,9 +332,8 @@ fn changed(outcome: Result<(), ClientError>) -> Result<Option<Change>, ClientErr
         Ok(()) => Ok(None),
         Err(error) => match error.code() {
             Some(ErrorCode::RebalanceInProgress) => Ok(Some(Change::Rejoin)),
-            Some(ErrorCode::UnknownMemberId | ErrorCode::IllegalGeneration) => {
-                Ok(Some(Change::Lost))
-            }
+            Some(ErrorCode::IllegalGeneration) => Ok(Some(Change::Lost)),
+            Some(ErrorCode::UnknownMemberId) => Ok(Some(Change::Unknown)),
             _ => Err(error),
         },
     }
