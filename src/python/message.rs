@@ -16,7 +16,10 @@ use crate::types::Timestamp;
 /// Bytes that `repr` shows of a key or a value.
 const SHOWN_MAX: usize = 32;
 
-type OwnHeaders = Vec<(String, Option<Vec<u8>>)>;
+type OwnBytes = Option<Vec<u8>>;
+type OwnHeaders = Vec<(String, OwnBytes)>;
+/// A message taken apart: its fields in the order of [`Own`].
+type State = (String, i32, i64, i64, OwnBytes, OwnBytes, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
 /// A record as it was read.
@@ -38,8 +41,8 @@ struct Own {
     partition: i32,
     offset: i64,
     timestamp_ms: i64,
-    key: Option<Vec<u8>>,
-    value: Option<Vec<u8>>,
+    key: OwnBytes,
+    value: OwnBytes,
     headers: OwnHeaders,
 }
 
@@ -102,7 +105,7 @@ impl Message {
 
     /// Only unpickling calls it.
     #[new]
-    fn new(state: (String, i32, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, OwnHeaders)) -> Self {
+    fn new(state: State) -> Self {
         let (topic, partition, offset, timestamp_ms, key, value, headers) = state;
         let own = Own { topic, partition, offset, timestamp_ms, key, value, headers };
         Self { record: Record::Own(Box::new(own)) }
@@ -149,7 +152,7 @@ impl Message {
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let headers = self.own_headers();
-        let value = |value: &Option<Vec<u8>>| value.as_ref().map(|bytes| PyBytes::new(py, bytes));
+        let value = |value: &OwnBytes| value.as_ref().map(|bytes| PyBytes::new(py, bytes));
         let rows: Vec<_> = headers.iter().map(|(name, bytes)| (name, value(bytes))).collect();
         PyTuple::new(py, rows)
     }

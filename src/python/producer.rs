@@ -63,7 +63,7 @@ impl Producer {
 
     fn send_given(&self, py: Python<'_>, given: &Given<'_>) -> PyResult<client::Ticket> {
         let producer = self.inner.get()?;
-        let topic = given.topic.as_ref().map(|topic| topic.to_cow()).transpose()?;
+        let topic = given.topic.as_ref().map(PyStringMethods::to_cow).transpose()?;
         let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
         let record = ProducerRecord {
             topic: topic.as_deref().unwrap_or_default(),
@@ -109,16 +109,16 @@ impl Producer {
         &self,
         topic: Bound<'_, PyString>,
         items: &Bound<'_, PyAny>,
-        key: Option<Bound<'_, PyAny>>,
-        value: Option<Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let py = items.py();
         let mut given = Given { topic: Some(topic), ..Given::default() };
         let mut count = 0;
         for item in items.try_iter()? {
             let item = item?;
-            given.key = key.as_ref().map(|make| made("key", make, &item)).transpose()?.flatten();
-            given.value = match &value {
+            given.key = key.map(|make| made("key", make, &item)).transpose()?.flatten();
+            given.value = match value {
                 Some(make) => made("value", make, &item)?,
                 None => bytes("value", &item)?,
             };
@@ -217,13 +217,14 @@ fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBack
     };
     let mut headers = Vec::new();
     for row in rows.try_iter()? {
-        let (name, value): (String, Bound<'_, PyAny>) = row?.extract().map_err(not_headers)?;
+        let (name, value): (String, Bound<'_, PyAny>) =
+            row?.extract().map_err(|error| not_headers(&error))?;
         headers.push((name, bytes("a header", &value)?));
     }
     Ok(headers)
 }
 
-fn not_headers(error: PyErr) -> PyErr {
+fn not_headers(error: &PyErr) -> PyErr {
     PyTypeError::new_err(format!("headers are a dict, or pairs, of str and bytes ({error})"))
 }
 

@@ -73,7 +73,7 @@ impl<'py> Options<'py> {
     {
         let Some(value) = self.take(name) else { return Ok(None) };
         let extracted: Result<T, PyErr> = value.extract().map_err(Into::into);
-        extracted.map(Some).map_err(|error| misfit(name, error))
+        extracted.map(Some).map_err(|error| misfit(name, &error))
     }
 
     /// Sets `config` from the `words` and from `config={...}`; nothing may be left then.
@@ -113,7 +113,7 @@ fn apply_dotted<C>(
     dotted: &Bound<'_, PyAny>,
     given: &[(&str, String, &'static str)],
 ) -> PyResult<()> {
-    let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", error.into()))?;
+    let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", &error.into()))?;
     let mut values: Vec<(String, String)> = Vec::with_capacity(dotted.len());
     for (name, value) in dotted {
         let name: String = name.extract()?;
@@ -132,7 +132,7 @@ fn apply_dotted<C>(
 fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match form {
         Form::Seconds => {
-            let seconds: f64 = value.extract().map_err(|error: PyErr| misfit(name, error))?;
+            let seconds: f64 = value.extract().map_err(|error: PyErr| misfit(name, &error))?;
             if !(0.0..=1e9).contains(&seconds) {
                 let fault = Fault::invalid(name, &seconds.to_string(), "seconds, not negative");
                 return Err(refused(&ConfigError { faults: vec![fault] }));
@@ -157,6 +157,6 @@ fn renamed(mut error: ConfigError, values: &[(&str, String, &'static str)]) -> P
     refused(&error)
 }
 
-fn misfit(name: &str, error: PyErr) -> PyErr {
+fn misfit(name: &str, error: &PyErr) -> PyErr {
     refused(&ConfigError::single(name, error.to_string()))
 }
