@@ -287,10 +287,14 @@ impl BrokerConfig {
             .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, name, value))
             .or_else(|| set_default(&mut self.log, name, value))
             .unwrap_or_else(|| {
-                let own = names(Self::KEYS).chain(names(MetadataConfig::KEYS));
-                let groups = names(GroupConfig::KEYS).chain(names(OffsetsTopicConfig::KEYS));
-                Err(Fault::unknown(name, own.chain(groups).chain(broker_names())))
+                Err(Fault::unknown(name, Self::names_at_start().chain(broker_names())))
             })
+    }
+
+    /// Names of the settings that are read when a broker starts, and never again.
+    pub(crate) fn names_at_start() -> impl Iterator<Item = &'static str> {
+        let own = names(Self::KEYS).chain(names(MetadataConfig::KEYS));
+        own.chain(names(GroupConfig::KEYS)).chain(names(OffsetsTopicConfig::KEYS))
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
@@ -321,7 +325,7 @@ fn set_row<C>(
     Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
 }
 
-fn names<C>(rows: &[Key<C>]) -> impl Iterator<Item = &'static str> {
+fn names<C>(rows: &'static [Key<C>]) -> impl Iterator<Item = &'static str> {
     rows.iter().map(|row| row.name)
 }
 

@@ -1,6 +1,7 @@
 //! Consumer groups over the wire: every version of their APIs, and commits on disks that stall,
 //! fill up and lose their power.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use bytes::Bytes;
 use streamlog::io::MemoryDisk;
 use streamlog::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use streamlog::wire::delete_groups::DeleteGroupsRequest;
+use streamlog::wire::delete_topics::DeleteTopicsRequest;
 use streamlog::wire::describe_groups::DescribeGroupsRequest;
 use streamlog::wire::find_coordinator::{FindCoordinatorRequest, KEY_TYPE_TRANSACTION};
 use streamlog::wire::heartbeat::HeartbeatRequest;
@@ -92,6 +94,11 @@ impl Member {
         };
         member.sync(client, like::<SyncGroupRequest>(version));
         member
+    }
+
+    /// A consumer that only stores offsets.
+    fn without_group(group: &str) -> Self {
+        Self { group: group.to_owned(), id: String::new(), generation: -1 }
     }
 
     fn sync(&self, client: &mut Connection, version: i16) {
@@ -383,6 +390,47 @@ fn a_member_outlives_a_clean_restart_of_its_broker() {
 }
 
 #[test]
+fn a_damaged_record_costs_what_it_says_and_nothing_else() {
+    let broker = LocalBroker::new(8, SETTINGS);
+    let mut client = broker.connect();
+    find(&mut client, 5, "g");
+    // Both live in partition 1; each commit is a batch.
+    for (group, offset) in [("g", 5), ("i", 6)] {
+        let code = Member::without_group(group).commit(&mut client, 9, offset);
+        assert_eq!(code, ErrorCode::None);
+    }
+    let disk = broker.stop().unwrap();
+    let log = Path::new("/data/__consumer_offsets-1/00000000000000000000.log");
+    disk.flip_bit(log, 70, 3).unwrap();
+    let broker = LocalBroker::on(disk, SETTINGS).unwrap();
+    let mut client = broker.connect();
+    assert_eq!(fetch_loaded(&mut client, "i"), 6);
+    assert_eq!(fetch_loaded(&mut client, "g"), -1);
+    broker.stop().unwrap();
+}
+
+#[test]
+fn offsets_of_a_deleted_topic_are_forgotten_for_good() {
+    let broker = LocalBroker::new(9, SETTINGS);
+    let mut client = broker.connect();
+    find(&mut client, 5, "g");
+    let alone = Member::without_group("g");
+    assert_eq!(alone.commit(&mut client, 9, 5), ErrorCode::None);
+    let topic_names = vec![TOPIC.to_owned()];
+    let deletion = DeleteTopicsRequest { topic_names, timeout_ms: 10_000, ..Default::default() };
+    let deleted = client.call(5, &deletion).unwrap();
+    assert_eq!(deleted.responses[0].error_code, ErrorCode::None);
+    while fetch(&mut client, 9, "g") != Ok(-1) {
+        std::thread::yield_now();
+    }
+    let code = alone.commit(&mut client, 9, 6);
+    assert_eq!(code, ErrorCode::UnknownTopicOrPartition);
+    let broker = LocalBroker::with_topic(broker.stop().unwrap(), SETTINGS);
+    assert_eq!(fetch_loaded(&mut broker.connect(), "g"), -1);
+    broker.stop().unwrap();
+}
+
+#[test]
 fn a_power_cut_loses_no_acknowledged_commit() {
     for seed in seeds(40) {
         println!("STREAMLOG_SEED={seed}");
@@ -397,8 +445,8 @@ fn a_power_cut_loses_no_acknowledged_commit() {
             let stored = fetch_loaded(&mut client, "g");
             assert!(stored >= acknowledged, "{acknowledged} was acknowledged, {stored} is stored");
             acknowledged = stored;
-            let alone = Member { group: "g".to_owned(), id: String::new(), generation: -1 };
-            for _ in 0..1 + random.below(20) {
+            let alone = Member::without_group("g");
+            for _ in 0..=random.below(20) {
                 assert_eq!(alone.commit(&mut client, 9, acknowledged + 1), ErrorCode::None);
                 acknowledged += 1;
             }

@@ -1,9 +1,11 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cluster;
 mod consuming;
 mod durability;
 mod groups;
+mod memberships;
 mod power_cuts;
 mod producing;
 mod support;

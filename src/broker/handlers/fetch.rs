@@ -182,6 +182,8 @@ impl Found {
         let mut answer = PartitionAnswer {
             partition_index: wanted.request.partition,
             high_watermark: -1,
+            // No records are an empty set, not null: librdkafka takes null for damage.
+            records: Records::Bytes(Bytes::new()),
             ..PartitionAnswer::default()
         };
         match result {
@@ -189,7 +191,9 @@ impl Found {
                 answer.high_watermark = read.high_watermark.get();
                 answer.last_stable_offset = read.high_watermark.get();
                 answer.log_start_offset = read.log_start_offset.get();
-                answer.records = self.take(read.records);
+                if let Some(range) = read.records {
+                    answer.records = self.take(range);
+                }
             }
             Err(refusal) => {
                 self.refused = true;
@@ -202,9 +206,7 @@ impl Found {
         answer
     }
 
-    fn take(&mut self, range: Option<FileRange>) -> Records {
-        // No records are an empty set, not null: some clients take null for damage.
-        let Some(range) = range else { return Records::Bytes(Bytes::new()) };
+    fn take(&mut self, range: FileRange) -> Records {
         let length = range.length;
         self.bytes += length;
         self.ranges.push(range);

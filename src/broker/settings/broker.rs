@@ -1,11 +1,12 @@
 //! The settings of a broker, and a few facts that tools ask for as if they were settings.
 
-use crate::broker::BrokerConfig;
 use crate::broker::settings::setting::fixed;
 use crate::broker::settings::topic::Layers;
 use crate::broker::settings::{Setting, Source, Value};
 use crate::broker::topic_settings::topic_key;
+use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::{Key, Kind};
+use crate::group::GroupConfig;
 use crate::metadata::{Image, MetadataConfig};
 use crate::storage::LogConfig;
 
@@ -26,6 +27,9 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
     let initial = BrokerConfig::default();
     let mut settings = fixed(BrokerConfig::KEYS, config, &initial);
     settings.extend(fixed(MetadataConfig::KEYS, &config.metadata, &initial.metadata));
+    settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
+    let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
+    settings.extend(fixed(OffsetsTopicConfig::KEYS, now, initially));
     let layers = Layers::new(config, image, 1);
     settings.extend(LogConfig::KEYS.iter().map(|key| layers.setting(key)));
     settings.extend(FACTS.iter().map(|(name, text, kind, about)| Setting {

@@ -4,7 +4,7 @@ use crate::broker::BrokerConfig;
 use crate::broker::settings::topic::OFFSET_UNIT;
 use crate::broker::topic_settings::{broker_names, resolve, set_default, topic_key};
 use crate::config::{ConfigError, Fault, Kind};
-use crate::metadata::{Configs, Image, MetadataConfig};
+use crate::metadata::{Configs, Image};
 use crate::storage::LogConfig;
 
 /// Judges settings of brokers that are to change while they run: only what topics have by default
@@ -45,9 +45,7 @@ pub(crate) fn inherited_list(defaults: &LogConfig, name: &str) -> Option<String>
 const FIXED_AT_CREATION: &str = "topics keep the unit they were made with; set it on new ones";
 
 fn not_changeable(name: &str) -> Fault {
-    let own = BrokerConfig::KEYS.iter().map(|key| key.name);
-    let mut at_start = own.chain(MetadataConfig::KEYS.iter().map(|key| key.name));
-    if at_start.any(|known| known == name) {
+    if BrokerConfig::names_at_start().any(|known| known == name) {
         let reason = "it is read when the broker starts; change its configuration and restart it";
         return Fault { key: name.to_owned(), reason: reason.to_owned() };
     }

@@ -19,7 +19,7 @@ use crate::types::{Offset, TopicId};
 
 /// A disk that takes so many changes and none after them, as if the process were gone.
 #[derive(Clone, Debug)]
-struct StoppingDisk {
+pub(super) struct StoppingDisk {
     disk: FaultyDisk,
     left: Arc<AtomicI64>,
 }
@@ -35,11 +35,11 @@ fn step(left: &AtomicI64) -> io::Result<()> {
 }
 
 impl StoppingDisk {
-    fn new(disk: &FaultyDisk, steps: i64) -> Self {
+    pub(super) fn new(disk: &FaultyDisk, steps: i64) -> Self {
         Self { disk: disk.clone(), left: Arc::new(AtomicI64::new(steps)) }
     }
 
-    fn has_stopped(&self) -> bool {
+    pub(super) fn has_stopped(&self) -> bool {
         self.left.load(Ordering::Acquire) < 0
     }
 }
@@ -248,7 +248,7 @@ fn check(disk: Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
         let log = directory.log(&partition(*index)).unwrap().unwrap();
         assert!(log.log_end_offset() >= Offset::new(*durable), "{log:?}, {durable} durable");
         assert!(log.damages().is_empty(), "{log:?} {:?}", log.damages());
-        assert_eq!(count_records(&log), log.log_end_offset().get());
+        assert_eq!(records(&log), log.log_end_offset().get());
     }
     for partition in found.keys() {
         let index = partition.partition.0;
@@ -271,7 +271,7 @@ fn check(disk: Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
 }
 
 /// Reads a log from its start and counts its records, which must follow one another.
-fn count_records(log: &Log) -> i64 {
+pub(super) fn records(log: &Log) -> i64 {
     let limit =
         ReadLimit { max_bytes: 1 << 20, below: log.log_end_offset(), at_least_one_batch: true };
     let mut next = Offset::ZERO;

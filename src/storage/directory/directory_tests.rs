@@ -81,6 +81,11 @@ pub(super) fn topic(number: u8) -> PartitionMetadata {
 /// Appends records, one batch each, in an epoch of its own.
 pub(super) fn append(log: &Log, count: i64) -> Result<(), StorageError> {
     let epoch = log.latest_epoch()?.map_or(LeaderEpoch(0), |epoch| LeaderEpoch(epoch.0 + 1));
+    append_in(log, epoch, count)
+}
+
+/// As `append`, in this epoch.
+pub(super) fn append_in(log: &Log, epoch: LeaderEpoch, count: i64) -> Result<(), StorageError> {
     log.start_epoch(epoch)?;
     for number in 0..count {
         let mut builder = BatchBuilder::new();

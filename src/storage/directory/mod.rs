@@ -30,3 +30,5 @@ pub use space::Space;
 mod crash_tests;
 #[cfg(test)]
 mod directory_tests;
+#[cfg(test)]
+mod model_tests;

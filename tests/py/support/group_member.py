@@ -14,8 +14,9 @@ HEARTBEAT_MS = 300
 HANDFUL = 50
 
 
-def show(partition: int, offset: int, value: bytes) -> None:
+def show(partition: int | None, offset: int | None, value: bytes | None) -> None:
     """Prints one record."""
+    assert value is not None
     print(partition, offset, value.decode(), flush=True)
 
 
