@@ -192,7 +192,7 @@ impl Partition {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_running()?;
         if self.log.get().is_none()
-            && let Some(log) = self.logs.data.log(&self.spec.partition)?
+            && let Some(log) = self.logs.data.log_of(&self.spec.partition, self.spec.topic_id)?
         {
             self.attach(log);
         }
