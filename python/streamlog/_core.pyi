@@ -164,7 +164,8 @@ class Client:
 class Producer:
     """Publishes records. May be used by several threads.
 
-    As a context manager it is closed at the end, so that everything is delivered or raised.
+    As a context manager it is closed at the end, so that everything is delivered or raised. One
+    that nobody holds any more is closed too, and waits; what fails then is only printed.
     """
 
     def send(

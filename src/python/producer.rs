@@ -31,6 +31,9 @@ pub(super) const WORDS: &[Word] = &[
 const SIGNALS_EVERY: u64 = 1024;
 
 /// Publishes records. May be used by several threads.
+///
+/// Python's files are flushed when nobody holds them any more, and so is this: a program that
+/// forgets to close it waits at that point, and loses nothing.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(super) struct Producer {
@@ -164,6 +167,18 @@ impl Producer {
             }
             closed => closed,
         }
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        // A forked child has nothing to flush.
+        let Ok(producer) = self.inner.get() else { return };
+        Python::attach(|py| {
+            if let Err(error) = py.detach(|| producer.close(None)) {
+                raised(py, error).write_unraisable(py, None);
+            }
+        });
     }
 }
 
