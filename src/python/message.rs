@@ -10,8 +10,10 @@ use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use super::arguments::datetime;
+use super::errors::refused;
 use crate::client;
-use crate::types::Timestamp;
+use crate::config::ConfigError;
+use crate::types::{InvalidTopicName, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Bytes that `repr` shows of a key or a value.
 const SHOWN_MAX: usize = 32;
@@ -68,6 +70,18 @@ impl Message {
             Record::Read(m) => (m.topic().as_str(), m.partition().0, m.offset().get()),
             Record::Own(own) => (&own.topic, own.partition, own.offset),
         }
+    }
+
+    /// Its partition, and the offset after it: what is committed once it is processed.
+    pub(super) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
+        let (topic, partition, offset) = self.place();
+        let topic = topic.parse().map_err(|error: InvalidTopicName| {
+            refused(&ConfigError::single("message", error.to_string()))
+        })?;
+        let next = offset.checked_add(1).and_then(Offset::checked).ok_or_else(|| {
+            refused(&ConfigError::single("message", format!("no offset follows {offset}")))
+        })?;
+        Ok((TopicPartition { topic, partition: PartitionIndex(partition) }, next))
     }
 
     fn key_bytes(&self) -> Option<&[u8]> {

@@ -11,6 +11,7 @@ use super::errors::raised;
 use super::owned::Owned;
 use super::ticket::Ticket;
 use crate::client::{self, Header, ProducerConfig, ProducerRecord};
+use crate::config::set_all;
 use crate::types::{PartitionIndex, Timestamp};
 
 /// Keywords of `Client.producer`.
@@ -52,14 +53,17 @@ struct Given<'py> {
 }
 
 impl Producer {
-    /// A producer with the options that were given.
+    /// A producer with the options that were given, else as `config` says.
     pub(super) fn start(
-        client: &Owned<client::Client>,
-        given: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
+        client: &Owned<client::Client>,
+        mut config: ProducerConfig,
+        given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mut config = ProducerConfig::default();
-        Options::of(given)?.apply(&mut config, WORDS, ProducerConfig::KEYS)?;
+        let options = Options::of(given)?;
+        options.apply(WORDS, &mut |values| {
+            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())
+        })?;
         let producer = client.get()?.producer(config).map_err(|error| raised(py, error))?;
         Ok(Self { inner: Owned::new(producer, client.birth()) })
     }

@@ -3,7 +3,7 @@
 A round publishes, or reads and touches, COUNT records of SIZE bytes in one partition; what counts
 is the ratio of two rows of one run. Delivery is awaited: acks=all, flushed.
 
-    make bench-py
+    make bench-python
 """
 
 import os
@@ -17,9 +17,8 @@ from kafka import TopicPartition as KafkaTopicPartition
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import streamlog
-from py.support.broker import BrokerProcess
 
-COUNT = int(os.environ.get("BENCH_RECORDS", "200000"))
+COUNT = int(os.environ.get("BENCH_RECORDS", "1000000"))
 SIZE = 200
 VALUE = bytes(SIZE)
 ROUNDS = 5
@@ -68,11 +67,10 @@ def produce_kafka_python(address: str, topic: str) -> None:
 
 def consume_streamlog(address: str, topic: str) -> None:
     """The blocking iterator, message by message."""
-    size = done = 0
+    size = 0
     with streamlog.connect(address) as client, client.consumer(topic) as consumer:
-        for message in consumer:
+        for done, message in enumerate(consumer, start=1):
             size += len(message.value or b"")
-            done += 1
             if done == COUNT:
                 break
     assert size == COUNT * SIZE
@@ -104,10 +102,9 @@ def consume_kafka_python(address: str, topic: str) -> None:
     consumer = KafkaConsumer(bootstrap_servers=address, max_partition_fetch_bytes=8 << 20)
     consumer.assign([KafkaTopicPartition(topic, 0)])
     consumer.seek_to_beginning()
-    size = done = 0
-    for message in consumer:
+    size = 0
+    for done, message in enumerate(consumer, start=1):
         size += len(message.value)
-        done += 1
         if done == COUNT:
             break
     consumer.close()
@@ -115,9 +112,9 @@ def consume_kafka_python(address: str, topic: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(broker: BrokerProcess) -> str:
+def filled(address: str) -> str:
     """A topic with COUNT records to read."""
-    produce_streamlog(broker.address, "filled")
+    produce_streamlog(address, "filled")
     return "filled"
 
 
@@ -127,21 +124,21 @@ def filled(broker: BrokerProcess) -> str:
     "produce",
     [produce_streamlog, produce_streamlog_send_all, produce_confluent, produce_kafka_python],
 )
-def test_produce(benchmark: BenchmarkFixture, broker: BrokerProcess, produce: Work) -> None:
+def test_produce(benchmark: BenchmarkFixture, address: str, produce: Work) -> None:
     def fresh_topic() -> tuple[tuple[str, str], dict[str, object]]:
         topic = f"produce-{next(_numbers)}"
-        with streamlog.connect(broker.address) as client:
+        with streamlog.connect(address) as client:
             client.admin.create_topic(topic, partitions=1)
-        return (broker.address, topic), {}
+        return (address, topic), {}
 
-    benchmark.pedantic(produce, setup=fresh_topic, rounds=ROUNDS, warmup_rounds=1)
+    run: Callable[..., object] = benchmark.pedantic
+    run(produce, setup=fresh_topic, rounds=ROUNDS, warmup_rounds=1)
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.benchmark(group="consume")
 @pytest.mark.parametrize("consume", [consume_streamlog, consume_confluent, consume_kafka_python])
-def test_consume(
-    benchmark: BenchmarkFixture, broker: BrokerProcess, filled: str, consume: Work
-) -> None:
-    arguments = (broker.address, filled)
-    benchmark.pedantic(consume, args=arguments, rounds=ROUNDS, warmup_rounds=1)
+def test_consume(benchmark: BenchmarkFixture, address: str, filled: str, consume: Work) -> None:
+    arguments = (address, filled)
+    run: Callable[..., object] = benchmark.pedantic
+    run(consume, args=arguments, rounds=ROUNDS, warmup_rounds=1)
