@@ -93,7 +93,8 @@ impl Producer {
 impl Producer {
     #[pyo3(
         signature = (topic, value, **options),
-        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, timestamp=None)"
+        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
+                          timestamp=None)"
     )]
     fn send(
         &self,

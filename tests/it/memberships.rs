@@ -11,7 +11,7 @@ use streamlog::types::PartitionIndex;
 
 use crate::cluster::TestBroker;
 
-const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+const PATIENCE: Option<Duration> = Some(Duration::from_mins(1));
 
 /// Numbers `from..to`, spread over the partitions of the topic `t`.
 fn publish(client: &Client, from: u32, to: u32) {

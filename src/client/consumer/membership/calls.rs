@@ -199,7 +199,7 @@ pub(super) fn commit(
 
 pub(super) fn check_commit(answer: &OffsetCommitResponse) -> Result<(), ClientError> {
     let rows = answer.topics.iter().flat_map(|topic| &topic.partitions);
-    rows.map(|row| check(row.error_code, "committing offsets", None)).collect()
+    rows.into_iter().try_for_each(|row| check(row.error_code, "committing offsets", None))
 }
 
 /// How far had we come?

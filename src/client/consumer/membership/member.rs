@@ -11,7 +11,7 @@ use super::calls::{self, Seat};
 use super::config::{Commit, GroupConfig};
 use super::standing::{Place, Standing};
 use crate::client::ClientError;
-use crate::client::cluster::{Backoff, Brokers, Connection};
+use crate::client::cluster::{Backoff, Brokers, Connection, Reply};
 use crate::client::consumer::Start;
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
@@ -29,7 +29,7 @@ pub(crate) struct Member {
     standing: Arc<Standing>,
     topics: Vec<TopicName>,
     /// The name the coordinator gave; empty before.
-    member: String,
+    id: String,
     committed: BTreeMap<TopicPartition, Offset>,
     heard_at: Duration,
     backoff: Backoff,
@@ -58,7 +58,7 @@ impl Member {
             shared,
             standing,
             topics,
-            member: String::new(),
+            id: String::new(),
             committed: BTreeMap::new(),
             heard_at: Duration::ZERO,
             backoff,
@@ -122,7 +122,7 @@ impl Member {
     /// An error of joining after which joining is tried again at once.
     fn forgive(&mut self, error: ClientError) -> Result<(), ClientError> {
         match error.code() {
-            Some(ErrorCode::UnknownMemberId) => self.member.clear(),
+            Some(ErrorCode::UnknownMemberId) => self.id.clear(),
             Some(ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration) => {}
             _ => return Err(error),
         }
@@ -162,14 +162,14 @@ impl Member {
     async fn ask_in(&mut self, connection: &Connection) -> Result<JoinGroupResponse, ClientError> {
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         loop {
-            let request = calls::join(self.group(), &self.member, &self.topics)?;
+            let request = calls::join(self.group(), &self.id, &self.topics)?;
             let joined = connection.submit(&request)?.answer_within(limit).await?;
-            if joined.error_code == ErrorCode::MemberIdRequired && self.member.is_empty() {
-                self.member = joined.member_id;
+            if joined.error_code == ErrorCode::MemberIdRequired && self.id.is_empty() {
+                self.id = joined.member_id;
                 continue;
             }
             calls::check(joined.error_code, "joining the group", None)?;
-            self.member.clone_from(&joined.member_id);
+            self.id.clone_from(&joined.member_id);
             return Ok(joined);
         }
     }
@@ -228,7 +228,7 @@ impl Member {
             }
             match change {
                 Some(Change::Lost) => {
-                    self.member.clear();
+                    self.id.clear();
                     return Ok(Change::Lost);
                 }
                 Some(change) => return Ok(change),
@@ -270,7 +270,7 @@ impl Member {
         let place = self.standing.place();
         let request = place.and_then(|place| calls::leave(self.group(), &place.seat));
         if let Some(request) = request {
-            let left = connection.submit(&request).map(|reply| reply.answer());
+            let left = connection.submit(&request).map(Reply::answer);
             if let Ok(left) = left
                 && let Err(error) = left.await
             {
