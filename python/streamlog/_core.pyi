@@ -9,7 +9,6 @@ too, and one that is unknown, raise ``ConfigError``.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final
 
 __all__ = [
@@ -109,7 +108,9 @@ class Client:
         self,
         topics: str | Sequence[str],
         *,
-        group: None = None,
+        group: str | None = None,
+        commit: Literal["processed", "received", "manual"] = "processed",
+        commit_interval: float = 1.0,
         start: _Start = "earliest",
         out_of_range: Literal["earliest", "latest", "none"] = "earliest",
         buffer: int | str = "32 MiB",
@@ -117,11 +118,15 @@ class Client:
         fetch_wait: float = 0.5,
         config: _Config | None = None,
     ) -> Consumer:
-        """Makes a consumer of all partitions of one topic or several.
+        """Makes a consumer of one topic or several.
 
         Args:
             topics: The topics' names.
-            group: Must be None: the consumer keeps its positions to itself.
+            group: Members of a group share the partitions, and go on where the group stopped.
+                Without one it reads all, and its positions are its own.
+            commit: When a message counts as done: once the next is asked for, once it is given
+                out, or when ``commit`` is called.
+            commit_interval: Seconds after which what is done is stored; closing does it too.
             start: Where to begin: an end of the log, an offset, a time, or a timedelta from now.
             out_of_range: What to do when the log does not have the position (any more): go on at
                 one of its ends, or raise OffsetOutOfRange.
@@ -148,13 +153,7 @@ class Client:
     def __enter__(self) -> Self:
         """The client itself."""
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
         """Closes it."""
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
@@ -164,7 +163,8 @@ class Client:
 class Producer:
     """Publishes records. May be used by several threads.
 
-    As a context manager it is closed at the end, so that everything is delivered or raised.
+    As a context manager it is closed at the end, so that everything is delivered or raised. One
+    that nobody holds any more is closed too, and waits; what fails then is only printed.
     """
 
     def send(
@@ -233,13 +233,7 @@ class Producer:
     def __enter__(self) -> Self:
         """The producer itself."""
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object, /) -> None:
         """Closes it; an error of the block goes on, with a note about what was not delivered."""
 
 @final
@@ -397,19 +391,20 @@ class Consumer:
     def assignment(self) -> list[tuple[str, int]]:
         """The topics and partitions that it reads."""
 
+    def commit(self, message: Message | None = None) -> None:
+        """Stores for the group that all up to this message is done, or all that was given out.
+
+        Raises:
+            BrokerError: The partition is no longer this member's, or there is no group.
+        """
+
     def close(self) -> None:
-        """Ends reading, for all threads. Doing it again does nothing."""
+        """Ends reading, for all threads; a member leaves its group. Again does nothing."""
 
     def __enter__(self) -> Self:
         """The consumer itself."""
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
         """Closes it."""
 
 @final

@@ -39,6 +39,15 @@ impl ClientSettings {
         ConfigError::from_faults(faults)
     }
 
+    /// Every setting's name, and its value in the form that [`set_all`](Self::set_all) takes.
+    pub fn values(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let client = ClientConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.client)));
+        let producer = ProducerConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.producer)));
+        let consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS);
+        let consumer = consumer.map(|key| (key.name, (key.get)(&self.consumer)));
+        client.chain(producer).chain(consumer)
+    }
+
     /// The name of every setting.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let client = ClientConfig::KEYS.iter().map(|key| key.name);
@@ -87,14 +96,7 @@ mod tests {
     #[test]
     fn every_setting_takes_back_what_it_shows() {
         let mut settings = ClientSettings::default();
-        let shown = |settings: &ClientSettings| -> Vec<(&str, String)> {
-            let client = ClientConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.client)));
-            let producer =
-                ProducerConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.producer)));
-            let consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS);
-            let consumer = consumer.map(|k| (k.name, (k.get)(&settings.consumer)));
-            client.chain(producer).chain(consumer).collect()
-        };
+        let shown = |settings: &ClientSettings| settings.values().collect::<Vec<_>>();
         let before = shown(&settings);
         settings.set_all(before.iter().map(|(name, value)| (*name, value.as_str()))).unwrap();
         assert_eq!(shown(&settings), before);

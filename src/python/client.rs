@@ -12,7 +12,7 @@ use super::errors::{gives_up, raised};
 use super::owned::{Birth, Owned};
 use super::producer::Producer;
 use super::topic::Topic;
-use crate::client::{self, ClientConfig};
+use crate::client::{self, ClientConfig, ClientSettings};
 
 const WORDS: &[Word] = &[
     Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
@@ -28,6 +28,7 @@ const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 #[derive(Debug)]
 pub(super) struct Client {
     inner: Owned<client::Client>,
+    defaults: ClientSettings,
 }
 
 #[pymethods]
@@ -48,12 +49,14 @@ impl Client {
             (None, Ok(text)) if !names_servers(&options)? => options.set_item("bootstrap", text)?,
             (None, _) => {}
         }
-        let mut config = ClientConfig { on_signal: Some(gives_up), ..Default::default() };
-        Options::of(Some(&options))?.apply(&mut config, WORDS, ClientConfig::KEYS)?;
+        let mut defaults = ClientSettings::default();
+        let options = Options::of(Some(&options))?;
+        options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
         let birth = Birth::now(py)?;
+        let config = ClientConfig { on_signal: Some(gives_up), ..defaults.client.clone() };
         let client = py.detach(|| client::Client::connect(config));
         let client = client.map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(client, &birth) })
+        Ok(Self { inner: Owned::new(client, &birth), defaults })
     }
 
     #[pyo3(
@@ -64,13 +67,13 @@ impl Client {
                           idempotence=None, config=None)"
     )]
     fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
-        Producer::start(&self.inner, options, py)
+        Producer::start(py, &self.inner, self.defaults.producer.clone(), options)
     }
 
     #[pyo3(
         signature = (topics, **options),
-        text_signature = "($self, topics, *, group=None, start='earliest', \
-                          out_of_range='earliest', buffer='32 MiB', \
+        text_signature = "($self, topics, *, group=None, commit='processed', commit_interval=1.0, \
+                          start='earliest', out_of_range='earliest', buffer='32 MiB', \
                           fetch_bytes='8 MiB', fetch_wait=0.5, config=None)"
     )]
     fn consumer(
@@ -78,7 +81,7 @@ impl Client {
         topics: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Consumer> {
-        Consumer::start(&self.inner, topics, options)
+        Consumer::start(&self.inner, self.defaults.consumer.clone(), topics, options)
     }
 
     fn topic(&self, name: String) -> PyResult<Topic> {
@@ -112,10 +115,9 @@ impl Client {
 
     /// A client is pickled as its settings, and connects anew.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
-        let config = self.inner.get()?.config();
         let settings = PyDict::new(py);
-        for key in ClientConfig::KEYS {
-            settings.set_item(key.name, (key.get)(config))?;
+        for (name, value) in self.defaults.values() {
+            settings.set_item(name, value)?;
         }
         let options = PyDict::new(py);
         options.set_item("config", settings)?;

@@ -12,12 +12,14 @@ use super::errors::{raised, refused};
 use super::message::Message;
 use super::owned::Owned;
 use super::until_end::UntilEnd;
-use crate::client::{self, ClientError, ConsumerConfig};
-use crate::config::ConfigError;
+use crate::client::{self, ClientError, Commit, ConsumerConfig, GroupConfig};
+use crate::config::{ConfigError, Fault, set_all};
 use crate::types::{Offset, TopicPartition};
 
 /// Keywords of `Client.consumer` that are settings.
 const WORDS: &[Word] = &[
+    Word::plain("group", "group.id"),
+    Word::seconds("commit_interval", "auto.commit.interval.ms"),
     Word::plain("out_of_range", "auto.offset.reset"),
     Word::plain("buffer", "fetch.buffer.bytes"),
     Word::plain("fetch_bytes", "fetch.max.bytes"),
@@ -35,9 +37,10 @@ pub(super) struct Consumer {
 }
 
 impl Consumer {
-    /// Reads all partitions of `topics`, with the options that were given.
+    /// Reads `topics` with the options that were given, else as `config` says.
     pub(super) fn start(
         client: &Owned<client::Client>,
+        config: ConsumerConfig,
         topics: &Bound<'_, PyAny>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -47,7 +50,7 @@ impl Consumer {
             Err(_) => topics.extract()?,
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let config = read_config(Options::of(given)?)?;
+        let config = read_config(config, Options::of(given)?)?;
         let connected = client.get()?;
         let consumer = py.detach(|| connected.consumer(&names, config));
         let consumer = consumer.map_err(|error| raised(py, error))?;
@@ -104,9 +107,9 @@ impl Consumer {
         Bounded::new(py, this, count, timeout)
     }
 
-    fn until_end(&self, py: Python<'_>) -> PyResult<UntilEnd> {
-        let consumer = Arc::clone(self.inner.get()?);
-        UntilEnd::of(py, consumer, self.inner.birth())
+    fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
+        let reader = &this.get().inner;
+        UntilEnd::of(py, this.clone_ref(py), reader)
     }
 
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -137,8 +140,22 @@ impl Consumer {
         Ok(self.inner.get()?.positions().iter().map(|(partition, _)| named(partition)).collect())
     }
 
-    fn close(&self) -> PyResult<()> {
-        self.inner.get()?.close();
+    #[pyo3(signature = (message=None))]
+    fn commit(&self, py: Python<'_>, message: Option<&Bound<'_, Message>>) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        let committed = match message {
+            Some(message) => {
+                let after = message.get().after()?;
+                py.detach(|| consumer.commit_offsets(vec![after]))
+            }
+            None => py.detach(|| consumer.commit()),
+        };
+        committed.map_err(|error| raised(py, error))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        py.detach(|| consumer.close());
         Ok(())
     }
 
@@ -148,26 +165,48 @@ impl Consumer {
 
     fn __exit__(
         &self,
+        py: Python<'_>,
         _kind: &Bound<'_, PyAny>,
         _error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        self.close()
+        self.close(py)
     }
 }
 
-fn read_config(mut options: Options<'_>) -> PyResult<ConsumerConfig> {
-    if options.take("group").is_some() {
-        let reason = "consumer groups come later: group=None reads all partitions by itself";
-        return Err(refused(&ConfigError::single("group", reason)));
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        // A forked child is no member. Leaving a group takes a moment that others can use.
+        if let Ok(consumer) = self.inner.get() {
+            Python::attach(|py| py.detach(|| consumer.close()));
+        }
     }
+}
+
+fn read_config(mut config: ConsumerConfig, mut options: Options<'_>) -> PyResult<ConsumerConfig> {
     let start = options.take("start");
-    let mut config = ConsumerConfig::default();
-    options.apply(&mut config, WORDS, ConsumerConfig::KEYS)?;
+    let commit = options.take_as::<String>("commit")?;
+    let keys = [ConsumerConfig::KEYS, GroupConfig::KEYS].concat();
+    options.apply(WORDS, &mut |values| set_all(&mut config, &keys, values.iter().copied()))?;
     if let Some(start) = start {
         config.start = arguments::start("start", &start)?;
     }
+    if let Some(commit) = commit {
+        config.group.commit = read_commit(&commit)?;
+    }
     Ok(config)
+}
+
+fn read_commit(word: &str) -> PyResult<Commit> {
+    match word {
+        "processed" => Ok(Commit::Processed),
+        "received" => Ok(Commit::Received),
+        "manual" => Ok(Commit::Manual),
+        other => {
+            let fault = Fault::invalid("commit", other, "processed, received or manual");
+            Err(refused(&ConfigError { faults: vec![fault] }))
+        }
+    }
 }
 
 fn named(partition: &TopicPartition) -> (String, i32) {

@@ -10,16 +10,18 @@ use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use super::arguments::datetime;
+use super::errors::refused;
 use crate::client;
-use crate::types::Timestamp;
+use crate::config::ConfigError;
+use crate::types::{InvalidTopicName, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Bytes that `repr` shows of a key or a value.
 const SHOWN_MAX: usize = 32;
 
-type OwnHeaders = Vec<(String, Option<Vec<u8>>)>;
-
-/// What a pickle holds: topic, partition, offset, time in ms, key, value, headers.
-type State = (String, i32, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, OwnHeaders);
+type OwnBytes = Option<Vec<u8>>;
+type OwnHeaders = Vec<(String, OwnBytes)>;
+/// A message taken apart: its fields in the order of [`Own`].
+type State = (String, i32, i64, i64, OwnBytes, OwnBytes, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
 /// A record as it was read.
@@ -41,8 +43,8 @@ struct Own {
     partition: i32,
     offset: i64,
     timestamp_ms: i64,
-    key: Option<Vec<u8>>,
-    value: Option<Vec<u8>>,
+    key: OwnBytes,
+    value: OwnBytes,
     headers: OwnHeaders,
 }
 
@@ -68,6 +70,18 @@ impl Message {
             Record::Read(m) => (m.topic().as_str(), m.partition().0, m.offset().get()),
             Record::Own(own) => (&own.topic, own.partition, own.offset),
         }
+    }
+
+    /// Its partition, and the offset after it: what is committed once it is processed.
+    pub(super) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
+        let (topic, partition, offset) = self.place();
+        let topic = topic.parse().map_err(|error: InvalidTopicName| {
+            refused(&ConfigError::single("message", error.to_string()))
+        })?;
+        let next = offset.checked_add(1).and_then(Offset::checked).ok_or_else(|| {
+            refused(&ConfigError::single("message", format!("no offset follows {offset}")))
+        })?;
+        Ok((TopicPartition { topic, partition: PartitionIndex(partition) }, next))
     }
 
     fn key_bytes(&self) -> Option<&[u8]> {
@@ -152,7 +166,7 @@ impl Message {
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let headers = self.own_headers();
-        let value = |value: &Option<Vec<u8>>| value.as_ref().map(|bytes| PyBytes::new(py, bytes));
+        let value = |value: &OwnBytes| value.as_ref().map(|bytes| PyBytes::new(py, bytes));
         let rows: Vec<_> = headers.iter().map(|(name, bytes)| (name, value(bytes))).collect();
         PyTuple::new(py, rows)
     }

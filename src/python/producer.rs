@@ -11,6 +11,7 @@ use super::errors::raised;
 use super::owned::Owned;
 use super::ticket::Ticket;
 use crate::client::{self, Header, ProducerConfig, ProducerRecord};
+use crate::config::set_all;
 use crate::types::{PartitionIndex, Timestamp};
 
 /// Keywords of `Client.producer`.
@@ -31,6 +32,9 @@ pub(super) const WORDS: &[Word] = &[
 const SIGNALS_EVERY: u64 = 1024;
 
 /// Publishes records. May be used by several threads.
+///
+/// Python's files are flushed when nobody holds them any more, and so is this: a program that
+/// forgets to close it waits at that point, and loses nothing.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(super) struct Producer {
@@ -49,14 +53,17 @@ struct Given<'py> {
 }
 
 impl Producer {
-    /// A producer with the options that were given.
+    /// A producer with the options that were given, else as `config` says.
     pub(super) fn start(
-        client: &Owned<client::Client>,
-        given: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
+        client: &Owned<client::Client>,
+        mut config: ProducerConfig,
+        given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mut config = ProducerConfig::default();
-        Options::of(given)?.apply(&mut config, WORDS, ProducerConfig::KEYS)?;
+        let options = Options::of(given)?;
+        options.apply(WORDS, &mut |values| {
+            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())
+        })?;
         let producer = client.get()?.producer(config).map_err(|error| raised(py, error))?;
         Ok(Self { inner: Owned::new(producer, client.birth()) })
     }
@@ -105,22 +112,21 @@ impl Producer {
         Ok(Ticket::new(ticket, self.inner.birth()))
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over")]
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
     fn send_all(
         &self,
         topic: Bound<'_, PyString>,
         items: &Bound<'_, PyAny>,
-        key: Option<Bound<'_, PyAny>>,
-        value: Option<Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let py = items.py();
         let mut given = Given { topic: Some(topic), ..Given::default() };
         let mut count = 0;
         for item in items.try_iter()? {
             let item = item?;
-            given.key = key.as_ref().map(|make| made("key", make, &item)).transpose()?.flatten();
-            given.value = match &value {
+            given.key = key.map(|make| made("key", make, &item)).transpose()?.flatten();
+            given.value = match value {
                 Some(make) => made("value", make, &item)?,
                 None => bytes("value", &item)?,
             };
@@ -166,6 +172,18 @@ impl Producer {
             }
             closed => closed,
         }
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        // A forked child has nothing to flush.
+        let Ok(producer) = self.inner.get() else { return };
+        Python::attach(|py| {
+            if let Err(error) = py.detach(|| producer.close(None)) {
+                raised(py, error).write_unraisable(py, None);
+            }
+        });
     }
 }
 
@@ -219,14 +237,14 @@ fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBack
     };
     let mut headers = Vec::new();
     for row in rows.try_iter()? {
-        let (name, value): (String, Bound<'_, PyAny>) = row?.extract().map_err(not_headers)?;
+        let (name, value): (String, Bound<'_, PyAny>) =
+            row?.extract().map_err(|error| not_headers(&error))?;
         headers.push((name, bytes("a header", &value)?));
     }
     Ok(headers)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is mapped over a result")]
-fn not_headers(error: PyErr) -> PyErr {
+fn not_headers(error: &PyErr) -> PyErr {
     PyTypeError::new_err(format!("headers are a dict, or pairs, of str and bytes ({error})"))
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use pyo3::{Py, PyResult, Python, pyclass, pymethods};
 
+use super::consumer::Consumer;
 use super::errors::raised;
 use super::message::Message;
-use super::owned::{Birth, Owned};
+use super::owned::Owned;
 use crate::client::{self, ClientError};
 
 /// The messages of a consumer up to the ends that its partitions had.
@@ -14,18 +15,21 @@ use crate::client::{self, ClientError};
 #[derive(Debug)]
 pub(super) struct UntilEnd {
     inner: Owned<client::UntilEnd<Arc<client::Consumer>>>,
+    /// A consumer that nobody holds is closed.
+    _consumer: Py<Consumer>,
 }
 
 impl UntilEnd {
     /// Up to the ends as they are now.
     pub(super) fn of(
         py: Python<'_>,
-        consumer: Arc<client::Consumer>,
-        birth: &Birth,
+        consumer: Py<Consumer>,
+        reader: &Owned<Arc<client::Consumer>>,
     ) -> PyResult<Self> {
-        let messages = py.detach(|| client::UntilEnd::of(consumer));
+        let shared = Arc::clone(reader.get()?);
+        let messages = py.detach(|| client::UntilEnd::of(shared));
         let messages = messages.map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(messages, birth) })
+        Ok(Self { inner: Owned::new(messages, reader.birth()), _consumer: consumer })
     }
 }
 

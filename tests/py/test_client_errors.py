@@ -50,9 +50,28 @@ def test_kafkas_names_are_settings_too(client: Client, topic: str) -> None:
         assert producer.send(topic, b"x").result(10).offset == 0
 
 
-def test_groups_are_refused_until_they_work(client: Client, topic: str) -> None:
-    with pytest.raises(streamlog.ConfigError, match="group"):
-        client.consumer(topic, group="billing")  # type: ignore[arg-type]
+def test_a_dictionary_for_another_client_fits(shared_broker: BrokerProcess, topic: str) -> None:
+    config = {
+        "bootstrap.servers": shared_broker.address,
+        "linger.ms": 1,
+        "compression.type": "lz4",
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+    with streamlog.connect(config=config) as client:
+        with client.producer() as producer:
+            producer.send(topic, b"x", partition=0)
+        with client.consumer(topic) as consumer:
+            assert next(consumer).value == b"x"
+    with pytest.raises(streamlog.ConfigError, match=r"did you mean 'linger\.ms'"):
+        streamlog.connect(config={**config, "linger.mss": 1})
+
+
+def test_a_commit_without_a_group_is_refused(client: Client, topic: str) -> None:
+    with client.consumer(topic) as consumer, pytest.raises(streamlog.BrokerError, match="group"):
+        consumer.commit()
+    with pytest.raises(streamlog.ConfigError, match="processed, received or manual"):
+        client.consumer(topic, commit="sometimes")  # type: ignore[arg-type]
 
 
 def test_a_time_without_zone_or_in_the_future_is_refused(client: Client, topic: str) -> None:

@@ -197,6 +197,26 @@ def test_an_error_of_the_block_is_not_hidden(broker: BrokerProcess, topic: str) 
     assert "not delivered" in note
 
 
+def test_a_producer_that_is_forgotten_loses_nothing(client: Client, topic: str) -> None:
+    assert client.producer(linger=60).send(topic, b"asked", partition=0).result(10).offset == 0
+    client.producer(linger=60).send(topic, b"not asked", partition=0)
+    with client.consumer(topic) as consumer:
+        assert [m.value for m in consumer.take(2, timeout=10)] == [b"asked", b"not asked"]
+
+
+def test_a_program_that_ends_loses_nothing(
+    shared_broker: BrokerProcess, client: Client, topic: str
+) -> None:
+    code = """
+import sys, streamlog
+producer = streamlog.connect(sys.argv[1]).producer(linger=60)
+producer.send(sys.argv[2], b"at the end")
+"""
+    subprocess.run([sys.executable, "-c", code, shared_broker.address, topic], check=True)
+    with client.consumer(topic) as consumer:
+        assert next(consumer).value == b"at the end"
+
+
 def test_a_restarted_broker_is_found_again(broker: BrokerProcess, topic: str) -> None:
     with streamlog.connect(broker.address) as client, client.producer() as producer:
         producer.send(topic, b"before", partition=0).result(10)

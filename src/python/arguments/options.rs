@@ -8,7 +8,7 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
 use pyo3::{Bound, PyAny, PyErr, PyResult};
 
-use crate::config::{ConfigError, Fault, Key, set_all};
+use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 
 /// How a value is written in Python.
@@ -28,6 +28,16 @@ pub(crate) struct Word {
     pub(crate) name: &'static str,
     pub(crate) key: &'static str,
     pub(crate) form: Form,
+}
+
+/// Takes settings by Kafka's names; the error names those that do not fit.
+pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
+
+/// A keyword that was given, and the setting's text.
+#[derive(Debug)]
+struct Given<'a> {
+    word: &'a Word,
+    text: String,
 }
 
 /// The options of one call, until each is taken.
@@ -73,28 +83,24 @@ impl<'py> Options<'py> {
     {
         let Some(value) = self.take(name) else { return Ok(None) };
         let extracted: Result<T, PyErr> = value.extract().map_err(Into::into);
-        extracted.map(Some).map_err(|error| misfit(name, error))
+        extracted.map(Some).map_err(|error| misfit(name, &error))
     }
 
-    /// Sets `config` from the `words` and from `config={...}`; nothing may be left then.
-    pub(crate) fn apply<C>(
-        mut self,
-        config: &mut C,
-        words: &[Word],
-        keys: &[Key<C>],
-    ) -> PyResult<()> {
-        let mut values = Vec::new();
+    /// Gives `set` the settings behind the `words`, and then those of `config={...}`; nothing may
+    /// be left then.
+    pub(crate) fn apply(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
+        let mut given = Vec::new();
         for word in words {
             if let Some(value) = self.take(word.name) {
-                values.push((word.key, text(word.name, word.form, &value)?, word.name));
+                given.push(Given { word, text: text(word.name, word.form, &value)? });
             }
         }
         let dotted = self.take("config");
         self.none_left(words)?;
-        let settings = values.iter().map(|(key, value, _)| (*key, value.as_str()));
-        set_all(config, keys, settings).map_err(|error| renamed(error, &values))?;
+        let settings: Vec<_> = given.iter().map(|row| (row.word.key, row.text.as_str())).collect();
+        set(&settings).map_err(|error| renamed(error, &given))?;
         match dotted {
-            Some(dotted) => apply_dotted(config, keys, &dotted, &values),
+            Some(dotted) => apply_dotted(&dotted, &given, set),
             None => Ok(()),
         }
     }
@@ -107,32 +113,31 @@ impl<'py> Options<'py> {
     }
 }
 
-fn apply_dotted<C>(
-    config: &mut C,
-    keys: &[Key<C>],
+fn apply_dotted(
     dotted: &Bound<'_, PyAny>,
-    given: &[(&str, String, &'static str)],
+    given: &[Given<'_>],
+    set: &mut Setter<'_>,
 ) -> PyResult<()> {
-    let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", error.into()))?;
+    let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", &error.into()))?;
     let mut values: Vec<(String, String)> = Vec::with_capacity(dotted.len());
     for (name, value) in dotted {
         let name: String = name.extract()?;
-        if let Some((_, _, word)) = given.iter().find(|(key, _, _)| *key == name) {
-            let reason = format!("given twice: here and as {word}=");
+        if let Some(row) = given.iter().find(|row| row.word.key == name) {
+            let reason = format!("given twice: here and as {}=", row.word.name);
             return Err(refused(&ConfigError::single(&name, reason)));
         }
         let value = text(&name, Form::List, &value)?;
         values.push((name, value));
     }
-    let settings = values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    set_all(config, keys, settings).map_err(|error| refused(&error))
+    let settings: Vec<_> = values.iter().map(|(name, value)| (&**name, &**value)).collect();
+    set(&settings).map_err(|error| refused(&error))
 }
 
 /// The value in the form that settings are parsed from.
 fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match form {
         Form::Seconds => {
-            let seconds: f64 = value.extract().map_err(|error: PyErr| misfit(name, error))?;
+            let seconds: f64 = value.extract().map_err(|error: PyErr| misfit(name, &error))?;
             if !(0.0..=1e9).contains(&seconds) {
                 let fault = Fault::invalid(name, &seconds.to_string(), "seconds, not negative");
                 return Err(refused(&ConfigError { faults: vec![fault] }));
@@ -148,16 +153,15 @@ fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Faults under the words that the caller wrote.
-fn renamed(mut error: ConfigError, values: &[(&str, String, &'static str)]) -> PyErr {
+fn renamed(mut error: ConfigError, given: &[Given<'_>]) -> PyErr {
     for fault in &mut error.faults {
-        if let Some((_, _, word)) = values.iter().find(|(key, _, _)| *key == fault.key) {
-            (*word).clone_into(&mut fault.key);
+        if let Some(row) = given.iter().find(|row| row.word.key == fault.key) {
+            row.word.name.clone_into(&mut fault.key);
         }
     }
     refused(&error)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is mapped over a result")]
-fn misfit(name: &str, error: PyErr) -> PyErr {
+fn misfit(name: &str, error: &PyErr) -> PyErr {
     refused(&ConfigError::single(name, error.to_string()))
 }

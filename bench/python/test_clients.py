@@ -1,0 +1,144 @@
+"""Our client beside librdkafka's, tuned, and kafka-python: the same work at the same broker.
+
+A round publishes, or reads and touches, COUNT records of SIZE bytes in one partition; what counts
+is the ratio of two rows of one run. Delivery is awaited: acks=all, flushed.
+
+    make bench-python
+"""
+
+import os
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer
+from kafka import TopicPartition as KafkaTopicPartition
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import streamlog
+
+COUNT = int(os.environ.get("BENCH_RECORDS", "1000000"))
+SIZE = 200
+VALUE = bytes(SIZE)
+ROUNDS = 5
+
+Work = Callable[[str, str], None]
+_numbers = count()
+
+
+def produce_streamlog(address: str, topic: str) -> None:
+    """Sends each record by a call, and takes its ticket."""
+    with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
+        for _ in range(COUNT):
+            producer.send(topic, VALUE, partition=0)
+
+
+def produce_streamlog_send_all(address: str, topic: str) -> None:
+    """Hands over an iterable."""
+    with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
+        producer.send_all(topic, (VALUE for _ in range(COUNT)))
+
+
+def produce_confluent(address: str, topic: str) -> None:
+    """Tuned for throughput: full batches, a queue that takes all, no reports of success."""
+    options = {
+        "bootstrap.servers": address,
+        "linger.ms": 5,
+        "batch.size": 1 << 20,
+        "batch.num.messages": 100_000,
+        "queue.buffering.max.messages": 2 * COUNT,
+        "delivery.report.only.error": True,
+    }
+    producer = Producer(options)
+    for _ in range(COUNT):
+        producer.produce(topic, VALUE, partition=0)
+    assert producer.flush(60) == 0
+
+
+def produce_kafka_python(address: str, topic: str) -> None:
+    """With full batches."""
+    producer = KafkaProducer(bootstrap_servers=address, linger_ms=5, batch_size=1 << 20)
+    for _ in range(COUNT):
+        producer.send(topic, VALUE, partition=0)
+    producer.flush(60)
+    producer.close()
+
+
+def consume_streamlog(address: str, topic: str) -> None:
+    """The blocking iterator, message by message."""
+    size = 0
+    with streamlog.connect(address) as client, client.consumer(topic) as consumer:
+        for done, message in enumerate(consumer, start=1):
+            size += len(message.value or b"")
+            if done == COUNT:
+                break
+    assert size == COUNT * SIZE
+
+
+def consume_confluent(address: str, topic: str) -> None:
+    """Its fastest way: lists of messages."""
+    options = {
+        "bootstrap.servers": address,
+        "group.id": "unused",
+        "enable.auto.commit": False,
+        "fetch.message.max.bytes": 8 << 20,
+        "queued.max.messages.kbytes": 64 << 10,
+        "check.crcs": True,
+    }
+    consumer = Consumer(options)
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    size = done = 0
+    while done < COUNT:
+        for message in consumer.consume(10_000, timeout=10):
+            size += len(message.value() or b"")
+            done += 1
+    consumer.close()
+    assert size == COUNT * SIZE
+
+
+def consume_kafka_python(address: str, topic: str) -> None:
+    """Its iterator."""
+    consumer = KafkaConsumer(bootstrap_servers=address, max_partition_fetch_bytes=8 << 20)
+    consumer.assign([KafkaTopicPartition(topic, 0)])
+    consumer.seek_to_beginning()
+    size = 0
+    for done, message in enumerate(consumer, start=1):
+        size += len(message.value)
+        if done == COUNT:
+            break
+    consumer.close()
+    assert size == COUNT * SIZE
+
+
+@pytest.fixture(scope="module")
+def filled(address: str) -> str:
+    """A topic with COUNT records to read."""
+    produce_streamlog(address, "filled")
+    return "filled"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.benchmark(group="produce")
+@pytest.mark.parametrize(
+    "produce",
+    [produce_streamlog, produce_streamlog_send_all, produce_confluent, produce_kafka_python],
+)
+def test_produce(benchmark: BenchmarkFixture, address: str, produce: Work) -> None:
+    def fresh_topic() -> tuple[tuple[str, str], dict[str, object]]:
+        topic = f"produce-{next(_numbers)}"
+        with streamlog.connect(address) as client:
+            client.admin.create_topic(topic, partitions=1)
+        return (address, topic), {}
+
+    run: Callable[..., object] = benchmark.pedantic
+    run(produce, setup=fresh_topic, rounds=ROUNDS, warmup_rounds=1)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.benchmark(group="consume")
+@pytest.mark.parametrize("consume", [consume_streamlog, consume_confluent, consume_kafka_python])
+def test_consume(benchmark: BenchmarkFixture, address: str, filled: str, consume: Work) -> None:
+    arguments = (address, filled)
+    run: Callable[..., object] = benchmark.pedantic
+    run(consume, args=arguments, rounds=ROUNDS, warmup_rounds=1)
