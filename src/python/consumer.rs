@@ -107,6 +107,7 @@ impl Consumer {
         Bounded::new(py, this, count, timeout)
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over")]
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
         let reader = &this.get().inner;
         UntilEnd::of(py, this.clone_ref(py), reader)

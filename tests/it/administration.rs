@@ -209,9 +209,11 @@ fn a_topic_is_deleted_by_its_id_and_named_once() {
     let twice = client.call(7, &make(vec![new.clone(), new.clone()])).unwrap();
     let codes: Vec<_> = twice.topics.iter().map(|topic| topic.error_code).collect();
     assert_eq!(codes, [ErrorCode::InvalidRequest; 2]);
-    let made = client.call(7, &make(vec![new])).unwrap().topics.remove(0);
-    assert_eq!((made.num_partitions, made.replication_factor), (2, 1));
-    assert!(made.topic_id != TopicId::NONE && made.configs.is_some_and(|all| !all.is_empty()));
+    let created = client.call(7, &make(vec![new])).unwrap().topics.remove(0);
+    assert_eq!((created.num_partitions, created.replication_factor), (2, 1));
+    assert!(
+        created.topic_id != TopicId::NONE && created.configs.is_some_and(|all| !all.is_empty())
+    );
 
     let mut delete = |name: Option<&str>, topic_id| {
         let topic = delete_topics::RequestTopic { name: name.map(str::to_owned), topic_id };

@@ -44,7 +44,7 @@ fn live_through_cuts(seed: u64) {
         let limit = random.below(60);
         let acks = if random.below(3) == 0 { 1 } else { -1 };
         let load = Load { address: broker.address(), limit, acks, size: 1 + random.below(20) };
-        let (answered, seen, disk) = thread::scope(|scope| {
+        let (answered, consumed, disk) = thread::scope(|scope| {
             let producer = scope.spawn(|| load.produce(&next_number));
             let consumer = scope.spawn(|| load.consume(known.len()));
             thread::sleep(Duration::from_micros(random.below(8_000)));
@@ -52,7 +52,7 @@ fn live_through_cuts(seed: u64) {
             (producer.join().unwrap(), consumer.join().unwrap(), disk)
         });
         known.extend(answered);
-        known.extend(seen);
+        known.extend(consumed);
         broker = LocalBroker::on(disk, SETTINGS).unwrap();
         check(&broker, &mut known, cut);
     }

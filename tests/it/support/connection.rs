@@ -43,12 +43,12 @@ impl Connection {
     }
 
     /// Sends bytes that may be anything.
-    pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
     }
 
     /// Sends no more, and returns what still comes until the broker closes.
-    pub fn finish(mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn finish(mut self) -> io::Result<Vec<u8>> {
         match self.stream.shutdown(Shutdown::Write) {
             // The broker closed first.
             Err(error) if error.kind() == ErrorKind::NotConnected => {}
@@ -58,7 +58,7 @@ impl Connection {
     }
 
     /// Returns what comes until the broker closes.
-    pub fn until_closed(&mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn until_closed(&mut self) -> io::Result<Vec<u8>> {
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
             // It closed with bytes of ours unread.

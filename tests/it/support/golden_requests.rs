@@ -10,7 +10,7 @@ use streamlog::wire::{
 use super::batch;
 
 /// A request as bytes, without their length.
-pub struct GoldenRequest {
+pub(crate) struct GoldenRequest {
     /// Its API and version, for messages.
     pub name: String,
     /// Header and body.
@@ -18,7 +18,7 @@ pub struct GoldenRequest {
 }
 
 /// The requests, about this topic; those that destroy are about a topic that does not exist.
-pub fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenRequest> {
+pub(crate) fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenRequest> {
     let mut goldens = Goldens(Vec::new());
     goldens.of_records(topic, topic_id);
     goldens.of_topics(topic);
