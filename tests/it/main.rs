@@ -1,6 +1,8 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test waits in real time")]
 
+mod administration;
 mod cluster;
 mod consuming;
 mod durability;

@@ -4,6 +4,6 @@ mod connection;
 mod local_broker;
 mod random;
 
-pub use connection::{Connection, batch, values};
-pub use local_broker::{LocalBroker, TOPIC};
-pub use random::{Random, seeds};
+pub(crate) use connection::{Connection, batch, values};
+pub(crate) use local_broker::{LocalBroker, TOPIC};
+pub(crate) use random::{Random, seeds};
