@@ -220,10 +220,10 @@ fn a_topic_is_deleted_by_its_id_and_named_once() {
         let request = DeleteTopicsRequest { topics: vec![topic], ..Default::default() };
         client.call(6, &request).unwrap().responses.remove(0)
     };
-    assert_eq!(delete(Some("other"), made.topic_id).error_code, ErrorCode::InvalidRequest);
-    let deleted = delete(None, made.topic_id);
+    assert_eq!(delete(Some("other"), created.topic_id).error_code, ErrorCode::InvalidRequest);
+    let deleted = delete(None, created.topic_id);
     assert_eq!((deleted.error_code, deleted.name.as_deref()), (ErrorCode::None, Some("other")));
-    assert_eq!(delete(None, made.topic_id).error_code, ErrorCode::UnknownTopicId);
+    assert_eq!(delete(None, created.topic_id).error_code, ErrorCode::UnknownTopicId);
     broker.stop().unwrap();
 }
 
