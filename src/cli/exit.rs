@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All that was asked for was done.
     Done,
-    /// Something was not done, or not found sound; standard error says what.
+    /// Something was not done, standard error says what; or not found sound, the answer says what.
     Failed,
     /// The command line was wrong, and nothing was tried.
     Usage,

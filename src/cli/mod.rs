@@ -12,8 +12,8 @@ mod log;
 mod main;
 mod output;
 
-use complaint::complain;
-use error::CommandError;
+pub(crate) use complaint::complain;
+pub(crate) use error::CommandError;
 pub use exit::Exit;
 pub use main::main;
-use output::{Output, write_json};
+pub(crate) use output::{Output, write_json};
