@@ -4,7 +4,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup build check check-bench check-deps fix lock test test-all clean
+.PHONY: help setup demo build check check-bench check-deps fix lock test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -35,6 +35,10 @@ $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
 	maturin build --release --locked --quiet --out $(WHEELS)
 	$(BIN)/pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
 	@touch $@
+
+INPUT ?=
+demo: setup ## Real text through a broker that is killed on the way; make demo INPUT=/some/folder
+	$(BIN)/python examples/demo $(INPUT)
 
 build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --bin streamlog

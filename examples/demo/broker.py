@@ -61,3 +61,4 @@ class Broker:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
             self.process.kill()
+            raise SystemExit("the broker did not stop within 10 seconds") from error

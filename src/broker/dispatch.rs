@@ -113,7 +113,7 @@ apis! {
     SyncGroup => sync_group,
 }
 
-/// Every API that is served, with what ApiVersions says of it.
+/// Every API that is served, with what `ApiVersions` says of it.
 pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
     use crate::wire::{api_versions, fetch, produce};
     let mut apis = vec![

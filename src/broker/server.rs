@@ -49,7 +49,9 @@ impl Broker {
     /// # Errors
     /// When the address cannot be listened on, or the data directory not be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
-        Self::start_on(config, Arc::new(SystemDisk::default()), Arc::new(SystemClock))
+        let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Self::start_on(config, &disk, &clock)
     }
 
     /// Starts a broker on the given disk and clock.
@@ -58,13 +60,13 @@ impl Broker {
     /// As [`Broker::start`].
     pub fn start_on(
         config: BrokerConfig,
-        disk: Arc<dyn Disk>,
-        clock: Arc<dyn Clock>,
+        disk: &Arc<dyn Disk>,
+        clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (listener, address) = bind(&config.listen, &runtime)?;
         let failure = Arc::new(Failure::default());
-        let world = (&disk, &clock);
+        let world = (disk, clock);
         let partitions = Arc::new(Partitions::default());
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
         let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
@@ -80,7 +82,7 @@ impl Broker {
             failure,
             metadata,
             config,
-            clock,
+            clock: Arc::clone(clock),
             logs,
             applied: watch::Sender::new(()),
         });

@@ -65,8 +65,8 @@ pub(crate) async fn delete_topic(
     (name, id): (&TopicName, TopicId),
     within: Duration,
 ) -> Result<(), Refusal> {
-    let remover = Arc::clone(shared);
-    let removed = shared.control.run(async move { remover.metadata.delete_topic(id).await });
+    let broker = Arc::clone(shared);
+    let removed = shared.control.run(async move { broker.metadata.delete_topic(id).await });
     removed.await.map_err(stopping)??;
     tracing::info!("topic {name} deleted");
     applied(shared, &[id], within).await

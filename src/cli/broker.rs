@@ -130,7 +130,8 @@ fn complain(error: &dyn std::error::Error) {
     let mut message = format!("streamlog: {error}");
     let mut cause = error.source();
     while let Some(next) = cause {
-        message.push_str(&format!(": {next}"));
+        message.push_str(": ");
+        message.push_str(&next.to_string());
         cause = next.source();
     }
     let _ = writeln!(io::stderr().lock(), "{message}");

@@ -20,7 +20,9 @@ mod waiting;
 pub use crate::record::Header;
 pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
 pub use config::ClientConfig;
-pub use consumer::{Consumer, ConsumerConfig, Message, OutOfRange, Start, UntilEnd};
+pub use consumer::{
+    Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy, UntilEnd,
+};
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;
 pub use offsets::FoundOffset;

@@ -1,7 +1,7 @@
 //! All settings of a client under Kafka's names, so that a dictionary written for another client
 //! can be handed over as it is.
 
-use crate::client::{ClientConfig, ConsumerConfig, ProducerConfig};
+use crate::client::{ClientConfig, ConsumerConfig, GroupConfig, ProducerConfig};
 use crate::config::{ConfigError, Fault, Key};
 
 /// What a client, its producers and its consumers are set to.
@@ -28,7 +28,8 @@ impl ClientSettings {
         for (name, value) in values {
             let outcome = set(&mut self.client, ClientConfig::KEYS, name, value)
                 .or_else(|| set(&mut self.producer, ProducerConfig::KEYS, name, value))
-                .or_else(|| set(&mut self.consumer, ConsumerConfig::KEYS, name, value));
+                .or_else(|| set(&mut self.consumer, ConsumerConfig::KEYS, name, value))
+                .or_else(|| set(&mut self.consumer, GroupConfig::KEYS, name, value));
             match outcome {
                 Some(Ok(())) => {}
                 Some(Err(expected)) => faults.push(Fault::invalid(name, value, expected)),
@@ -42,7 +43,8 @@ impl ClientSettings {
     pub fn names() -> impl Iterator<Item = &'static str> {
         let client = ClientConfig::KEYS.iter().map(|key| key.name);
         let producer = ProducerConfig::KEYS.iter().map(|key| key.name);
-        client.chain(producer).chain(ConsumerConfig::KEYS.iter().map(|key| key.name))
+        let consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS).map(|key| key.name);
+        client.chain(producer).chain(consumer)
     }
 }
 
@@ -89,8 +91,8 @@ mod tests {
             let client = ClientConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.client)));
             let producer =
                 ProducerConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.producer)));
-            let consumer =
-                ConsumerConfig::KEYS.iter().map(|k| (k.name, (k.get)(&settings.consumer)));
+            let consumer = ConsumerConfig::KEYS.iter().chain(GroupConfig::KEYS);
+            let consumer = consumer.map(|k| (k.name, (k.get)(&settings.consumer)));
             client.chain(producer).chain(consumer).collect()
         };
         let before = shown(&settings);

@@ -17,6 +17,9 @@ use crate::types::Timestamp;
 const SHOWN_MAX: usize = 32;
 
 type OwnHeaders = Vec<(String, Option<Vec<u8>>)>;
+
+/// What a pickle holds: topic, partition, offset, time in ms, key, value, headers.
+type State = (String, i32, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
 /// A record as it was read.
@@ -102,7 +105,7 @@ impl Message {
 
     /// Only unpickling calls it.
     #[new]
-    fn new(state: (String, i32, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, OwnHeaders)) -> Self {
+    fn new(state: State) -> Self {
         let (topic, partition, offset, timestamp_ms, key, value, headers) = state;
         let own = Own { topic, partition, offset, timestamp_ms, key, value, headers };
         Self { record: Record::Own(Box::new(own)) }

@@ -63,7 +63,7 @@ impl Producer {
 
     fn send_given(&self, py: Python<'_>, given: &Given<'_>) -> PyResult<client::Ticket> {
         let producer = self.inner.get()?;
-        let topic = given.topic.as_ref().map(|topic| topic.to_cow()).transpose()?;
+        let topic = given.topic.as_ref().map(PyStringMethods::to_cow).transpose()?;
         let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
         let record = ProducerRecord {
             topic: topic.as_deref().unwrap_or_default(),
@@ -104,6 +104,7 @@ impl Producer {
         Ok(Ticket::new(ticket, self.inner.birth()))
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over")]
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
     fn send_all(
         &self,
@@ -223,6 +224,7 @@ fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBack
     Ok(headers)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is mapped over a result")]
 fn not_headers(error: PyErr) -> PyErr {
     PyTypeError::new_err(format!("headers are a dict, or pairs, of str and bytes ({error})"))
 }

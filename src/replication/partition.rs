@@ -192,7 +192,7 @@ impl Partition {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_running()?;
         if self.log.get().is_none()
-            && let Some(log) = self.logs.data.log(&self.spec.partition)?
+            && let Some(log) = self.logs.data.log_of(&self.spec.partition, self.spec.topic_id)?
         {
             self.attach(log);
         }
@@ -208,15 +208,14 @@ impl Partition {
         if self.leading.get().is_some() {
             return Ok(());
         }
-        let log = match self.log.get() {
-            Some(log) => log,
-            None => {
-                let metadata = PartitionMetadata {
-                    topic_id: self.spec.topic_id,
-                    offset_unit: self.config().offset_unit,
-                };
-                self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
-            }
+        let log = if let Some(log) = self.log.get() {
+            log
+        } else {
+            let metadata = PartitionMetadata {
+                topic_id: self.spec.topic_id,
+                offset_unit: self.config().offset_unit,
+            };
+            self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
         };
         log.start_epoch(self.spec.epoch)?;
         self.leading.get_or_init(|| ());
@@ -248,9 +247,8 @@ impl Partition {
         now: Timestamp,
     ) -> Result<Vec<Result<Appended, SequenceError>>, PartitionError> {
         self.check_running()?;
-        let log = match (self.leading.get(), self.log.get()) {
-            (Some(()), Some(log)) => log,
-            _ => return Err(PartitionError::NotOpen),
+        let (Some(()), Some(log)) = (self.leading.get(), self.log.get()) else {
+            return Err(PartitionError::NotOpen);
         };
         let outcomes = log.append(batches, AppendAt { epoch: self.spec.epoch, now })?;
         if log.config().write_caching {
@@ -270,7 +268,7 @@ impl Partition {
         self.check_epoch(Some(target.epoch))?;
         let reached = match (target.acks, self.log.get()) {
             (Acks::None, _) => return Ok(true),
-            (Acks::Leader, Some(log)) => self.stored(log),
+            (Acks::Leader, Some(log)) => stored(log),
             (Acks::Leader, None) => Offset::ZERO,
             (Acks::All, _) => self.high_watermark(),
         };
@@ -380,11 +378,6 @@ impl Partition {
             .map_or_else(Default::default, |log| (log.log_start_offset(), log.log_end_offset()))
     }
 
-    /// Up to where this replica counts as holding the log.
-    fn stored(&self, log: &Log) -> Offset {
-        if log.config().write_caching { log.log_end_offset() } else { log.flushed_offset() }
-    }
-
     /// This replica holds everything below `stored`: moves the watermark and wakes who waits.
     fn advance(&self, stored: Offset) {
         let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
@@ -396,6 +389,11 @@ impl Partition {
         drop(leadership);
         self.waiting.wake_below(stored);
     }
+}
+
+/// Up to where this replica counts as holding the log.
+fn stored(log: &Log) -> Offset {
+    if log.config().write_caching { log.log_end_offset() } else { log.flushed_offset() }
 }
 
 impl fmt::Debug for Partition {

@@ -11,7 +11,8 @@ use crate::record::{
     Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, TimestampType,
 };
 use crate::storage::world_tests::{
-    EPOCH, NOW, World, append, append_at, append_batch, at, batch, bytes_of, stamp, stamped, values,
+    EPOCH, NOW, World, append, append_at, append_batch, at, batch, bytes_of, file, stamp, stamped,
+    values,
 };
 use crate::storage::{AppendAt, Appended, ReadLimit, StartPoint, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -117,9 +118,9 @@ fn a_closed_log_takes_no_records_and_an_old_epoch_is_refused() {
 fn a_duplicate_batch_is_answered_with_its_first_offsets_even_after_a_restart() {
     let world = World::with_segments_of(300);
     let log = world.start();
-    let mut first = stamped(&["a", "b"], stamp(0));
-    let mut again = stamped(&["a", "b"], stamp(0));
-    let mut gap = stamped(&["x"], stamp(9));
+    let mut first = stamped(&["a", "b"], Some(stamp(0)));
+    let mut again = stamped(&["a", "b"], Some(stamp(0)));
+    let mut gap = stamped(&["x"], Some(stamp(9)));
     let mut plain = batch(&["p"]);
     let outcomes = log.append(&mut [&mut first, &mut again, &mut gap, &mut plain], at()).unwrap();
     assert!(!outcomes[0].unwrap().is_duplicate);
@@ -128,7 +129,7 @@ fn a_duplicate_batch_is_answered_with_its_first_offsets_even_after_a_restart() {
     assert_eq!(outcomes[3].unwrap().base_offset, Offset::new(2));
     let log = world.reopen(&log);
     let at = AppendAt { epoch: LeaderEpoch(4), now: NOW };
-    let mut third = stamped(&["a", "b"], stamp(0));
+    let mut third = stamped(&["a", "b"], Some(stamp(0)));
     let outcomes = log.append(&mut [&mut third], at).unwrap();
     assert_eq!(outcomes[0].unwrap().base_offset, Offset::ZERO);
     assert_eq!(log.log_end_offset(), Offset::new(3));
@@ -144,7 +145,7 @@ fn an_index_that_lies_is_made_again() {
     }
     let log = {
         log.close().unwrap();
-        let index = &world.file(0, "index");
+        let index = &file(0, "index");
         let file = world.disk.open(index, OpenMode::Write).unwrap();
         let length = usize::try_from(file.len().unwrap()).unwrap();
         assert!(length > 80);

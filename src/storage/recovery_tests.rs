@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::io::Disk;
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, at, batch, crashed, crashed_rebuilding,
-    stamp, stamped, texts, try_values, values,
+    file, stamp, stamped, texts, try_values, values,
 };
 use crate::storage::{AppendAt, Damage, Log, Marks, StartPoint, StorageError};
 use crate::types::{LeaderEpoch, Offset};
@@ -30,7 +30,7 @@ fn size() -> u64 {
 
 /// Turns a bit over in the records of the batch at `offset`.
 fn damage(world: &World, base: i64, number: u64) {
-    let path = world.file(base, "log");
+    let path = file(base, "log");
     let position = number * size() + 65;
     let byte = world.bytes(&path)[usize::try_from(position).unwrap()];
     world.overwrite(&path, Some(position), &[byte ^ 4]);
@@ -42,7 +42,7 @@ fn a_torn_batch_is_cut_at_recovery_and_its_bytes_are_kept_aside() {
         let world = World::new();
         drop(four(&world));
         let torn = &batch(&["torn"])[..40];
-        world.overwrite(&world.file(0, "log"), None, torn);
+        world.overwrite(&file(0, "log"), None, torn);
         let log = world.open(crashed(4, same_boot));
         assert_eq!((log.log_end_offset().get(), log.flushed_offset().get()), (4, 4));
         assert_eq!(values(&log, 0, 4).len(), 4);
@@ -83,7 +83,7 @@ fn damage_below_the_durable_point_is_kept_and_refused_and_all_else_is_served() {
     let world = World::new();
     let (_, marks) = four(&world);
     damage(&world, 0, 1);
-    let before = world.bytes(&world.file(0, "log"));
+    let before = world.bytes(&file(0, "log"));
     let log = world.open(crashed_rebuilding(marks, false));
     assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
     assert!(matches!(
@@ -101,7 +101,7 @@ fn damage_below_the_durable_point_is_kept_and_refused_and_all_else_is_served() {
     let log = world.open(StartPoint::Clean { log_start, log_end });
     assert!(try_values(&log, 1, 4).is_err());
     assert_eq!(texts(&values(&log, 2, 5)), ["c", "d", "e"]);
-    assert!(world.bytes(&world.file(0, "log")).starts_with(&before));
+    assert!(world.bytes(&file(0, "log")).starts_with(&before));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn nothing_is_appended_behind_damage_at_the_end() {
 fn a_segment_cut_short_below_the_durable_point_is_damage() {
     let world = World::new();
     let (_, marks) = four(&world);
-    let path = world.file(0, "log");
+    let path = file(0, "log");
     let file = world.disk.open(&path, crate::io::OpenMode::Write).unwrap();
     file.set_len(size() * 3).unwrap();
     file.sync_data().unwrap();
@@ -136,7 +136,7 @@ fn a_segment_cut_short_below_the_durable_point_is_damage() {
 fn a_missing_segment_below_the_durable_point_is_damage() {
     let world = World::with_segments_of(size());
     let (_, marks) = four(&world);
-    world.disk.remove_file(&world.file(1, "log")).unwrap();
+    world.disk.remove_file(&file(1, "log")).unwrap();
     let log = world.open(crashed_rebuilding(marks, false));
     assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
     assert!(matches!(try_values(&log, 1, 4), Err(StorageError::Corrupt { .. })));
@@ -147,7 +147,7 @@ fn a_missing_segment_below_the_durable_point_is_damage() {
 fn a_log_that_has_lost_everything_is_not_opened_as_empty() {
     let world = World::new();
     let (_, marks) = four(&world);
-    world.disk.remove_file(&world.file(0, "log")).unwrap();
+    world.disk.remove_file(&file(0, "log")).unwrap();
     let opened = world.try_open(crashed_rebuilding(marks, false));
     assert!(matches!(
         opened,
@@ -160,11 +160,11 @@ fn an_interrupted_deletion_or_compaction_is_completed_or_undone() {
     let world = World::with_segments_of(size() * 2);
     drop(four(&world));
     // The replacement of the first segment holds only its second batch.
-    let kept = world.bytes(&world.file(0, "log")).split_off(usize::try_from(size()).unwrap());
-    world.overwrite(&world.file(0, "log.swap"), None, &kept);
-    world.overwrite(&world.file(2, "log.cleaned"), None, &kept);
-    world.overwrite(&world.file(7, "log.deleted"), None, &kept);
-    world.overwrite(&world.file(8, "index"), None, &[0; 8]);
+    let kept = world.bytes(&file(0, "log")).split_off(usize::try_from(size()).unwrap());
+    world.overwrite(&file(0, "log.swap"), None, &kept);
+    world.overwrite(&file(2, "log.cleaned"), None, &kept);
+    world.overwrite(&file(7, "log.deleted"), None, &kept);
+    world.overwrite(&file(8, "index"), None, &[0; 8]);
     let log = world.open(crashed(4, false));
     assert_eq!(texts(&values(&log, 0, 4)), ["b", "c", "d"]);
     let names = world.names("/data/t-0");
@@ -193,19 +193,19 @@ fn a_lost_epoch_history_is_read_from_the_batches() {
 fn a_producer_is_remembered_without_its_snapshot() {
     let world = World::with_segments_of(150);
     let log = world.start();
-    append_batch(&log, stamped(&["a", "b"], stamp(0)), at()).unwrap();
-    append_batch(&log, stamped(&["c"], stamp(2)), at()).unwrap();
+    append_batch(&log, stamped(&["a", "b"], Some(stamp(0))), at()).unwrap();
+    append_batch(&log, stamped(&["c"], Some(stamp(2))), at()).unwrap();
     log.flush().unwrap();
     let marks = log.checkpoint().unwrap();
     for name in world.names("/data/t-0") {
         if let Some(offset) = name.strip_suffix(".snapshot") {
-            let path = world.file(offset.parse().unwrap(), "snapshot");
+            let path = file(offset.parse().unwrap(), "snapshot");
             world.overwrite(&path, Some(5), b"damage");
         }
     }
     let log = world.open(crashed(marks.durable.get(), false));
     log.start_epoch(LATER.epoch).unwrap();
-    let again = append_batch(&log, stamped(&["a", "b"], stamp(0)), LATER).unwrap();
+    let again = append_batch(&log, stamped(&["a", "b"], Some(stamp(0))), LATER).unwrap();
     assert!(again.is_duplicate);
     assert_eq!(again.base_offset, Offset::ZERO);
 }
@@ -221,4 +221,21 @@ fn a_log_is_refused_whose_clean_end_is_not_where_its_files_end() {
         log.start_epoch(LATER.epoch),
         Err(StorageError::Corrupt { first, .. }) if first == Offset::new(4)
     ));
+}
+
+#[test]
+fn what_a_failed_append_left_behind_a_segment_does_not_hide_the_next_one() {
+    for same_boot in [false, true] {
+        let world = World::with_segments_of(size() * 2);
+        drop(four(&world));
+        // A whole batch with the offset that the next segment begins with.
+        let mut ghost = batch(&["x"]);
+        ghost[..8].copy_from_slice(&2_i64.to_be_bytes());
+        ghost[12..16].copy_from_slice(&EPOCH.0.to_be_bytes());
+        world.overwrite(&file(0, "log"), None, &ghost);
+        let log = world.open(crashed(1, same_boot));
+        assert!(log.damages().is_empty());
+        assert_eq!(texts(&values(&log, 0, 4)), ["a", "b", "c", "d"]);
+        assert_eq!(world.bytes(&file(0, "log")).len() as u64, size() * 2);
+    }
 }

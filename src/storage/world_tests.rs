@@ -87,10 +87,6 @@ impl World {
         names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok()).collect()
     }
 
-    pub(super) fn file(&self, base: i64, suffix: &str) -> PathBuf {
-        PathBuf::from(format!("/data/t-0/{base:020}.{suffix}"))
-    }
-
     pub(super) fn bytes(&self, path: &Path) -> Vec<u8> {
         let file = self.disk.open(path, OpenMode::Read).unwrap();
         let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
@@ -139,9 +135,14 @@ pub(super) fn stamped(values: &[&str], producer: Option<ProducerStamp>) -> Vec<u
         .unwrap()
 }
 
+/// One of the log's files.
+pub(super) fn file(base: i64, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("/data/t-0/{base:020}.{suffix}"))
+}
+
 /// The stamp of producer 7 in its first incarnation.
-pub(super) fn stamp(base_sequence: i32) -> Option<ProducerStamp> {
-    Some(ProducerStamp { id: ProducerId(7), epoch: ProducerEpoch(0), base_sequence })
+pub(super) fn stamp(base_sequence: i32) -> ProducerStamp {
+    ProducerStamp { id: ProducerId(7), epoch: ProducerEpoch(0), base_sequence }
 }
 
 pub(super) fn append(log: &Log, values: &[&str]) -> Appended {

@@ -5,7 +5,7 @@ use streamlog::client::{Client, ClientConfig};
 use tempfile::TempDir;
 
 /// A broker that can be stopped and started again on the same port and data.
-pub struct TestBroker {
+pub(crate) struct TestBroker {
     broker: Option<Broker>,
     config: BrokerConfig,
     _data: TempDir,
@@ -13,7 +13,7 @@ pub struct TestBroker {
 
 impl TestBroker {
     /// Starts a broker.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let data = TempDir::new().unwrap();
         let mut config = BrokerConfig {
             listen: HostPort::new("127.0.0.1", 0),
@@ -27,26 +27,26 @@ impl TestBroker {
     }
 
     /// Stops it; clients find nobody.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if let Some(broker) = self.broker.take() {
             broker.stop().unwrap();
         }
     }
 
     /// Starts it again.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.stop();
         self.broker = Some(Broker::start(self.config.clone()).unwrap());
     }
 
     /// How to reach it.
-    pub fn client_config(&self) -> ClientConfig {
+    pub(crate) fn client_config(&self) -> ClientConfig {
         let address = format!("127.0.0.1:{}", self.config.listen.port).parse().unwrap();
         ClientConfig { bootstrap: vec![address], ..ClientConfig::default() }
     }
 
     /// A client of it.
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         Client::connect(self.client_config()).unwrap()
     }
 }

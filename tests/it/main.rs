@@ -1,5 +1,6 @@
 //! Integration tests: whole brokers in this process, spoken to over loopback.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a test waits in real time")]
 
 mod cluster;
 mod consuming;
@@ -9,6 +10,7 @@ mod hostile_batches;
 mod hostile_frames;
 mod hostile_mutations;
 mod hostile_names;
+mod memberships;
 mod misconfigured;
 mod power_cuts;
 mod producing;

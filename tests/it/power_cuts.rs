@@ -44,14 +44,14 @@ fn live_through_cuts(seed: u64) {
         let limit = random.below(60);
         let acks = if random.below(3) == 0 { 1 } else { -1 };
         let load = Load { address: broker.address(), limit, acks, size: 1 + random.below(20) };
-        let (acknowledged, seen, disk) = thread::scope(|scope| {
+        let (answered, seen, disk) = thread::scope(|scope| {
             let producer = scope.spawn(|| load.produce(&next_number));
             let consumer = scope.spawn(|| load.consume(known.len()));
             thread::sleep(Duration::from_micros(random.below(8_000)));
             let disk = broker.cut_power(random.number());
             (producer.join().unwrap(), consumer.join().unwrap(), disk)
         });
-        known.extend(acknowledged);
+        known.extend(answered);
         known.extend(seen);
         broker = LocalBroker::on(disk, SETTINGS).unwrap();
         check(&broker, &mut known, cut);
@@ -63,7 +63,7 @@ fn live_through_cuts(seed: u64) {
 fn check(broker: &LocalBroker, known: &mut Known, cut: u64) {
     let read = broker.connect().read_from(0).unwrap();
     for (position, (offset, _)) in read.iter().enumerate() {
-        assert_eq!(*offset, position as i64, "offsets are dense, after cut {cut}");
+        assert_eq!(*offset, i64::try_from(position).unwrap(), "offsets are dense, after cut {cut}");
     }
     let found: Known = read.iter().copied().collect();
     for (offset, number) in known.iter() {
@@ -109,7 +109,7 @@ impl Load {
     fn consume(&self, from: usize) -> Known {
         let mut seen = Known::new();
         let Ok(mut connection) = Connection::open(self.address) else { return seen };
-        let mut offset = from as i64;
+        let mut offset = i64::try_from(from).unwrap();
         for _ in 0..1000 {
             if connection.send_fetch(offset, Duration::from_millis(100)).is_err() {
                 break;

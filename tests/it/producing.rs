@@ -10,7 +10,7 @@ use streamlog::config::ByteSize;
 
 use crate::cluster::TestBroker;
 
-const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+const PATIENCE: Option<Duration> = Some(Duration::from_mins(1));
 
 fn record<'a>(topic: &'a str, value: &'a [u8]) -> ProducerRecord<'a> {
     ProducerRecord { topic, value: Some(value), ..ProducerRecord::default() }

@@ -1,11 +1,12 @@
 """Tools administer the broker: topics, partitions, settings, records, what there is on disk."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -14,18 +15,20 @@ from confluent_kafka.admin import (
     ConfigSource,
     NewPartitions,
     NewTopic,
-    OffsetSpec,
     ResourceType,
 )
+from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import ConfigResource as KafkaConfigResource
 from kafka.admin import ConfigResourceType, KafkaAdminClient
 from kafka.admin import NewPartitions as KafkaNewPartitions
 from kafka.admin import NewTopic as KafkaNewTopic
 
-from py.support.broker import BrokerProcess
+from py.support.broker import BrokerProcess, until
 
 SECONDS = 20
+
+Futures = dict[Any, Any]
 
 
 @pytest.fixture
@@ -42,12 +45,12 @@ def kafka_admin(shared_broker: BrokerProcess) -> Iterator[KafkaAdminClient]:
     client.close()
 
 
-def done(futures: dict[Any, Any]) -> list[Any]:
+def done(futures: Futures) -> list[Any]:
     """Waits for all of them."""
     return [future.result(SECONDS) for future in futures.values()]
 
 
-def refused(futures: dict[Any, Any]) -> str:
+def refused(futures: Futures) -> str:
     """The name of the error of the only one."""
     (future,) = futures.values()
     with pytest.raises(KafkaException) as caught:
@@ -74,7 +77,7 @@ def settings(admin: AdminClient, kind: ResourceType, name: str) -> dict[str, Con
     return entries
 
 
-def change(admin: AdminClient, kind: ResourceType, name: str, *steps: ConfigEntry) -> Any:
+def change(admin: AdminClient, kind: ResourceType, name: str, *steps: ConfigEntry) -> Futures:
     """Changes single settings."""
     resource = ConfigResource(kind, name, incremental_configs=list(steps))
     return admin.incremental_alter_configs([resource])
@@ -105,14 +108,12 @@ def reader(broker: BrokerProcess) -> Consumer:
     )
 
 
-def first_offset(admin: AdminClient, topic: str) -> int:
+def first_offset(broker: BrokerProcess, topic: str) -> int:
     """Where the first partition of a topic begins."""
-    asked = {TopicPartition(topic, 0): OffsetSpec.earliest()}
-    level = IsolationLevel.READ_UNCOMMITTED
-    (found,) = done(admin.list_offsets(asked, isolation_level=level))
-    offset = found.offset
-    assert isinstance(offset, int)
-    return offset
+    consumer = reader(broker)
+    first, _ = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=SECONDS)
+    consumer.close()
+    return int(first)
 
 
 def test_a_topic_is_made_found_and_deleted(admin: AdminClient, topic: str) -> None:
@@ -177,11 +178,11 @@ def test_a_topic_lists_every_setting_and_where_it_comes_from(
     entries = settings(admin, ResourceType.TOPIC, topic)
     own = entries["retention.ms"]
     assert own.value == "3600000"
-    assert own.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+    assert ConfigSource(own.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
     assert not own.is_default
     inherited = entries["segment.bytes"]
     assert inherited.value == "1073741824"
-    assert inherited.source == ConfigSource.DEFAULT_CONFIG.value
+    assert ConfigSource(inherited.source) is ConfigSource.DEFAULT_CONFIG
     assert set(inherited.synonyms) == {"log.segment.bytes"}
     assert {name for name, entry in entries.items() if entry.is_read_only} == {"offset.unit"}
     for name, value in {
@@ -253,7 +254,7 @@ def test_the_broker_lists_its_settings_and_the_facts_that_tools_read(admin: Admi
         "num.partitions": "1",
     }.items():
         assert entries[name].value == value, name
-    assert entries["log.dirs"].source == ConfigSource.STATIC_BROKER_CONFIG.value
+    assert ConfigSource(entries["log.dirs"].source) is ConfigSource.STATIC_BROKER_CONFIG
     assert entries["num.partitions"].is_read_only
     assert not entries["log.retention.ms"].is_read_only
     version = entries["inter.broker.protocol.version"].value
@@ -271,7 +272,7 @@ def test_defaults_of_topics_change_while_the_broker_runs_and_outlive_it(
     for _ in range(2):
         entry = settings(admin, ResourceType.TOPIC, topic)["retention.ms"]
         assert entry.value == "3600000"
-        assert entry.source == ConfigSource.DYNAMIC_BROKER_CONFIG.value
+        assert ConfigSource(entry.source) is ConfigSource.DYNAMIC_BROKER_CONFIG
         assert settings(admin, ResourceType.BROKER, "1")["log.retention.ms"].value == "3600000"
         assert broker.stop() == 0
         broker.start()
@@ -296,13 +297,12 @@ def test_records_are_deleted_up_to_an_offset_and_stay_deleted(
     produce(broker, topic, 10)
     (cut,) = done(admin.delete_records([TopicPartition(topic, 0, 4)]))
     assert cut.low_watermark == 4
-    assert first_offset(admin, topic) == 4
+    assert first_offset(broker, topic) == 4
     beyond = refused(admin.delete_records([TopicPartition(topic, 0, 11)]))
     assert "OFFSET_OUT_OF_RANGE" in beyond
     broker.kill()
     broker.start()
-    admin = AdminClient({"bootstrap.servers": broker.address})
-    assert first_offset(admin, topic) == 4
+    assert first_offset(broker, topic) == 4
     consumer = reader(broker)
     consumer.assign([TopicPartition(topic, 0, 0)])
     message = consumer.poll(SECONDS)
@@ -311,28 +311,68 @@ def test_records_are_deleted_up_to_an_offset_and_stay_deleted(
     assert message.value() == b"record 4"
 
 
+Rows = set[tuple[int | None, bytes | None]]
+Found = Callable[[], Rows]
+Reads = Callable[[BrokerProcess, str, int], AbstractContextManager[Found]]
+
+
+@contextmanager
+def librdkafka_reads(broker: BrokerProcess, topic: str, partitions: int) -> Iterator[Found]:
+    """Reads without a fetch session: it has none."""
+    consumer = reader(broker)
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+
+    def found() -> Rows:
+        messages = consumer.consume(100, timeout=0.2)
+        return {(message.partition(), message.value()) for message in messages}
+
+    yield found
+    consumer.close()
+
+
+@contextmanager
+def kafka_python_reads(broker: BrokerProcess, topic: str, partitions: int) -> Iterator[Found]:
+    """Reads in a fetch session."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=broker.address, enable_incremental_fetch_sessions=True
+    )
+    consumer.assign([KafkaTopicPartition(topic, number) for number in range(partitions)])
+    consumer.seek_to_beginning()
+
+    def found() -> Rows:
+        polled = consumer.poll(200)
+        return {(row.partition, row.value) for rows in polled.values() for row in rows}
+
+    yield found
+    consumer.close()
+
+
+@pytest.mark.parametrize("reads", [librdkafka_reads, kafka_python_reads])
 def test_a_consumer_of_many_partitions_misses_nothing(
-    shared_broker: BrokerProcess, admin: AdminClient, topic: str
+    shared_broker: BrokerProcess, admin: AdminClient, topic: str, reads: Reads
 ) -> None:
     count = 40
     create(admin, topic, count)
-    consumer = reader(shared_broker)
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(count)])
-    # Rounds, so that most partitions have nothing new in most fetches of the session.
-    for round_number in range(5):
-        producer = Producer({"bootstrap.servers": shared_broker.address})
-        expected = {(number, round_number) for number in range(round_number, count, 7)}
-        for number, _ in expected:
-            producer.produce(topic, str(round_number), partition=number)
-        assert producer.flush(SECONDS) == 0
-        found = set()
-        while len(found) < len(expected):
-            message = consumer.poll(SECONDS)
-            assert message is not None, f"{len(found)} of {len(expected)} came"
-            assert message.error() is None, message.error()
-            found.add((message.partition(), int(message.value())))
-        assert found == expected
-    consumer.close()
+    producer = Producer({"bootstrap.servers": shared_broker.address})
+    with reads(shared_broker, topic, count) as found:
+        # Rounds, so that most partitions have nothing new in most fetches of a session.
+        for round_number in range(6):
+            value = b"round %d" % round_number
+            expected: Rows = {(number, value) for number in range(round_number, count, 7)}
+            for number in range(round_number, count, 7):
+                producer.produce(topic, value, partition=number)
+            assert producer.flush(SECONDS) == 0
+            received: Rows = set()
+
+            def is_complete(
+                expected: Rows = expected,
+                received: Rows = received,
+            ) -> bool:
+                received |= found()
+                return len(received) >= len(expected)
+
+            until(is_complete)
+            assert received == expected
 
 
 def test_kafka_python_makes_extends_and_deletes_topics(

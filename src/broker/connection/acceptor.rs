@@ -29,10 +29,10 @@ pub(crate) async fn accept(
             () = shared.stopping.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
-        let Some(shard) = turn.next() else { return };
+        let Some(queue) = turn.next() else { return };
         match accepted {
             Ok((stream, peer)) => {
-                if let Err(error) = hand_over(stream, peer, &admission, shard).await {
+                if let Err(error) = hand_over(stream, peer, &admission, queue).await {
                     tracing::warn!(%peer, "connection refused: {error}");
                 }
             }

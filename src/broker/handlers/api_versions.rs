@@ -46,7 +46,7 @@ fn list(error_code: ErrorCode, version: i16) -> ApiVersionsResponse {
         .collect();
     // Clients before version 4 cannot take a feature that begins at level 0.
     let feature = "metadata.version".to_owned();
-    let (min_version, max_version) = (if version < 4 { 1 } else { 0 }, METADATA_LEVEL);
+    let (min_version, max_version) = (i16::from(version < 4), METADATA_LEVEL);
     ApiVersionsResponse {
         error_code,
         api_keys,

@@ -100,12 +100,13 @@ fn assignment(wanted: &[Assignment]) -> Result<Vec<Vec<BrokerId>>, Refusal> {
 }
 
 fn configs(wanted: &[RequestConfig]) -> Result<Configs, Refusal> {
-    let value = |config: &RequestConfig| match &config.value {
-        Some(value) => Ok((config.name.clone(), value.clone())),
-        None => {
+    let value = |config: &RequestConfig| {
+        let missing = || {
             let cause = format!("{}: a new topic's settings have values", config.name);
-            Err(Refusal::because(ErrorCode::InvalidConfig, &cause))
-        }
+            Refusal::because(ErrorCode::InvalidConfig, &cause)
+        };
+        let value = config.value.clone().ok_or_else(missing)?;
+        Ok((config.name.clone(), value))
     };
     wanted.iter().map(value).collect()
 }

@@ -1,5 +1,7 @@
 //! `DescribeCluster`: the brokers, at the addresses that this client should use.
 
+use std::future::{Ready, ready};
+
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::handlers::metadata::{ALL_CLUSTER_OPERATIONS, brokers};
@@ -15,7 +17,12 @@ const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
 /// Describes the cluster.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeClusterResponse {
+#[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
+pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeClusterResponse> {
+    ready(describe(call, &request))
+}
+
+fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
     let endpoint_type = request.endpoint_type;
     let refused = |error_code, message: &str| DescribeClusterResponse {
         error_code,

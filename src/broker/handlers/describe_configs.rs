@@ -1,5 +1,8 @@
 //! `DescribeConfigs`: every setting of a topic or of this broker, and where it was said.
 
+use std::future::{Ready, ready};
+use std::mem;
+
 use crate::broker::authorize::{Operation, Resource as Guarded};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
@@ -19,24 +22,24 @@ use crate::wire::describe_configs::{
 pub(crate) type Request = DescribeConfigsRequest;
 
 /// Describes every resource by itself.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeConfigsResponse {
-    let shown = |setting: &Setting| config(setting, &request);
-    let describe = |wanted: &RequestResource| {
-        let (settings, refusal) = match settings(call, wanted) {
+pub(crate) fn handle(call: &Call<'_>, mut request: Request) -> Ready<DescribeConfigsResponse> {
+    let resources = mem::take(&mut request.resources);
+    let describe = |wanted: RequestResource| {
+        let (settings, refusal) = match settings(call, &wanted) {
             Ok(settings) => (settings, None),
             Err(refusal) => (Vec::new(), Some(refusal)),
         };
-        let asked = |setting: &&Setting| is_asked(wanted, setting.name);
+        let asked = settings.iter().filter(|setting| is_asked(&wanted, setting.name));
         Resource {
             error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
             error_message: refusal.and_then(|refusal| refusal.message),
+            configs: asked.map(|setting| config(setting, &request)).collect(),
             resource_type: wanted.resource_type,
-            resource_name: wanted.resource_name.clone(),
-            configs: settings.iter().filter(asked).map(shown).collect(),
+            resource_name: wanted.resource_name,
         }
     };
-    let results = request.resources.iter().map(describe).collect();
-    DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() }
+    let results = resources.into_iter().map(describe).collect();
+    ready(DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() })
 }
 
 fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, Refusal> {

@@ -29,17 +29,13 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirs
     let wanted = wanted(call.shared, request.topics.as_deref());
     let shared = Arc::clone(call.shared);
     let described = call.shared.control.run_blocking(move || describe(&shared, wanted)).await;
-    let dir = match described.map_err(stopping).and_then(|dir| Ok(dir.map_err(refusal)?)) {
+    let dir = match described.map_err(stopping).and_then(|dir| dir.map_err(|e| Refusal::from(&e))) {
         Ok(dir) => dir,
         Err(refusal) => {
             LogDir { error_code: refusal.code, log_dir: absolute(call.shared), ..LogDir::default() }
         }
     };
     DescribeLogDirsResponse { results: vec![dir], ..DescribeLogDirsResponse::default() }
-}
-
-fn refusal(error: StorageError) -> Refusal {
-    Refusal::from(&error)
 }
 
 /// The replicas on this broker that are asked for.

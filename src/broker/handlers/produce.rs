@@ -109,7 +109,7 @@ impl Appends {
         let Draft { mut produced, parts } = draft;
         // From the back, so that a cut leaves the ranges before it where they are.
         let mut cut: Vec<_> =
-            parts.iter().rev().map(|part| cut(&mut frame, &part.records)).collect();
+            parts.iter().rev().map(|part| cut(&mut frame, part.records.as_ref())).collect();
         cut.reverse();
         for (ordinal, (part, bytes)) in parts.into_iter().zip(cut).enumerate() {
             let checked = part.target.and_then(|partition| {
@@ -140,8 +140,8 @@ impl Appends {
 }
 
 /// Cuts the records out of the end of a frame.
-fn cut(frame: &mut BytesMut, records: &Option<Range<usize>>) -> Option<BytesMut> {
-    let range = records.clone()?;
+fn cut(frame: &mut BytesMut, records: Option<&Range<usize>>) -> Option<BytesMut> {
+    let range = records?;
     let mut bytes = frame.split_off(range.start);
     bytes.truncate(range.len());
     Some(bytes)

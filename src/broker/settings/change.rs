@@ -27,9 +27,9 @@ pub(crate) struct Change {
 /// # Errors
 /// With everything that does not fit; then nothing is changed.
 pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), Refusal> {
-    let (changer, what) = (Arc::clone(shared), change.clone());
-    let changed = shared.control.run(async move { write(&changer, &what).await });
-    changed.await.map_err(stopping)??;
+    let (broker, what) = (Arc::clone(shared), change.clone());
+    let outcome = shared.control.run(async move { write(&broker, &what).await });
+    outcome.await.map_err(stopping)??;
     if change.validate_only {
         return Ok(());
     }

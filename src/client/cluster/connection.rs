@@ -145,7 +145,13 @@ impl<R: Message> Reply<R> {
     /// Waits for the answer. One that does not come in time ends the connection, since answers
     /// that follow it cannot come either.
     pub(crate) async fn answer(self) -> Result<R::Response, ClientError> {
-        let frame = self.lane.await_frame(self.frame).await?;
+        let limit = self.lane.answer_max;
+        self.answer_within(limit).await
+    }
+
+    /// As [`answer`](Self::answer), for requests that a broker holds for longer.
+    pub(crate) async fn answer_within(self, limit: Duration) -> Result<R::Response, ClientError> {
+        let frame = self.lane.await_frame(self.frame, limit).await?;
         match decode_response::<R>(&frame, self.version) {
             Ok((_, response)) => Ok(response),
             Err(error) => {
@@ -167,7 +173,7 @@ impl Lane {
         loop {
             let (answer, frame) = oneshot::channel();
             self.send(version, &request, &[], Some(answer))?;
-            let frame = self.await_frame(frame).await?;
+            let frame = self.await_frame(frame, self.answer_max).await?;
             let (_, response) = ApiVersionsResponse::from_frame(&frame, version)
                 .map_err(|error| self.end(ClientError::unreachable(&self.address, error)))?;
             if response.error_code != ErrorCode::UnsupportedVersion {
@@ -205,12 +211,13 @@ impl Lane {
     async fn await_frame(
         &self,
         frame: oneshot::Receiver<Result<Bytes, ClientError>>,
+        limit: Duration,
     ) -> Result<Bytes, ClientError> {
-        match timeout(self.answer_max, frame).await {
+        match timeout(limit, frame).await {
             Ok(Ok(frame)) => frame,
             Ok(Err(_)) => Err(ClientError::Closed),
             Err(_) => {
-                let reason = format!("no answer within {:?}", self.answer_max);
+                let reason = format!("no answer within {limit:?}");
                 Err(self.end(ClientError::unreachable(&self.address, reason)))
             }
         }

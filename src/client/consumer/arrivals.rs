@@ -83,12 +83,12 @@ impl Arrivals {
         }
     }
 
-    /// Forgets what was fetched of a slot.
-    pub(crate) fn purge(&self, slot: usize) {
+    /// Forgets the chunks that `is_stale`.
+    pub(crate) fn purge(&self, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
         let mut purged = 0;
         state.queue.retain(|arrived| match arrived {
-            Ok(chunk) if chunk.slot == slot => {
+            Ok(chunk) if is_stale(chunk) => {
                 purged += chunk.size();
                 false
             }

@@ -25,6 +25,8 @@ pub(crate) struct Slot {
     pub(crate) generation: u32,
     /// Where to fetch next.
     pub(crate) target: Target,
+    /// Whether the consumer reads it now; others once did.
+    pub(crate) is_assigned: bool,
     /// Whether fetching and giving out rest.
     pub(crate) is_paused: bool,
     /// The offset that the reader gets next, once it is known.
@@ -55,12 +57,34 @@ impl Assignment {
             partition,
             generation: 0,
             target: Target::Stopped,
+            is_assigned: true,
             is_paused: false,
             position: None,
             high_watermark: None,
         };
         slot.aim(start);
         slots.push(slot);
+    }
+
+    /// Reads these partitions from their starts, and no others any more.
+    pub(crate) fn replace(&self, partitions: Vec<(TopicPartition, Start)>) {
+        for slot in self.slots().iter_mut() {
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.is_assigned = false;
+            slot.is_paused = false;
+            slot.target = Target::Stopped;
+            slot.position = None;
+        }
+        for (partition, start) in partitions {
+            match self.slot_of(&partition) {
+                Some(slot) => {
+                    let slot = &mut self.slots()[slot];
+                    slot.is_assigned = true;
+                    slot.aim(start);
+                }
+                None => self.add(partition, start),
+            }
+        }
     }
 
     /// Goes on at `start`, and forgets what was fetched.
@@ -93,7 +117,8 @@ impl Assignment {
     /// Whether a chunk of this slot and generation may be given out.
     pub(crate) fn is_current(&self, slot: usize, generation: u32) -> bool {
         let slots = self.slots();
-        slots[slot].generation == generation && !slots[slot].is_paused
+        let slot = &slots[slot];
+        slot.generation == generation && slot.is_assigned && !slot.is_paused
     }
 
     /// The number of a partition's slot.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::client::GroupConfig;
 use crate::config::{ByteSize, Key, Kind, millis, number, size, switch};
 use crate::types::{Offset, Timestamp};
 
@@ -52,6 +53,8 @@ pub struct ConsumerConfig {
     pub check_crcs: bool,
     /// Whether a topic that does not exist may be created by asking for it.
     pub auto_create_topics: bool,
+    /// The group it reads in, if it does.
+    pub group: GroupConfig,
 }
 
 impl Default for ConsumerConfig {
@@ -66,12 +69,13 @@ impl Default for ConsumerConfig {
             buffer: ByteSize(32 << 20),
             check_crcs: true,
             auto_create_topics: true,
+            group: GroupConfig::default(),
         }
     }
 }
 
 impl ConsumerConfig {
-    /// Every setting of a consumer.
+    /// Every setting of a consumer but those of its group, which are [`GroupConfig::KEYS`].
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "auto.offset.reset",

@@ -1,30 +1,28 @@
 //! The consumer as its callers see it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::arrivals::{Arrivals, Taken};
-use super::assignment::{Assignment, Slot, Target};
-use super::chunk::Chunk;
+use super::assignment::Slot;
 use super::config::{ConsumerConfig, Start};
 use super::fetcher::Fetcher;
+use super::membership::{Member, Standing};
 use super::message::Message;
+use super::shared::Shared;
 use super::until_end::UntilEnd;
-use crate::client::cluster::Brokers;
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
-use crate::client::waiting::Waiter;
 use crate::client::{ClientError, FoundOffset};
-use crate::io::Gate;
-use crate::record::Decompressor;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::list_offsets as at;
 
-/// Reads records of the partitions it was made for; keeps no position anywhere but here.
+/// How long closing waits for the last offsets to be stored and the group to be left.
+const LEAVE_MAX: Duration = Duration::from_secs(5);
+
+/// Reads records: of the partitions it was made for, or of its share in a group.
 ///
 /// May be used from several threads: each message is given out once. `close` from any thread ends
 /// the waits of all others.
@@ -32,32 +30,12 @@ use crate::wire::list_offsets as at;
 pub struct Consumer {
     core: Arc<Core>,
     shared: Arc<Shared>,
-    reading: Mutex<Reading>,
-    task: AbortHandle,
-}
-
-/// What callers and the fetching task share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) config: ConsumerConfig,
-    pub(crate) brokers: Arc<Brokers>,
-    pub(crate) assignment: Assignment,
-    pub(crate) arrivals: Arrivals,
-    /// Rings when there is something to fetch: room, or another place.
-    pub(crate) work: Notify,
-    /// Whether partitions that come into being are read too.
-    follows_topics: bool,
-}
-
-/// Where the callers are.
-#[derive(Debug, Default)]
-struct Reading {
-    chunk: Option<Chunk>,
-    decompressor: Decompressor,
+    standing: Option<Arc<Standing>>,
+    tasks: Vec<AbortHandle>,
 }
 
 impl Consumer {
-    /// All partitions of `topics`, from where `config` says.
+    /// Reads `topics`: all of their partitions, or the share of `config.group`.
     pub(crate) fn of_topics(
         core: Arc<Core>,
         topics: &[&str],
@@ -65,8 +43,13 @@ impl Consumer {
     ) -> Result<Self, ClientError> {
         let names: Result<Vec<TopicName>, ClientError> =
             topics.iter().map(|topic| topic_name(topic)).collect();
-        let names = names?;
+        let mut names = names?;
+        names.sort();
+        names.dedup();
         let counts = find(&core, names.clone(), config.auto_create_topics)?;
+        if config.group.id.is_some() {
+            return Ok(Self::start_member(core, names, config));
+        }
         let mut partitions = Vec::new();
         for (topic, count) in names.into_iter().zip(counts) {
             for index in 0..count {
@@ -74,10 +57,12 @@ impl Consumer {
                 partitions.push((TopicPartition { topic: topic.clone(), partition }, config.start));
             }
         }
-        Ok(Self::start(core, partitions, config, true))
+        let shared = Shared::new(Arc::clone(&core.brokers), config, true);
+        shared.assign(partitions);
+        Ok(Self::start(core, shared))
     }
 
-    /// Some partitions, each from its own start.
+    /// Reads some partitions, each from its own start.
     pub(crate) fn of_partitions(
         core: Arc<Core>,
         partitions: &[(TopicPartition, Start)],
@@ -95,29 +80,25 @@ impl Consumer {
                 return Err(ClientError::TopicNotFound { topic: partition.to_string() });
             }
         }
-        Ok(Self::start(core, partitions.to_vec(), config, false))
+        let shared = Shared::new(Arc::clone(&core.brokers), config, false);
+        shared.assign(partitions.to_vec());
+        Ok(Self::start(core, shared))
     }
 
-    fn start(
-        core: Arc<Core>,
-        partitions: Vec<(TopicPartition, Start)>,
-        config: ConsumerConfig,
-        follows_topics: bool,
-    ) -> Self {
-        let assignment = Assignment::default();
-        for (partition, start) in partitions {
-            assignment.add(partition, start);
-        }
-        let shared = Arc::new(Shared {
-            config,
-            brokers: Arc::clone(&core.brokers),
-            assignment,
-            arrivals: Arrivals::default(),
-            work: Notify::new(),
-            follows_topics,
-        });
+    fn start(core: Arc<Core>, shared: Shared) -> Self {
+        let shared = Arc::new(shared);
         let task = core.brokers.tasks().start(Fetcher::new(Arc::clone(&shared)).run());
-        Self { core, shared, reading: Mutex::default(), task }
+        Self { core, shared, standing: None, tasks: vec![task] }
+    }
+
+    fn start_member(core: Arc<Core>, topics: Vec<TopicName>, config: ConsumerConfig) -> Self {
+        let standing = Arc::new(Standing::new(config.group.clone()));
+        let shared = Shared::new(Arc::clone(&core.brokers), config, false);
+        let mut consumer = Self::start(core, shared);
+        let member = Member::new(Arc::clone(&consumer.shared), Arc::clone(&standing), topics);
+        consumer.tasks.push(consumer.core.brokers.tasks().start(member.run()));
+        consumer.standing = Some(standing);
+        consumer
     }
 
     /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
@@ -128,12 +109,7 @@ impl Consumer {
     /// [`ClientError::Damaged`] of a partition, which rests until it is sought elsewhere while the
     /// others go on.
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
-        if let Some(message) = self.try_next()? {
-            return Ok(Some(message));
-        }
-        let attempt = || self.try_next().transpose();
-        let gate = self.shared.arrivals.changed();
-        self.core.waiter.wait(gate, timeout, attempt)?.transpose()
+        self.next_below(&[], timeout, || false)
     }
 
     /// The next message if there is one already.
@@ -141,7 +117,7 @@ impl Consumer {
     /// # Errors
     /// As [`next`](Self::next).
     pub fn try_next(&self) -> Result<Option<Message>, ClientError> {
-        self.try_next_below(&[])
+        self.shared.try_next_below(&[])
     }
 
     /// Up to `count` messages: waits up to `timeout` for the first, and takes with it those that
@@ -162,9 +138,9 @@ impl Consumer {
         while !messages.is_empty() && messages.len() < count {
             match self.try_next() {
                 Ok(Some(message)) => messages.push(message),
-                // An error is met again by the next call, since its partition rests.
                 Ok(None) | Err(ClientError::Closed) => break,
                 Err(error) => {
+                    // The next call meets it.
                     self.shared.arrivals.fail(error);
                     break;
                 }
@@ -173,7 +149,7 @@ impl Consumer {
         Ok(messages)
     }
 
-    /// All messages, for ever: ends only when the consumer is closed, or after an error.
+    /// All messages, for ever: ends only when the consumer is closed.
     pub fn iter(&self) -> impl Iterator<Item = Result<Message, ClientError>> {
         std::iter::from_fn(move || match self.next(None) {
             Ok(message) => message.map(Ok),
@@ -182,7 +158,8 @@ impl Consumer {
         })
     }
 
-    /// Everything up to the end of each partition as it is now.
+    /// Everything up to the end of each partition as it is now. In a group: of the partitions that
+    /// are the consumer's share now.
     ///
     /// # Errors
     /// Those of asking for the ends.
@@ -192,9 +169,10 @@ impl Consumer {
 
     /// Goes on at `start` in every partition.
     pub fn seek_all(&self, start: Start) {
-        for (partition, _) in self.positions() {
-            // Partitions do not leave an assignment.
-            let _ = self.seek(&partition, start);
+        for (slot, state) in self.slots().into_iter().enumerate() {
+            if state.is_assigned {
+                self.shared.seek(slot, start);
+            }
         }
     }
 
@@ -203,12 +181,7 @@ impl Consumer {
     /// # Errors
     /// [`ClientError::TopicNotFound`] when the consumer does not read it.
     pub fn seek(&self, partition: &TopicPartition, start: Start) -> Result<(), ClientError> {
-        let slot = self.slot_of(partition)?;
-        let mut reading = self.reading();
-        self.shared.assignment.seek(slot, start);
-        self.shared.arrivals.purge(slot);
-        reading.chunk.take_if(|chunk| chunk.slot == slot);
-        self.shared.work.notify_one();
+        self.shared.seek(self.slot_of(partition)?, start);
         Ok(())
     }
 
@@ -221,14 +194,19 @@ impl Consumer {
         partition: &TopicPartition,
         is_paused: bool,
     ) -> Result<(), ClientError> {
-        let slot = self.slot_of(partition)?;
-        self.set_slot_paused(slot, is_paused);
+        self.shared.set_paused(self.slot_of(partition)?, is_paused);
         Ok(())
+    }
+
+    /// The partitions it reads now.
+    pub fn assignment(&self) -> Vec<TopicPartition> {
+        self.positions().into_iter().map(|(partition, _)| partition).collect()
     }
 
     /// The offset that is read next in each partition; `None` until it is known.
     pub fn positions(&self) -> Vec<(TopicPartition, Option<Offset>)> {
-        self.slots().into_iter().map(|slot| (slot.partition, slot.position)).collect()
+        let assigned = self.slots().into_iter().filter(|slot| slot.is_assigned);
+        assigned.map(|slot| (slot.partition, slot.position)).collect()
     }
 
     /// The end of what can be read of each partition now.
@@ -236,9 +214,8 @@ impl Consumer {
     /// # Errors
     /// Those of reaching the leaders.
     pub fn end_offsets(&self) -> Result<Vec<FoundOffset>, ClientError> {
-        let slots = self.shared.assignment.snapshot();
-        let row = |slot: Slot| Asked { partition: slot.partition, at: at::LATEST };
-        let asked: Vec<Asked> = slots.into_iter().map(row).collect();
+        let row = |partition| Asked { partition, at: at::LATEST };
+        let asked: Vec<Asked> = self.assignment().into_iter().map(row).collect();
         let brokers = Arc::clone(&self.shared.brokers);
         self.core.run(async move {
             let timeout = brokers.config().timeout;
@@ -254,13 +231,48 @@ impl Consumer {
             let known = slot.high_watermark.zip(slot.position);
             (slot.partition, known.map(|(end, position)| end.since(position).max(0)))
         };
-        self.slots().into_iter().map(row).collect()
+        self.slots().into_iter().filter(|slot| slot.is_assigned).map(row).collect()
     }
 
-    /// Ends all waits and all fetching. Doing it again does nothing.
+    /// Stores for the group how far all messages reach that were given out.
+    ///
+    /// # Errors
+    /// As [`commit_offsets`](Self::commit_offsets).
+    pub fn commit(&self) -> Result<(), ClientError> {
+        self.commit_offsets(self.shared.received())
+    }
+
+    /// Stores for the group the offsets to be read next.
+    ///
+    /// # Errors
+    /// [`ClientError::Broker`] with `RebalanceInProgress` while the group is shared out anew, with
+    /// `IllegalGeneration` when the partitions are no longer the consumer's, and with
+    /// `InvalidGroupId` when it reads without a group.
+    pub fn commit_offsets(
+        &self,
+        offsets: Vec<(TopicPartition, Offset)>,
+    ) -> Result<(), ClientError> {
+        let Some(standing) = self.standing.clone() else {
+            let code = crate::wire::ErrorCode::InvalidGroupId;
+            return Err(ClientError::from_code(code, "the consumer reads without a group", None));
+        };
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.core.run(async move { standing.commit(&brokers, &offsets).await })
+    }
+
+    /// Ends all waits and all fetching; in a group, stores the last offsets and leaves. Doing it
+    /// again does nothing.
     pub fn close(&self) {
         self.shared.arrivals.close();
-        self.task.abort();
+        if let Some(standing) = &self.standing {
+            standing.leaving.cancel();
+            let is_over = || standing.over.is_cancelled().then_some(());
+            // Who gives up waiting leaves by silence.
+            let _ = self.core.waiter.wait(&standing.changed, Some(LEAVE_MAX), is_over);
+        }
+        for task in &self.tasks {
+            task.abort();
+        }
     }
 
     /// Whether it was closed.
@@ -268,131 +280,52 @@ impl Consumer {
         self.shared.arrivals.is_closed()
     }
 
-    /// The next message, if there is one already, below the end that `ends` has for its slot.
-    /// A slot that has reached its end rests.
-    pub(super) fn try_next_below(
+    /// Waits until it knows what it reads, which takes a member of a group a moment.
+    pub(super) fn await_share(&self) -> Result<(), ClientError> {
+        let Some(standing) = &self.standing else { return Ok(()) };
+        let timeout = self.core.brokers.config().timeout.max(standing.group().rebalance_timeout);
+        let attempt = || (standing.place().is_some() || self.is_closed()).then_some(());
+        let gate = self.shared.arrivals.changed();
+        let waited = self.core.waiter.wait(gate, Some(timeout), attempt)?;
+        waited.ok_or(ClientError::Timeout {
+            operation: "joining the group",
+            elapsed: timeout,
+            last_error: None,
+        })
+    }
+
+    /// The next message below `ends`, unless `is_done`.
+    pub(super) fn next_below(
         &self,
         ends: &[Option<Offset>],
+        timeout: Option<Duration>,
+        is_done: impl Fn() -> bool,
     ) -> Result<Option<Message>, ClientError> {
-        let mut reading = self.reading();
-        loop {
-            let arrived = match reading.chunk.take() {
-                None => self.take_chunk()?,
-                current => current,
-            };
-            let Some(mut chunk) = arrived else { return Ok(None) };
-            let end = ends.get(chunk.slot).copied().flatten();
-            match chunk.next_below(end, &mut reading.decompressor) {
-                Some(Ok(message)) => {
-                    reading.chunk = Some(chunk);
-                    return Ok(Some(message));
-                }
-                Some(Err(error)) => {
-                    self.leave(&chunk, Some(Target::Stopped));
-                    return Err(error);
-                }
-                None => {
-                    self.leave(&chunk, None);
-                    if end.is_some_and(|end| chunk.position() >= end) {
-                        self.shared.assignment.set_paused(chunk.slot, true);
-                        self.shared.arrivals.put_back(chunk);
-                    }
-                }
-            }
-        }
+        let attempt = || match self.shared.try_next_below(ends) {
+            Ok(None) => is_done().then_some(Ok(None)),
+            next => Some(next),
+        };
+        let waited = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
+        waited.unwrap_or(Ok(None))
     }
 
-    /// The slots as they are, with the callers' positions.
     pub(super) fn slots(&self) -> Vec<Slot> {
-        let reading = self.reading();
-        let mut slots = self.shared.assignment.snapshot();
-        if let Some(chunk) = &reading.chunk {
-            slots[chunk.slot].position = Some(chunk.position());
-        }
-        slots
+        self.shared.slots()
     }
 
-    pub(super) fn gate(&self) -> &Gate {
-        self.shared.arrivals.changed()
-    }
-
-    pub(super) fn waiter(&self) -> &Waiter {
-        &self.core.waiter
-    }
-
-    pub(super) fn set_slot_paused(&self, slot: usize, is_paused: bool) {
-        let mut reading = self.reading();
-        self.shared.assignment.set_paused(slot, is_paused);
-        if is_paused && let Some(chunk) = reading.chunk.take_if(|chunk| chunk.slot == slot) {
-            self.shared.arrivals.put_back(chunk);
-        }
-        self.shared.work.notify_one();
-        self.shared.arrivals.changed().wake_all();
+    pub(super) fn resume(&self, slot: usize) {
+        self.shared.set_paused(slot, false);
     }
 
     fn slot_of(&self, partition: &TopicPartition) -> Result<usize, ClientError> {
         let slot = self.shared.assignment.slot_of(partition);
         slot.ok_or_else(|| ClientError::TopicNotFound { topic: partition.to_string() })
     }
-
-    fn take_chunk(&self) -> Result<Option<Chunk>, ClientError> {
-        let shared = &self.shared;
-        let assignment = &shared.assignment;
-        let taken =
-            shared.arrivals.take(|chunk| assignment.is_current(chunk.slot, chunk.generation));
-        match taken? {
-            Taken::Chunk(chunk) => {
-                shared.work.notify_one();
-                Ok(Some(chunk))
-            }
-            Taken::Nothing => Ok(None),
-        }
-    }
-
-    /// Done with a chunk: the position is where it ended.
-    fn leave(&self, chunk: &Chunk, target: Option<Target>) {
-        self.shared.assignment.update(chunk.slot, chunk.generation, |slot| {
-            slot.position = Some(chunk.position());
-            slot.target = target.unwrap_or(slot.target);
-        });
-    }
-
-    fn reading(&self) -> MutexGuard<'_, Reading> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Consumer {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-impl Shared {
-    /// The monotonic time.
-    pub(crate) fn now(&self) -> Duration {
-        self.brokers.clock().monotonic()
-    }
-
-    /// Whether more may be fetched.
-    pub(crate) fn has_room(&self) -> bool {
-        let limit = usize::try_from(self.config.buffer.0).unwrap_or(usize::MAX);
-        self.arrivals.bytes() < limit
-    }
-
-    /// Topics may have grown.
-    pub(crate) fn grow(&self) {
-        let topology = self.brokers.topology();
-        for (name, count) in self.assignment.counts() {
-            let partitions = topology.topic(&name).map_or(0, |info| info.partitions.len());
-            if self.follows_topics {
-                self.assignment.grow(&name, count, partitions);
-            }
-        }
-    }
-
-    pub(crate) fn metadata_max_age(&self) -> Duration {
-        self.brokers.config().metadata_max_age
     }
 }
 

@@ -16,11 +16,14 @@ mod chunk_tests;
 mod config;
 mod fetcher;
 mod handle;
+mod membership;
 mod message;
 mod request;
+mod shared;
 mod until_end;
 
 pub use config::{ConsumerConfig, OutOfRange, Start};
 pub use handle::Consumer;
+pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
 pub use until_end::UntilEnd;

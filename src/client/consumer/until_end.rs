@@ -28,10 +28,11 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
     /// Those of asking for the ends.
     pub fn of(consumer: C) -> Result<Self, ClientError> {
         let reader: &Consumer = consumer.borrow();
+        reader.await_share()?;
         let found = reader.end_offsets()?;
         let end = |slot: &Slot| {
             let row = found.iter().find(|row| row.partition == slot.partition);
-            row.and_then(|row| row.offset).filter(|_| !slot.is_paused)
+            row.and_then(|row| row.offset).filter(|_| slot.is_assigned && !slot.is_paused)
         };
         let ends = reader.slots().iter().map(end).collect();
         Ok(Self { consumer, ends })
@@ -44,12 +45,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
     /// As [`Consumer::next`].
     pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         let consumer: &Consumer = self.consumer.borrow();
-        let attempt = || match consumer.try_next_below(&self.ends) {
-            Ok(None) => self.is_done().then_some(Ok(None)),
-            next => Some(next),
-        };
-        let waited = consumer.waiter().wait(consumer.gate(), timeout, attempt)?;
-        waited.unwrap_or(Ok(None))
+        consumer.next_below(&self.ends, timeout, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.
@@ -77,7 +73,7 @@ impl<C: Borrow<Consumer>> Drop for UntilEnd<C> {
     fn drop(&mut self) {
         let read = self.ends.iter().enumerate().filter(|(_, end)| end.is_some());
         for (slot, _) in read {
-            self.consumer.borrow().set_slot_paused(slot, false);
+            self.consumer.borrow().resume(slot);
         }
     }
 }

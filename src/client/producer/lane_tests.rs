@@ -20,7 +20,7 @@ use crate::record::{Batch, BatchBuilder, Compressor, Decompressor, Limits};
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition};
 use crate::wire::ErrorCode;
 
-const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
+const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The callers' side: a queue, and a clock that stands still.
 struct Callers {

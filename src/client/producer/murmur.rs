@@ -1,5 +1,5 @@
-//! `MurmurHash2` as Kafka's Java client computes it, so that a key is in the same partition whichever
-//! client wrote it.
+//! `MurmurHash2` as Kafka's Java client computes it, so that a key is in the same partition
+//! whichever client wrote it.
 
 const SEED: u32 = 0x9747_b28c;
 const MULTIPLIER: u32 = 0x5bd1_e995;

@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn a_key_is_where_the_java_client_puts_it() {
         let record = Chosen { topic: "t", key: Some(b"21"), value: None };
-        let expected = usize::try_from((-973_932_308_i32) & i32::MAX).unwrap() % 1000;
+        let expected =
+            usize::try_from((-973_932_308_i32).cast_unsigned() & 0x7fff_ffff).unwrap() % 1000;
         assert_eq!(Partitioner::Keyed.choose(record, &Turn::new(0), 1000), expected);
     }
 }

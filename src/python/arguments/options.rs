@@ -157,6 +157,7 @@ fn renamed(mut error: ConfigError, values: &[(&str, String, &'static str)]) -> P
     refused(&error)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is mapped over a result")]
 fn misfit(name: &str, error: PyErr) -> PyErr {
     refused(&ConfigError::single(name, error.to_string()))
 }

@@ -232,8 +232,8 @@ impl Drop for Moment {
 }
 
 /// Opens what was left and holds it against the facts.
-fn check(disk: Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
-    let mut world = World::on(Arc::clone(&disk));
+fn check(disk: &Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
+    let mut world = World::on(Arc::clone(disk));
     boot_id.clone_into(&mut world.boot_id);
     let directory = world.open().unwrap();
     let report = directory.start_report();
@@ -262,7 +262,7 @@ fn check(disk: Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
     }
     directory.close(&Offsets::new()).unwrap();
     drop(directory);
-    for report in verify(&disk, Path::new(DATA)).unwrap() {
+    for report in verify(disk, Path::new(DATA)).unwrap() {
         let torn = |flaw: &Flaw| matches!(flaw, Flaw::TornTail(_));
         let wrong: Vec<_> = report.findings.iter().filter(|f| !torn(&f.flaw)).collect();
         assert!(wrong.is_empty(), "{:?}: {wrong:?}", report.dir);
@@ -288,6 +288,10 @@ pub(super) fn records(log: &Log) -> i64 {
     next.get()
 }
 
+fn shared(disk: &FaultyDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
 /// Lives until each step in turn and calls `end` with the disk as it was left; until the life is
 /// lived to its end.
 fn at_every_step(mut end: impl FnMut(&FaultyDisk, &Facts)) {
@@ -309,14 +313,14 @@ fn at_every_step(mut end: impl FnMut(&FaultyDisk, &Facts)) {
 
 #[test]
 fn a_process_killed_at_any_step_loses_nothing_durable() {
-    at_every_step(|disk, facts| check(Arc::new(disk.clone()), "boot-1", facts));
+    at_every_step(|disk, facts| check(&shared(disk), "boot-1", facts));
 }
 
 #[test]
 fn power_that_fails_at_any_step_takes_nothing_durable() {
     at_every_step(|disk, facts| {
         let after = disk.crash(17).unwrap();
-        check(Arc::new(after), "boot-2", facts);
+        check(&shared(&after), "boot-2", facts);
     });
 }
 
@@ -332,7 +336,7 @@ fn power_that_fails_again_during_the_recovery_takes_nothing_durable() {
         // It may open or not; what counts is what the next one finds.
         drop(world.open());
         let facts = Facts { is_closed: None, ..facts.clone() };
-        check(Arc::new(after.crash(seed).unwrap()), "boot-3", &facts);
+        check(&shared(&after.crash(seed).unwrap()), "boot-3", &facts);
     });
 }
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::storage::directory::checkpoints::{Checkpoints, Kind};
@@ -13,7 +13,7 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::{Log, LogEnv, Offsets, ProducerLimits, StorageError};
-use crate::types::{Offset, TopicPartition};
+use crate::types::{Offset, TopicId, TopicPartition};
 
 /// What a data directory has to be told.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub struct StartReport {
 
 /// An open data directory. All calls may come from several threads at once.
 ///
-/// Locks are taken in the order creation, closing, checkpoints, logs, a slot.
+/// Locks are taken in the order creation, removal, closing, checkpoints, logs, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
     pub(super) path: PathBuf,
@@ -65,6 +65,9 @@ pub struct DataDir {
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
     /// Held while a log is made or removed.
     pub(super) creation: Mutex<()>,
+    /// Held for writing while a log's directory goes away, for reading by those who write to a log
+    /// by the names of its files: the next log under its name has the same.
+    pub(super) removal: RwLock<()>,
     /// Whether the manifest is written, after which nothing else is.
     pub(super) is_closed: Mutex<bool>,
     pub(super) _lock: Box<dyn Any + Send + Sync>,
@@ -101,6 +104,23 @@ impl DataDir {
         slot.map(open).transpose()
     }
 
+    /// The log of a partition if it is this topic's: one of an earlier topic of the same name, whose
+    /// data is not removed yet, is none.
+    ///
+    /// # Errors
+    /// As [`DataDir::log`].
+    pub fn log_of(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+    ) -> Result<Option<Arc<Log>>, StorageError> {
+        let slot = self.lock_logs().get(partition).cloned();
+        match slot.map(|slot| slot.metadata(&self.path)).transpose()? {
+            Some(metadata) if metadata.topic_id == topic_id => self.log(partition),
+            _ => Ok(None),
+        }
+    }
+
     /// The partitions with a log here, and whose they are.
     pub fn partitions(&self) -> Vec<(TopicPartition, PartitionMetadata)> {
         let known = |slot: &Arc<Slot>| {
@@ -113,6 +133,15 @@ impl DataDir {
     /// The logs that are open.
     pub fn open_logs(&self) -> Vec<Arc<Log>> {
         self.lock_logs().values().filter_map(|slot| slot.opened()).collect()
+    }
+
+    /// Keeps a log from being removed while the guard lives; `None` when it is removed already.
+    pub fn hold(&self, log: &Arc<Log>) -> Option<RwLockReadGuard<'_, ()>> {
+        let guard = self.removal.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.lock_logs().get(log.partition()).cloned();
+        let is_there =
+            slot.and_then(|slot| slot.opened()).is_some_and(|held| Arc::ptr_eq(&held, log));
+        is_there.then_some(guard)
     }
 
     /// The highest watermark of a partition that a checkpoint has recorded: a lower bound of what
@@ -128,7 +157,9 @@ impl DataDir {
     /// As the disk fails. But for want of space that is fatal: a sync has failed.
     pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
         for log in self.open_logs() {
-            log.checkpoint()?;
+            if let Some(_hold) = self.hold(&log) {
+                log.checkpoint()?;
+            }
         }
         let is_closed = self.lock_closed();
         if *is_closed {

@@ -381,3 +381,17 @@ fn nothing_is_written_after_the_close() {
     let opened = world.disk.open(checkpoint, OpenMode::Read);
     assert_eq!(opened.map(|_| ()).unwrap_err().kind(), ErrorKind::NotFound);
 }
+
+#[test]
+fn nobody_writes_to_a_removed_log_by_the_names_of_its_successor() {
+    let world = World::new();
+    let (directory, old) = with_ten_records(&world);
+    directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
+    let new = directory.create_log(&partition(0), topic(2)).unwrap();
+    append(&new, 3).unwrap();
+    assert!(directory.hold(&old).is_none());
+    assert!(directory.hold(&new).is_some());
+    assert!(directory.truncate_log(&old, Offset::ZERO).is_err());
+    assert!(directory.advance_log_start(&old, Offset::new(5)).is_err());
+    assert_eq!(new.log_end_offset(), Offset::new(3));
+}

@@ -9,7 +9,7 @@
 //! Removing renames to `<uuid>.deleted/` and syncs the parent; the files go later, when nobody can
 //! be reading them any more and a person has had time to object.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::storage::directory::data_dir::DataDir;
@@ -63,6 +63,7 @@ impl DataDir {
         let Some(slot) = existing else { return Ok(()) };
         let offset_unit = slot.metadata(&self.path)?.offset_unit;
         self.require_same(&slot, PartitionMetadata { topic_id, offset_unit })?;
+        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         self.take_out(&slot)?;
         let (from, to) = (names::log_path(&self.path, partition), names::deleted_path(&self.path));
         let disk = &self.env.disk;
@@ -88,6 +89,7 @@ impl DataDir {
             if is_known(partition, slot.metadata(&self.path)?.topic_id) {
                 continue;
             }
+            let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
             self.take_out(&slot)?;
             quarantine(&*self.env.disk, &self.path, &partition.to_string())?;
             strays.push(partition.clone());
@@ -100,7 +102,8 @@ impl DataDir {
     ///
     /// # Errors
     /// As the disk fails, or the log refuses.
-    pub fn truncate_log(&self, log: &Log, to: Offset) -> Result<Offset, StorageError> {
+    pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
+        let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
         checkpoints.lower(log.partition(), log.cut_at(to)?);
         checkpoints.write(&*self.env.disk)?;
@@ -112,7 +115,8 @@ impl DataDir {
     ///
     /// # Errors
     /// As the disk fails, or when `to` lies beyond the log end.
-    pub fn advance_log_start(&self, log: &Log, to: Offset) -> Result<Offset, StorageError> {
+    pub fn advance_log_start(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
+        let _hold = self.require(log)?;
         let start = log.advance_log_start(to)?;
         let mut checkpoints = self.lock_checkpoints();
         checkpoints.set(log.partition(), log.marks());
@@ -150,6 +154,12 @@ impl DataDir {
             .and_then(|()| disk.rename(&unfinished, &path))
             .and_then(|()| small_file::sync_parent(disk, &path))
             .map_err(|source| StorageError::io("create", &path, source))
+    }
+
+    /// Holds a log that must be there.
+    fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
+        let partition = || log.partition().clone();
+        self.hold(log).ok_or_else(|| StorageError::Closed { partition: partition() })
     }
 
     /// Closes a log and forgets it; its files are where they were.

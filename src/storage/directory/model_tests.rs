@@ -35,8 +35,8 @@ struct Model {
     logs: BTreeMap<i32, Expected>,
     topics: u8,
     epoch: i32,
-    /// The log that an operation under way may or may not have changed: as it was before, if it was.
-    in_doubt: Option<(i32, Option<Expected>)>,
+    /// The log that may be there or not, made or removed by what was under way, and how it is then.
+    in_doubt: Option<(i32, Expected)>,
 }
 
 /// How a run ends.
@@ -118,7 +118,7 @@ impl Model {
         }
         self.topics += 1;
         let fresh = Expected { topic: self.topics, end: 0, durable: 0, high_watermark: 0 };
-        self.in_doubt = Some((index, Some(fresh.clone())));
+        self.in_doubt = Some((index, fresh.clone()));
         let log = directory.create_log(&partition(index), topic(fresh.topic))?;
         self.in_doubt = None;
         self.logs.insert(index, fresh);
@@ -165,7 +165,7 @@ impl Model {
     fn remove(&mut self, directory: &DataDir, index: i32) -> Result<(), StorageError> {
         let Some(expected) = self.logs.remove(&index) else { return Ok(()) };
         let topic_id = topic(expected.topic).topic_id;
-        self.in_doubt = Some((index, Some(expected)));
+        self.in_doubt = Some((index, expected));
         directory.remove_log(&partition(index), topic_id)?;
         self.in_doubt = None;
         directory.remove_deleted()?;
@@ -190,10 +190,10 @@ impl Model {
         assert!(end != End::Stop || report.was_clean, "{report:?}");
         assert!(report.unusable.is_empty() && report.quarantined.is_empty(), "{report:?}");
         let found: BTreeMap<_, _> = directory.partitions().into_iter().collect();
-        if let Some((index, Some(before))) = self.in_doubt.take()
-            && found.get(&partition(index)).is_some_and(|metadata| *metadata == topic(before.topic))
+        if let Some((index, log)) = self.in_doubt.take()
+            && found.get(&partition(index)).is_some_and(|metadata| *metadata == topic(log.topic))
         {
-            self.logs.insert(index, before);
+            self.logs.insert(index, log);
         }
         assert_eq!(found.len(), self.logs.len(), "{found:?}");
         for (index, expected) in &mut self.logs {

@@ -6,7 +6,8 @@
 //! | `meta.properties` | whose directory this is |
 //! | `run` | the last run: its number and its boot |
 //! | `clean-stop` | the manifest of that run, if it ended well |
-//! | `durable-point-checkpoint`, `rebuild-point-checkpoint`, `log-start-offset-checkpoint`, `high-watermark-checkpoint` | offsets by partition |
+//! | `durable-point-checkpoint`, `rebuild-point-checkpoint` | offsets by partition |
+//! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | the same |
 //! | `<topic>-<partition>/` | a log |
 //! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
 use crate::io::{Clock, Disk};
@@ -67,6 +67,7 @@ impl DataDir {
             checkpoints: Mutex::new(past.checkpoints),
             deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
             creation: Mutex::default(),
+            removal: RwLock::default(),
             is_closed: Mutex::default(),
             _lock: lock,
             options,

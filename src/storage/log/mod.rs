@@ -1,8 +1,8 @@
 //! One partition's log: an append-only sequence of batches in segments.
 //!
-//! Who may touch what: the end belongs to `Mutex<Tail>`, which is never held while the disk syncs;
-//! readers take a snapshot of the segments and no lock; offsets are read without one. Locks are
-//! taken in the order flush turn, tail, epochs.
+//! Who may touch what: the end belongs to `Mutex<Tail>`, held while the disk syncs by `truncate`
+//! alone; readers take a snapshot of the segments and no lock; offsets are read without one. Locks
+//! are taken in the order retention pass, flush turn, tail, epochs.
 //!
 //! ```text
 //!   log start            flushed                    log end

@@ -17,7 +17,9 @@ pub(super) fn retain(
     let now = now.unwrap_or(Timestamp::from_millis(i64::MIN));
     let mut removed = Removed::default();
     for (log, below) in logs(directory, high_watermarks)? {
-        add(&mut removed, tolerate(&log, log.delete_expired(now, below))?);
+        if let Some(_hold) = directory.hold(&log) {
+            add(&mut removed, tolerate(&log, log.delete_expired(now, below))?);
+        }
     }
     Ok(removed)
 }
@@ -46,7 +48,10 @@ pub(super) fn hold_to_size(
         let largest = candidates.iter().enumerate().max_by_key(|(_, (size, ..))| *size);
         let Some(index) = largest.map(|(index, _)| index) else { break };
         let (size, log, below) = &mut candidates[index];
-        let went = tolerate(log, delete_oldest(log, *below))?;
+        let went = match directory.hold(log) {
+            Some(_hold) => tolerate(log, delete_oldest(log, *below))?,
+            None => Removed::default(),
+        };
         if went.segments == 0 {
             candidates.swap_remove(index);
             continue;

@@ -177,6 +177,7 @@ impl Shared {
         let mut next = self.directory.remove_deleted()?;
         let now = self.clock.monotonic();
         for log in self.directory.open_logs() {
+            let Some(_hold) = self.directory.hold(&log) else { continue };
             log.remove_deleted(now)?;
             next = next.into_iter().chain(log.removal_due()).min();
         }

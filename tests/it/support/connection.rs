@@ -20,7 +20,7 @@ const FETCH: i16 = 12;
 const PRODUCE: i16 = 9;
 
 /// A connection to a broker.
-pub struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     sent: i32,
     received: i32,
@@ -28,7 +28,7 @@ pub struct Connection {
 
 impl Connection {
     /// Connects.
-    pub fn open(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
@@ -36,19 +36,19 @@ impl Connection {
     }
 
     /// Sends a request.
-    pub fn send<R: Message>(&mut self, version: i16, request: &R) -> io::Result<()> {
+    pub(crate) fn send<R: Message>(&mut self, version: i16, request: &R) -> io::Result<()> {
         self.sent += 1;
         let frame = encode_request(self.sent, "test", version, request).unwrap();
         self.stream.write_all(&frame.into_bytes())
     }
 
     /// Sends bytes that may be anything.
-    pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
     }
 
     /// Sends no more, and returns what still comes until the broker closes.
-    pub fn finish(mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn finish(mut self) -> io::Result<Vec<u8>> {
         match self.stream.shutdown(Shutdown::Write) {
             // The broker closed first.
             Err(error) if error.kind() == ErrorKind::NotConnected => {}
@@ -58,7 +58,7 @@ impl Connection {
     }
 
     /// Returns what comes until the broker closes.
-    pub fn until_closed(&mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn until_closed(&mut self) -> io::Result<Vec<u8>> {
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
             // It closed with bytes of ours unread.
@@ -68,7 +68,7 @@ impl Connection {
     }
 
     /// The answer to the oldest request that has none yet.
-    pub fn receive<R: Message>(&mut self, version: i16) -> io::Result<R::Response> {
+    pub(crate) fn receive<R: Message>(&mut self, version: i16) -> io::Result<R::Response> {
         let mut prefix = [0; 4];
         self.stream.read_exact(&mut prefix)?;
         let mut frame = vec![0; u32::from_be_bytes(prefix) as usize];
@@ -80,18 +80,22 @@ impl Connection {
     }
 
     /// Sends a request and waits for its answer.
-    pub fn call<R: Message>(&mut self, version: i16, request: &R) -> io::Result<R::Response> {
+    pub(crate) fn call<R: Message>(
+        &mut self,
+        version: i16,
+        request: &R,
+    ) -> io::Result<R::Response> {
         self.send(version, request)?;
         self.receive::<R>(version)
     }
 
     /// How long to wait for answers from now on.
-    pub fn set_patience(&mut self, patience: Duration) {
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.stream.set_read_timeout(Some(patience)).unwrap();
     }
 
     /// Whether no answer comes for a while.
-    pub fn is_silent_for(&mut self, wait: Duration) -> bool {
+    pub(crate) fn is_silent_for(&mut self, wait: Duration) -> bool {
         self.set_patience(wait);
         let silent = match self.stream.peek(&mut [0]) {
             Ok(_) => false,
@@ -102,7 +106,7 @@ impl Connection {
     }
 
     /// Sends a batch to partition 0 of the test's topic.
-    pub fn send_batch(&mut self, batch: Vec<u8>, acks: i16) -> io::Result<()> {
+    pub(crate) fn send_batch(&mut self, batch: Vec<u8>, acks: i16) -> io::Result<()> {
         let records = Records::Bytes(batch.into());
         let partitions = vec![produce::RequestPartition { index: 0, records }];
         let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
@@ -111,7 +115,7 @@ impl Connection {
     }
 
     /// The offset that the oldest unanswered batch got.
-    pub fn receive_offset(&mut self) -> io::Result<Result<i64, ErrorCode>> {
+    pub(crate) fn receive_offset(&mut self) -> io::Result<Result<i64, ErrorCode>> {
         let response = self.receive::<ProduceRequest>(PRODUCE)?;
         let partition = &response.topics[0].partitions[0];
         Ok(match partition.error_code {
@@ -121,13 +125,17 @@ impl Connection {
     }
 
     /// Sends a batch and waits for its offset.
-    pub fn produce(&mut self, batch: Vec<u8>, acks: i16) -> io::Result<Result<i64, ErrorCode>> {
+    pub(crate) fn produce(
+        &mut self,
+        batch: Vec<u8>,
+        acks: i16,
+    ) -> io::Result<Result<i64, ErrorCode>> {
         self.send_batch(batch, acks)?;
         self.receive_offset()
     }
 
     /// Asks for records from `offset` of partition 0 of the test's topic.
-    pub fn send_fetch(&mut self, offset: i64, wait: Duration) -> io::Result<()> {
+    pub(crate) fn send_fetch(&mut self, offset: i64, wait: Duration) -> io::Result<()> {
         let partition = fetch::RequestPartition {
             fetch_offset: offset,
             partition_max_bytes: 1 << 20,
@@ -145,13 +153,13 @@ impl Connection {
     }
 
     /// What the oldest unanswered fetch brought.
-    pub fn receive_records(&mut self) -> io::Result<fetch::Partition> {
+    pub(crate) fn receive_records(&mut self) -> io::Result<fetch::Partition> {
         let mut response = self.receive::<FetchRequest>(FETCH)?;
         Ok(response.topics.remove(0).partitions.remove(0))
     }
 
     /// All that can be read from `offset` on: (offset, value).
-    pub fn read_from(&mut self, mut offset: i64) -> io::Result<Vec<(i64, u64)>> {
+    pub(crate) fn read_from(&mut self, mut offset: i64) -> io::Result<Vec<(i64, u64)>> {
         let mut found = Vec::new();
         loop {
             self.send_fetch(offset, Duration::ZERO)?;
@@ -166,7 +174,7 @@ impl Connection {
 }
 
 /// A batch of numbers.
-pub fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+pub(crate) fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in numbers {
         let value = number.to_be_bytes();
@@ -176,7 +184,7 @@ pub fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
 }
 
 /// The offsets and numbers in fetched batches.
-pub fn values(records: &Records) -> Vec<(i64, u64)> {
+pub(crate) fn values(records: &Records) -> Vec<(i64, u64)> {
     let Records::Bytes(bytes) = records else { return Vec::new() };
     let limits = Limits::default();
     let mut found = Vec::new();

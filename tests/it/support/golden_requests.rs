@@ -10,15 +10,15 @@ use streamlog::wire::{
 use super::batch;
 
 /// A request as bytes, without their length.
-pub struct GoldenRequest {
+pub(crate) struct GoldenRequest {
     /// Its API and version, for messages.
-    pub name: String,
+    pub(crate) name: String,
     /// Header and body.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 /// The requests, about this topic; those that destroy are about a topic that does not exist.
-pub fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenRequest> {
+pub(crate) fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenRequest> {
     let mut goldens = Goldens(Vec::new());
     goldens.of_records(topic, topic_id);
     goldens.of_topics(topic);

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use streamlog::broker::{Broker, BrokerConfig, BrokerError, HostPort};
 use streamlog::io::faulty::FaultyDisk;
-use streamlog::io::{MemoryDisk, SystemClock};
+use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 
 use super::Connection;
 
 /// The topic of every test, with one partition.
-pub const TOPIC: &str = "test";
+pub(crate) const TOPIC: &str = "test";
 
 /// A broker, and the disk it is on.
-pub struct LocalBroker {
+pub(crate) struct LocalBroker {
     /// Its disk.
     pub disk: FaultyDisk,
     broker: Broker,
@@ -23,19 +23,19 @@ pub struct LocalBroker {
 
 impl LocalBroker {
     /// A broker on a new disk, with the test's topic.
-    pub fn new(seed: u64, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(seed: u64, settings: &[(&str, &str)]) -> Self {
         Self::with_topic(FaultyDisk::new(Arc::new(MemoryDisk::default()), seed), settings)
     }
 
     /// A broker on this disk, with the test's topic.
-    pub fn with_topic(disk: FaultyDisk, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_topic(disk: FaultyDisk, settings: &[(&str, &str)]) -> Self {
         let broker = Self::on(disk, settings).unwrap();
         broker.make_topic();
         broker
     }
 
     /// A broker on a disk that may have been used before.
-    pub fn on(disk: FaultyDisk, settings: &[(&str, &str)]) -> Result<Self, BrokerError> {
+    pub(crate) fn on(disk: FaultyDisk, settings: &[(&str, &str)]) -> Result<Self, BrokerError> {
         let mut config = BrokerConfig {
             listen: HostPort::new("127.0.0.1", 0),
             data_dir: PathBuf::from("/data"),
@@ -43,17 +43,21 @@ impl LocalBroker {
             ..BrokerConfig::default()
         };
         config.set(settings.iter().copied())?;
-        let broker = Broker::start_on(config, Arc::new(disk.clone()), Arc::new(SystemClock))?;
+        let broker = {
+            let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+            Broker::start_on(config, &shared, &clock)?
+        };
         Ok(Self { disk, broker })
     }
 
     /// A new connection.
-    pub fn connect(&self) -> Connection {
+    pub(crate) fn connect(&self) -> Connection {
         Connection::open(self.broker.address()).unwrap()
     }
 
     /// Where it listens.
-    pub fn address(&self) -> std::net::SocketAddr {
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
         self.broker.address()
     }
 
@@ -65,12 +69,12 @@ impl LocalBroker {
     }
 
     /// Stops it in order.
-    pub fn stop(self) -> Result<FaultyDisk, BrokerError> {
+    pub(crate) fn stop(self) -> Result<FaultyDisk, BrokerError> {
         self.broker.stop().map(|()| self.disk)
     }
 
     /// The power fails: returns the disk as it is found afterwards.
-    pub fn cut_power(self, seed: u64) -> FaultyDisk {
+    pub(crate) fn cut_power(self, seed: u64) -> FaultyDisk {
         let disk = self.disk.crash(seed).unwrap();
         // Its disk answers nothing but errors now; the value only has to be taken apart.
         let _ = self.broker.stop();
@@ -78,7 +82,7 @@ impl LocalBroker {
     }
 
     /// Waits until the broker has stopped by itself, and says why.
-    pub fn failure(self) -> BrokerError {
+    pub(crate) fn failure(self) -> BrokerError {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while !self.broker.stopping().is_cancelled() {
             assert!(std::time::Instant::now() < deadline, "the broker goes on");

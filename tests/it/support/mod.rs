@@ -6,8 +6,8 @@ mod local_broker;
 mod random;
 mod witness;
 
-pub use connection::{Connection, batch, values};
-pub use golden_requests::{GoldenRequest, golden_requests};
-pub use local_broker::{LocalBroker, TOPIC};
-pub use random::{Random, seeds};
-pub use witness::Witness;
+pub(crate) use connection::{Connection, batch, values};
+pub(crate) use golden_requests::{GoldenRequest, golden_requests};
+pub(crate) use local_broker::{LocalBroker, TOPIC};
+pub(crate) use random::{Random, seeds};
+pub(crate) use witness::Witness;

@@ -3,26 +3,26 @@
 use super::{Connection, LocalBroker, batch};
 
 /// A well-behaved connection that was there before, and where the log of the test's topic ended.
-pub struct Witness {
+pub(crate) struct Witness {
     connection: Connection,
     end: i64,
 }
 
 impl Witness {
     /// Connects, and writes the first record.
-    pub fn of(broker: &LocalBroker) -> Self {
+    pub(crate) fn of(broker: &LocalBroker) -> Self {
         let mut witness = Self { connection: broker.connect(), end: 0 };
         witness.sees_no_harm();
         witness
     }
 
     /// Where the log ends.
-    pub fn end(&self) -> i64 {
+    pub(crate) fn end(&self) -> i64 {
         self.end
     }
 
     /// The connection still works, and nobody else has written anything.
-    pub fn sees_no_harm(&mut self) {
+    pub(crate) fn sees_no_harm(&mut self) {
         let next = self.connection.produce(batch([7]), 1).unwrap();
         assert_eq!(next, Ok(self.end), "the next record stands where the log ended");
         self.end += 1;

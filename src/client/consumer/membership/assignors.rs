@@ -1,0 +1,151 @@
+//! Sharing partitions out among members, as every Kafka client computes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+/// A way to share partitions out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Topic by topic, neighbours together: the same number of several topics meets in one member.
+    Range,
+    /// Partition by partition, one to each member in turn.
+    RoundRobin,
+}
+
+/// A member and the topics it wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanting {
+    pub(crate) member: String,
+    pub(crate) topics: BTreeSet<String>,
+}
+
+/// Partitions of topics.
+pub(crate) type Share = BTreeMap<String, Vec<i32>>;
+
+impl Strategy {
+    /// Its name in groups.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Range => "range",
+            Self::RoundRobin => "roundrobin",
+        }
+    }
+
+    /// Everyone's share of the topics, which have `counts` partitions each.
+    pub(crate) fn assign(
+        self,
+        members: &[Wanting],
+        counts: &BTreeMap<String, usize>,
+    ) -> BTreeMap<String, Share> {
+        let mut members: Vec<&Wanting> = members.iter().collect();
+        members.sort_by(|one, other| one.member.cmp(&other.member));
+        let mut shares: BTreeMap<String, Share> =
+            members.iter().map(|wanting| (wanting.member.clone(), Share::new())).collect();
+        let mut give = |member: &Wanting, topic: &str, partition: usize| {
+            let share = shares.entry(member.member.clone()).or_default();
+            let partition = i32::try_from(partition).unwrap_or(i32::MAX);
+            share.entry(topic.to_owned()).or_default().push(partition);
+        };
+        match self {
+            Self::Range => by_range(&members, counts, &mut give),
+            Self::RoundRobin => in_turn(&members, counts, &mut give),
+        }
+        shares
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Range, Self::RoundRobin];
+        let found = all.into_iter().find(|strategy| strategy.name() == text);
+        found.ok_or_else(|| "range, roundrobin".to_owned())
+    }
+}
+
+fn by_range(
+    members: &[&Wanting],
+    counts: &BTreeMap<String, usize>,
+    give: &mut impl FnMut(&Wanting, &str, usize),
+) {
+    for (topic, &count) in counts {
+        let wanting: Vec<&Wanting> =
+            members.iter().copied().filter(|member| member.topics.contains(topic)).collect();
+        let Some(each) = count.checked_div(wanting.len()) else { continue };
+        let more = count % wanting.len();
+        let mut first = 0;
+        for (place, member) in wanting.into_iter().enumerate() {
+            let end = first + each + usize::from(place < more);
+            (first..end).for_each(|partition| give(member, topic, partition));
+            first = end;
+        }
+    }
+}
+
+fn in_turn(
+    members: &[&Wanting],
+    counts: &BTreeMap<String, usize>,
+    give: &mut impl FnMut(&Wanting, &str, usize),
+) {
+    let mut turn = members.iter().copied().cycle();
+    for (topic, &count) in counts {
+        if !members.iter().any(|member| member.topics.contains(topic)) {
+            continue;
+        }
+        for partition in 0..count {
+            if let Some(member) = turn.find(|member| member.topics.contains(topic)) {
+                give(member, topic, partition);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanting(member: &str, topics: &[&str]) -> Wanting {
+        let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
+        Wanting { member: member.to_owned(), topics }
+    }
+
+    fn assign(strategy: Strategy, members: &[Wanting], counts: &[(&str, usize)]) -> Vec<String> {
+        let counts = counts.iter().map(|(topic, count)| ((*topic).to_owned(), *count)).collect();
+        let shares = strategy.assign(members, &counts);
+        shares.iter().map(|(member, share)| format!("{member} {share:?}")).collect()
+    }
+
+    #[test]
+    fn ranges_are_neighbours_and_the_first_members_get_the_rest() {
+        let members = [wanting("b", &["t", "u"]), wanting("a", &["t"]), wanting("c", &["t"])];
+        let shares = assign(Strategy::Range, &members, &[("t", 7), ("u", 2)]);
+        assert_eq!(
+            shares,
+            [r#"a {"t": [0, 1, 2]}"#, r#"b {"t": [3, 4], "u": [0, 1]}"#, r#"c {"t": [5, 6]}"#,]
+        );
+    }
+
+    #[test]
+    fn turns_pass_over_members_that_do_not_want_the_topic() {
+        let members = [wanting("a", &["t"]), wanting("b", &["t", "u"])];
+        let shares = assign(Strategy::RoundRobin, &members, &[("t", 3), ("u", 2), ("v", 9)]);
+        assert_eq!(shares, [r#"a {"t": [0, 2]}"#, r#"b {"t": [1], "u": [0, 1]}"#]);
+    }
+
+    #[test]
+    fn every_partition_that_somebody_wants_has_one_owner() {
+        for strategy in [Strategy::Range, Strategy::RoundRobin] {
+            for count in 0..20 {
+                let members: Vec<Wanting> =
+                    (0..7).map(|number| wanting(&number.to_string(), &["t"])).collect();
+                let counts = [("t".to_owned(), count)].into();
+                let shares = strategy.assign(&members, &counts);
+                let mut owned: Vec<i32> =
+                    shares.into_values().flatten().flat_map(|s| s.1).collect();
+                owned.sort_unstable();
+                assert!(owned.into_iter().eq((0..count).map(|n| i32::try_from(n).unwrap())));
+            }
+        }
+    }
+}

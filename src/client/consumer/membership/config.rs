@@ -1,0 +1,138 @@
+//! The settings of a group's member.
+
+use std::time::Duration;
+
+use super::assignors::Strategy;
+use crate::client::ConsumerConfig;
+use crate::config::{Key, Kind, millis, switch};
+
+/// When a message's offset is stored for the group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Commit {
+    /// Once the next message is asked for: what is not finished is given out again after a crash.
+    #[default]
+    Processed,
+    /// Once it is given out: after a crash it is not given out again.
+    Received,
+    /// When the program says so.
+    Manual,
+}
+
+/// How a consumer takes part in a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// The group; `None` reads without one.
+    pub id: Option<String>,
+    /// A name of the member that outlives its connection: it comes back to its share.
+    pub instance_id: Option<String>,
+    /// A member not heard of for so long is put out.
+    pub session_timeout: Duration,
+    /// How often it lets itself be heard.
+    pub heartbeat_interval: Duration,
+    /// How long a rebalance waits for the members.
+    pub rebalance_timeout: Duration,
+    /// When offsets are stored.
+    pub commit: Commit,
+    /// How often they are.
+    pub commit_interval: Duration,
+    /// Ways to share partitions out, the best first; all members must have one in common.
+    pub strategies: Vec<Strategy>,
+}
+
+impl Default for GroupConfig {
+    fn default() -> Self {
+        Self {
+            id: None,
+            instance_id: None,
+            session_timeout: Duration::from_secs(45),
+            heartbeat_interval: Duration::from_secs(3),
+            rebalance_timeout: Duration::from_mins(1),
+            commit: Commit::Processed,
+            commit_interval: Duration::from_secs(1),
+            strategies: vec![Strategy::Range, Strategy::RoundRobin],
+        }
+    }
+}
+
+impl GroupConfig {
+    /// The settings of a member, as settings of its consumer.
+    pub const KEYS: &[Key<ConsumerConfig>] = &[
+        Key {
+            name: "group.id",
+            about: "The group to read in; empty to read without one.",
+            kind: Kind::String,
+            set: |c, text| {
+                c.group.id = filled(text);
+                Ok(())
+            },
+            get: |c| c.group.id.clone().unwrap_or_default(),
+        },
+        Key {
+            name: "group.instance.id",
+            about: "A name of the member that outlives its connection.",
+            kind: Kind::String,
+            set: |c, text| {
+                c.group.instance_id = filled(text);
+                Ok(())
+            },
+            get: |c| c.group.instance_id.clone().unwrap_or_default(),
+        },
+        Key {
+            name: "session.timeout.ms",
+            about: "A member not heard of for so long is put out.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.group.session_timeout = v),
+            get: |c| c.group.session_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "heartbeat.interval.ms",
+            about: "How often a member lets itself be heard.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.group.heartbeat_interval = v),
+            get: |c| c.group.heartbeat_interval.as_millis().to_string(),
+        },
+        Key {
+            name: "max.poll.interval.ms",
+            about: "How long a rebalance waits for the members.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.group.rebalance_timeout = v),
+            get: |c| c.group.rebalance_timeout.as_millis().to_string(),
+        },
+        Key {
+            name: "enable.auto.commit",
+            about: "Whether offsets are stored once the next message is asked for.",
+            kind: Kind::Boolean,
+            set: |c, text| {
+                let commit = |on| if on { Commit::Processed } else { Commit::Manual };
+                switch(text).map(|on| c.group.commit = commit(on))
+            },
+            get: |c| (c.group.commit != Commit::Manual).to_string(),
+        },
+        Key {
+            name: "auto.commit.interval.ms",
+            about: "How often they are.",
+            kind: Kind::Int,
+            set: |c, text| millis(text, 1).map(|v| c.group.commit_interval = v),
+            get: |c| c.group.commit_interval.as_millis().to_string(),
+        },
+        Key {
+            name: "partition.assignment.strategy",
+            about: "Ways to share partitions out, the best first: range, roundrobin.",
+            kind: Kind::List,
+            set: |c, text| {
+                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+                let parsed: Result<Vec<Strategy>, String> = words.map(str::parse).collect();
+                c.group.strategies = parsed?;
+                if c.group.strategies.is_empty() { Err("range, roundrobin".into()) } else { Ok(()) }
+            },
+            get: |c| {
+                let names: Vec<&str> = c.group.strategies.iter().map(|s| s.name()).collect();
+                names.join(",")
+            },
+        },
+    ];
+}
+
+fn filled(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,315 @@
+//! The task of a member: it joins, stays, joins again when the group changes, and leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::assignors::{Share, Strategy, Wanting};
+use super::calls::{self, Seat};
+use super::config::{Commit, GroupConfig};
+use super::standing::{Place, Standing};
+use crate::client::ClientError;
+use crate::client::cluster::{Backoff, Brokers, Connection, Reply};
+use crate::client::consumer::Start;
+use crate::client::consumer::shared::Shared;
+use crate::client::error::Remedy;
+use crate::config::HostPort;
+use crate::types::{Offset, TopicName, TopicPartition};
+use crate::wire::{ErrorCode, JoinGroupResponse};
+
+/// How much longer than a rebalance its answer may take.
+const REBALANCE_SLACK: Duration = Duration::from_secs(10);
+
+/// The task's state.
+#[derive(Debug)]
+pub(crate) struct Member {
+    shared: Arc<Shared>,
+    standing: Arc<Standing>,
+    topics: Vec<TopicName>,
+    /// The name the coordinator gave; empty before.
+    id: String,
+    committed: BTreeMap<TopicPartition, Offset>,
+    heard_at: Duration,
+    backoff: Backoff,
+}
+
+/// Why a member does not stay as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// The group is shared out anew.
+    Rejoin,
+    /// The member is not, or no longer, what it took itself for.
+    Lost,
+    /// It was told to leave, and has.
+    Left,
+}
+
+impl Member {
+    /// The task of the consumer that `shared` belongs to.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        standing: Arc<Standing>,
+        topics: Vec<TopicName>,
+    ) -> Self {
+        let backoff = Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref());
+        Self {
+            shared,
+            standing,
+            topics,
+            id: String::new(),
+            committed: BTreeMap::new(),
+            heard_at: Duration::ZERO,
+            backoff,
+        }
+    }
+
+    /// Takes part in the group until it leaves, or cannot.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let Err(error) = self.take_part().await else { break };
+            if self.standing.leaving.is_cancelled() {
+                break;
+            }
+            if matches!(error.remedy(), Remedy::Reject | Remedy::Fatal) {
+                self.shared.arrivals.fail(error);
+                break;
+            }
+            tracing::debug!(%error, "the group's coordinator is asked for again");
+            let silence = self.shared.now().saturating_sub(self.heard_at);
+            if silence > self.group().session_timeout {
+                self.step_down();
+            }
+            let pause = self.backoff.next_pause();
+            let leaving = self.standing.leaving.clone();
+            if leaving.run_until_cancelled(sleep(pause)).await.is_none() {
+                break;
+            }
+        }
+        self.step_down();
+    }
+
+    /// Takes part by way of one coordinator. Only leaving is success.
+    async fn take_part(&mut self) -> Result<(), ClientError> {
+        let answer = self.brokers().call_any(&calls::find(self.group())).await?;
+        let coordinator = calls::found(&answer)?;
+        let connection = self.brokers().open(&coordinator).await?;
+        loop {
+            // After a lost connection the place may still be there.
+            if self.standing.place().is_none() {
+                let leaving = self.standing.leaving.clone();
+                let joining = self.join(&connection, &coordinator);
+                match leaving.run_until_cancelled(joining).await {
+                    None => return Ok(()),
+                    Some(Err(error)) => self.forgive(error)?,
+                    Some(Ok(())) => {}
+                }
+                continue;
+            }
+            match self.stay(&connection).await? {
+                Change::Left => return Ok(()),
+                Change::Rejoin => {
+                    // What cannot be stored now is read again by whoever gets the partition.
+                    let _ = self.commit().await;
+                    self.step_down();
+                }
+                Change::Lost => self.step_down(),
+            }
+        }
+    }
+
+    /// An error of joining after which joining is tried again at once.
+    fn forgive(&mut self, error: ClientError) -> Result<(), ClientError> {
+        match error.code() {
+            Some(ErrorCode::UnknownMemberId) => self.id.clear(),
+            Some(ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration) => {}
+            _ => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Joins, and begins with the share.
+    async fn join(
+        &mut self,
+        connection: &Connection,
+        coordinator: &HostPort,
+    ) -> Result<(), ClientError> {
+        let joined = self.ask_in(connection).await?;
+        let seat = Seat { generation: joined.generation_id, member: joined.member_id.clone() };
+        let leads = joined.leader == joined.member_id && !joined.skip_assignment;
+        let shares = if leads { self.share_out(&joined).await? } else { BTreeMap::new() };
+        let request = calls::sync(self.group(), &seat, &shares)?;
+        let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
+        let synced = connection.submit(&request)?.answer_within(limit).await?;
+        calls::check(synced.error_code, "taking over a share", None)?;
+        let share = calls::share(&synced.assignment)?;
+        let stored = connection.submit(&calls::stored(self.group(), &share))?.answer().await?;
+        self.committed = calls::read_stored(&stored)?;
+        self.heard_at = self.shared.now();
+        self.backoff.reset();
+        self.standing.set_place(Some(Place { coordinator: coordinator.clone(), seat }));
+        let begin = |partition: TopicPartition| {
+            let stored = self.committed.get(&partition).copied();
+            let start = stored.map_or(self.shared.config.start, Start::Offset);
+            (partition, start)
+        };
+        self.shared.assign(share.into_iter().map(begin).collect());
+        Ok(())
+    }
+
+    /// Asks to be let in, with the name that the coordinator insists on.
+    async fn ask_in(&mut self, connection: &Connection) -> Result<JoinGroupResponse, ClientError> {
+        let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
+        loop {
+            let request = calls::join(self.group(), &self.id, &self.topics)?;
+            let joined = connection.submit(&request)?.answer_within(limit).await?;
+            if joined.error_code == ErrorCode::MemberIdRequired && self.id.is_empty() {
+                self.id = joined.member_id;
+                continue;
+            }
+            calls::check(joined.error_code, "joining the group", None)?;
+            self.id.clone_from(&joined.member_id);
+            return Ok(joined);
+        }
+    }
+
+    /// Computes everyone's share.
+    async fn share_out(
+        &self,
+        joined: &JoinGroupResponse,
+    ) -> Result<BTreeMap<String, Share>, ClientError> {
+        let members = calls::wants(joined)?;
+        let counts = self.count_partitions(&members).await?;
+        let name = joined.protocol_name.as_deref().unwrap_or_default();
+        let strategy: Strategy = name.parse().map_err(|_| {
+            let code = ErrorCode::InconsistentGroupProtocol;
+            ClientError::from_code(code, &format!("the group chose {name:?}"), None)
+        })?;
+        Ok(strategy.assign(&members, &counts))
+    }
+
+    async fn count_partitions(
+        &self,
+        members: &[Wanting],
+    ) -> Result<BTreeMap<String, usize>, ClientError> {
+        let wanted: BTreeSet<&String> = members.iter().flat_map(|member| &member.topics).collect();
+        let names: Vec<TopicName> = wanted.iter().filter_map(|topic| topic.parse().ok()).collect();
+        self.brokers().refresh(Some(&names), self.shared.config.auto_create_topics).await?;
+        let topology = self.brokers().topology();
+        let count = |name: &TopicName| {
+            let info = topology.topic(name)?;
+            Some((name.as_str().to_owned(), info.partitions.len()))
+        };
+        Ok(names.iter().filter_map(count).collect())
+    }
+
+    /// Lets itself be heard and stores offsets until something changes.
+    async fn stay(&mut self, connection: &Connection) -> Result<Change, ClientError> {
+        let GroupConfig { heartbeat_interval, commit_interval, .. } = *self.group();
+        let leaving = self.standing.leaving.clone();
+        let mut commit_at = self.shared.now().saturating_add(commit_interval);
+        let mut heartbeat_at = self.shared.now().saturating_add(heartbeat_interval);
+        loop {
+            let next = commit_at.min(heartbeat_at).saturating_sub(self.shared.now());
+            if leaving.run_until_cancelled(sleep(next)).await.is_none() {
+                self.leave(connection).await;
+                return Ok(Change::Left);
+            }
+            let now = self.shared.now();
+            let mut change = None;
+            if now >= heartbeat_at {
+                heartbeat_at = now.saturating_add(heartbeat_interval);
+                change = changed(self.heartbeat(connection).await)?;
+            }
+            if now >= commit_at && change.is_none() {
+                commit_at = now.saturating_add(commit_interval);
+                change = changed(self.commit().await)?;
+            }
+            match change {
+                Some(Change::Lost) => {
+                    self.id.clear();
+                    return Ok(Change::Lost);
+                }
+                Some(change) => return Ok(change),
+                None => {}
+            }
+        }
+    }
+
+    async fn heartbeat(&mut self, connection: &Connection) -> Result<(), ClientError> {
+        let Some(place) = self.standing.place() else { return Ok(()) };
+        let request = calls::heartbeat(self.group(), &place.seat);
+        let answer = connection.submit(&request)?.answer().await?;
+        calls::check(answer.error_code, "a heartbeat", None)?;
+        self.heard_at = self.shared.now();
+        Ok(())
+    }
+
+    /// Stores how far the program has come, where that changed.
+    async fn commit(&mut self) -> Result<(), ClientError> {
+        let offsets = match self.group().commit {
+            Commit::Manual => return Ok(()),
+            Commit::Processed => self.shared.processed(),
+            Commit::Received => self.shared.received(),
+        };
+        let is_new = |(partition, offset): &(TopicPartition, Offset)| {
+            self.committed.get(partition) != Some(offset)
+        };
+        let offsets: Vec<(TopicPartition, Offset)> = offsets.into_iter().filter(is_new).collect();
+        self.standing.commit(&self.shared.brokers, &offsets).await?;
+        self.committed.extend(offsets);
+        Ok(())
+    }
+
+    /// Stores offsets and leaves. Failing costs the others a session timeout, no more.
+    async fn leave(&mut self, connection: &Connection) {
+        if let Err(error) = self.commit().await {
+            tracing::warn!(%error, "the last offsets were not stored");
+        }
+        let place = self.standing.place();
+        let request = place.and_then(|place| calls::leave(self.group(), &place.seat));
+        if let Some(request) = request {
+            let left = connection.submit(&request).map(Reply::answer);
+            if let Ok(left) = left
+                && let Err(error) = left.await
+            {
+                tracing::debug!(%error, "the group was left without a word");
+            }
+        }
+    }
+
+    /// Gives up the share: nothing of it is given out any more.
+    fn step_down(&self) {
+        self.standing.set_place(None);
+        self.shared.assign(Vec::new());
+    }
+
+    fn group(&self) -> &GroupConfig {
+        self.standing.group()
+    }
+
+    fn brokers(&self) -> &Brokers {
+        &self.shared.brokers
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.standing.end();
+    }
+}
+
+/// What an answer means for a member that stays; other errors are the connection's.
+fn changed(outcome: Result<(), ClientError>) -> Result<Option<Change>, ClientError> {
+    match outcome {
+        Ok(()) => Ok(None),
+        Err(error) => match error.code() {
+            Some(ErrorCode::RebalanceInProgress) => Ok(Some(Change::Rejoin)),
+            Some(ErrorCode::UnknownMemberId | ErrorCode::IllegalGeneration) => {
+                Ok(Some(Change::Lost))
+            }
+            _ => Err(error),
+        },
+    }
+}

@@ -1,0 +1,92 @@
+//! Where a member stands in its group, for its task and its callers.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::client::ClientError;
+use crate::client::cluster::Brokers;
+use crate::client::consumer::membership::GroupConfig;
+use crate::client::consumer::membership::calls::{self, Seat};
+use crate::config::HostPort;
+use crate::io::Gate;
+use crate::types::{Offset, TopicPartition};
+use crate::wire::ErrorCode;
+
+/// A member's place, while it has one, and its end.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    group: GroupConfig,
+    place: Mutex<Option<Place>>,
+    /// Cancelled when the member is to leave.
+    pub(crate) leaving: CancellationToken,
+    /// Cancelled when its task is over.
+    pub(crate) over: CancellationToken,
+    /// Where callers wait for that.
+    pub(crate) changed: Gate,
+}
+
+/// Who the member is, and who keeps the group.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) coordinator: HostPort,
+    pub(crate) seat: Seat,
+}
+
+impl Standing {
+    /// Not in the group yet.
+    pub(crate) fn new(group: GroupConfig) -> Self {
+        Self {
+            group,
+            place: Mutex::default(),
+            leaving: CancellationToken::new(),
+            over: CancellationToken::new(),
+            changed: Gate::new(),
+        }
+    }
+
+    /// The settings.
+    pub(crate) fn group(&self) -> &GroupConfig {
+        &self.group
+    }
+
+    /// The member's place, if it has one.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.lock().clone()
+    }
+
+    /// The member got a place, or lost it.
+    pub(crate) fn set_place(&self, place: Option<Place>) {
+        *self.lock() = place;
+    }
+
+    /// The task is over.
+    pub(crate) fn end(&self) {
+        self.set_place(None);
+        self.over.cancel();
+        self.changed.wake_all();
+    }
+
+    /// Stores offsets for the group.
+    pub(crate) async fn commit(
+        &self,
+        brokers: &Brokers,
+        offsets: &[(TopicPartition, Offset)],
+    ) -> Result<(), ClientError> {
+        if offsets.is_empty() {
+            return Ok(());
+        }
+        let Some(place) = self.place() else {
+            // As the broker would say: a rebalance is under way, or the member is not known.
+            let code = ErrorCode::RebalanceInProgress;
+            return Err(ClientError::from_code(code, "committing offsets", None));
+        };
+        let request = calls::commit(&self.group, &place.seat, offsets);
+        let answer = brokers.call(&place.coordinator, &request).await?;
+        calls::check_commit(&answer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Place>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

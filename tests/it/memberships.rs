@@ -1,0 +1,154 @@
+//! What consumers in a group promise.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use streamlog::client::{
+    Client, Commit, Consumer, ConsumerConfig, GroupConfig, NewTopic, ProducerConfig, ProducerRecord,
+};
+use streamlog::types::PartitionIndex;
+
+use crate::cluster::TestBroker;
+
+const PATIENCE: Option<Duration> = Some(Duration::from_mins(1));
+
+/// Numbers `from..to`, spread over the partitions of the topic `t`.
+fn publish(client: &Client, from: u32, to: u32) {
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    for number in from..to {
+        let record = ProducerRecord {
+            topic: "t",
+            partition: Some(PartitionIndex(i32::try_from(number % 4).unwrap())),
+            value: Some(&number.to_be_bytes()),
+            ..ProducerRecord::default()
+        };
+        producer.send(&record).unwrap();
+    }
+    producer.close(PATIENCE).unwrap();
+}
+
+fn with_topic(broker: &TestBroker) -> Client {
+    let client = broker.connect();
+    client
+        .admin()
+        .create_topic("t", &NewTopic { partitions: Some(4), ..NewTopic::default() })
+        .unwrap();
+    client
+}
+
+fn member(client: &Client, commit: Commit) -> Consumer {
+    let group = GroupConfig {
+        id: Some("g".to_owned()),
+        commit,
+        heartbeat_interval: Duration::from_millis(100),
+        commit_interval: Duration::from_millis(100),
+        ..GroupConfig::default()
+    };
+    client.consumer(&["t"], ConsumerConfig { group, ..ConsumerConfig::default() }).unwrap()
+}
+
+fn number(message: &streamlog::client::Message) -> u32 {
+    u32::from_be_bytes(message.value().unwrap().try_into().unwrap())
+}
+
+fn read_to_end(consumer: &Consumer) -> Vec<u32> {
+    consumer.until_end().unwrap().map(|message| number(&message.unwrap())).collect()
+}
+
+#[test]
+fn a_group_goes_on_where_it_stopped() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 1_000);
+    let first = member(&client, Commit::Processed);
+    assert_eq!(read_to_end(&first).len(), 1_000);
+    first.close();
+    publish(&client, 1_000, 1_500);
+    let second = member(&client, Commit::Processed);
+    let read: BTreeSet<u32> = read_to_end(&second).into_iter().collect();
+    assert!(read.into_iter().eq(1_000..1_500));
+}
+
+#[test]
+fn the_message_in_hand_is_given_out_again_when_its_reader_stops() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 4);
+    let first = member(&client, Commit::Processed);
+    let in_hand = number(&first.next(PATIENCE).unwrap().unwrap());
+    first.close();
+    let read = read_to_end(&member(&client, Commit::Processed));
+    assert_eq!(read.len(), 4);
+    assert!(read.contains(&in_hand));
+
+    let received = member(&client, Commit::Received);
+    publish(&client, 4, 8);
+    let in_hand = number(&received.next(PATIENCE).unwrap().unwrap());
+    received.close();
+    assert!(!read_to_end(&member(&client, Commit::Received)).contains(&in_hand));
+}
+
+#[test]
+fn only_what_is_committed_counts_where_the_program_commits() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 100);
+    let first = member(&client, Commit::Manual);
+    assert_eq!(read_to_end(&first).len(), 100);
+    first.close();
+    let second = member(&client, Commit::Manual);
+    assert_eq!(read_to_end(&second).len(), 100);
+    second.commit().unwrap();
+    second.close();
+    assert!(read_to_end(&member(&client, Commit::Manual)).is_empty());
+}
+
+#[test]
+fn members_share_the_partitions_and_take_over_from_one_that_leaves() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    let one = member(&client, Commit::Processed);
+    let other = member(&client, Commit::Processed);
+    while one.assignment().len() != 2 || other.assignment().len() != 2 {
+        thread::yield_now();
+    }
+    publish(&client, 0, 1_000);
+    let of_one = read_to_end(&one);
+    assert_eq!(of_one.len(), 500);
+    one.close();
+    while other.assignment().len() != 4 {
+        thread::yield_now();
+    }
+    publish(&client, 1_000, 1_100);
+    let mut read: Vec<u32> = of_one;
+    while read.len() < 1_100 {
+        read.push(number(&other.next(PATIENCE).unwrap().unwrap()));
+    }
+    read.sort_unstable();
+    assert!(read.into_iter().eq(0..1_100));
+}
+
+#[test]
+fn a_slow_reader_keeps_its_place_in_the_group() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 4);
+    let group = GroupConfig {
+        id: Some("slow".to_owned()),
+        session_timeout: Duration::from_secs(6),
+        heartbeat_interval: Duration::from_millis(500),
+        ..GroupConfig::default()
+    };
+    let config = ConsumerConfig { group, ..ConsumerConfig::default() };
+    let consumer = client.consumer(&["t"], config).unwrap();
+    consumer.next(PATIENCE).unwrap().unwrap();
+    let before = consumer.assignment();
+    let (_hold, nothing) = std::sync::mpsc::sync_channel::<()>(0);
+    assert!(nothing.recv_timeout(Duration::from_secs(8)).is_err());
+    assert_eq!(consumer.assignment(), before);
+    for _ in 0..3 {
+        consumer.next(PATIENCE).unwrap().unwrap();
+    }
+    assert!(consumer.next(Some(Duration::from_millis(300))).unwrap().is_none());
+}
