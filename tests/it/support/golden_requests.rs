@@ -12,9 +12,9 @@ use super::batch;
 /// A request as bytes, without their length.
 pub(crate) struct GoldenRequest {
     /// Its API and version, for messages.
-    pub name: String,
+    pub(crate) name: String,
     /// Header and body.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 /// The requests, about this topic; those that destroy are about a topic that does not exist.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use streamlog::record::{
-    BatchBuilder, BatchSettings, Batches, Compression, Compressor, Limits, RecordError,
+    BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, Limits,
+    RecordError,
 };
 use streamlog::types::Timestamp;
 use streamlog::wire::metadata::MetadataRequest;
@@ -186,18 +187,19 @@ fn a_mistake_with_acks_0_ends_its_connection() {
 fn by_default_a_compressed_batch_that_lies_harms_only_its_readers() {
     let broker = LocalBroker::new(7, &[]);
     let mut connection = broker.connect();
+    let next = batch([9]);
     let lying = lying_count(compressed(Compression::Zstd, &[&[b'x'; 500][..]; 3]));
     assert_eq!(produce(&mut connection, lying, 1).error_code, ErrorCode::None);
     connection.send_fetch(0, Duration::ZERO).unwrap();
     let Records::Bytes(bytes) = connection.receive_records().unwrap().records else { panic!() };
     let batch = Batches::new(&bytes).next().unwrap().unwrap();
     let limits = Limits::default();
-    let mut unpacker = streamlog::record::Decompressor::new(limits);
+    let mut unpacker = Decompressor::new(limits);
     let payload = batch.decompressed(&mut unpacker).unwrap();
     let read: Result<Vec<_>, RecordError> = batch.records(&payload, &limits).collect();
     assert!(matches!(read, Err(RecordError::Record { index: 3, .. })), "{read:?}");
     // The offsets it claims are taken; what follows it can be read.
-    assert_eq!(connection.produce(super::support::batch([9]), 1).unwrap(), Ok(4));
+    assert_eq!(connection.produce(next, 1).unwrap(), Ok(4));
     assert_eq!(connection.read_from(4).unwrap(), [(4, 9)]);
 }
 

@@ -1,0 +1,6 @@
+//! What strangers send: each gets its error or is cut off, nobody else notices, nothing is written.
+
+mod batches;
+mod frames;
+mod mutations;
+mod names;
