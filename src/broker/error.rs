@@ -11,10 +11,10 @@ use crate::storage::StorageError;
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
     /// A setting is wrong.
-    #[error("{0}")]
+    #[error(transparent)]
     Config(#[from] ConfigError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}{}", hint(.source))]
+    #[error("cannot listen on {address}{}", hint(.source))]
     Listen {
         /// What was asked for.
         address: HostPort,
@@ -22,10 +22,10 @@ pub enum BrokerError {
         source: io::Error,
     },
     /// The data directory cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Storage(#[from] StorageError),
     /// The metadata cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Metadata(#[from] MetadataError),
     /// The system refused a thread, a signal or a limit.
     #[error("the system refused what a broker needs")]

@@ -9,9 +9,12 @@ use clap::{Parser, Subcommand};
 
 use crate::cli::{Exit, broker, log};
 
+/// The command's name.
+const NAME: &str = "streamlog";
+
 /// A durable, partitioned log that speaks Kafka's wire protocol.
 #[derive(Debug, Parser)]
-#[command(name = "streamlog", version, no_binary_name = true, arg_required_else_help = true)]
+#[command(name = NAME, version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     noun: Noun,
@@ -36,6 +39,8 @@ impl Noun {
 ///
 /// Help and version go to standard output; a wrong command line is explained on standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    // However it was started, usage lines show the command as people type it.
+    let arguments = std::iter::once(OsString::from(NAME)).chain(arguments);
     match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.noun.run(),
         Err(error) => {
