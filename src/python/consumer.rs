@@ -57,6 +57,11 @@ impl Consumer {
         Ok(Self { inner: Owned::new(Arc::new(consumer), client.birth()) })
     }
 
+    /// The consumer behind it.
+    pub(super) fn reader(&self) -> &Owned<Arc<client::Consumer>> {
+        &self.inner
+    }
+
     /// The next message within `timeout` seconds; `None` when there is none, or never will be.
     pub(super) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
         let consumer = self.inner.get()?;
@@ -109,8 +114,7 @@ impl Consumer {
 
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over")]
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
-        let reader = &this.get().inner;
-        UntilEnd::of(py, this.clone_ref(py), reader)
+        UntilEnd::of(py, this)
     }
 
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {

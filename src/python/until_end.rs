@@ -21,11 +21,8 @@ pub(super) struct UntilEnd {
 
 impl UntilEnd {
     /// Up to the ends as they are now.
-    pub(super) fn of(
-        py: Python<'_>,
-        consumer: Py<Consumer>,
-        reader: &Owned<Arc<client::Consumer>>,
-    ) -> PyResult<Self> {
+    pub(super) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
+        let reader = consumer.get().reader();
         let shared = Arc::clone(reader.get()?);
         let messages = py.detach(|| client::UntilEnd::of(shared));
         let messages = messages.map_err(|error| raised(py, error))?;
