@@ -112,7 +112,6 @@ impl Consumer {
         Bounded::new(py, this, count, timeout)
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over")]
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
         UntilEnd::of(py, this)
     }

@@ -47,7 +47,11 @@ impl Partition {
         let Some(log) = self.log() else { return Ok(Offset::ZERO) };
         if to > self.log_start_offset() {
             self.logs().data.advance_log_start(log, to)?;
-            if let Err(error) = log.delete_expired(now, high_watermark) {
+            // A topic that is deleted meanwhile takes its files along; nothing is left to delete.
+            let held = self.logs().data.hold(log);
+            if held.is_some()
+                && let Err(error) = log.delete_expired(now, high_watermark)
+            {
                 tracing::warn!("deleted records of {} stay on disk for now: {error}", self.id());
             }
         }

@@ -218,6 +218,8 @@ impl Partition {
             self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
         };
         log.start_epoch(self.spec.epoch)?;
+        // Here, where waiting for the disk is allowed, and not in the first append.
+        log.prepare()?;
         self.leading.get_or_init(|| ());
         Ok(())
     }

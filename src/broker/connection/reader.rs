@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Sender, channel};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::answers::{Answers, Pending};
@@ -109,6 +110,8 @@ impl Reader<'_> {
                 return closed;
             }
             self.shared.unflushed_room().await;
+            // Otherwise a peer that never pauses would keep its own answers waiting.
+            yield_now().await;
         }
     }
 
