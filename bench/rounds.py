@@ -63,8 +63,10 @@ SERVERS = {
     "yielding": Server((str(BUILT / "spike"), "{data}/log", "yielding"), flushed=("--flush",)),
     # The broker of the installed package, with one shard, as the ruler has one thread.
     "streamlog": Server(
-        ("streamlog", "broker", "--listen", "127.0.0.1:0", "--data-dir", "{data}/broker")
-        + ("--log", "error", "--set", "num.network.threads=1"),
+        (
+            *("streamlog", "broker", "--listen", "127.0.0.1:0", "--data-dir", "{data}/broker"),
+            *("--log", "error", "--set", "num.network.threads=1"),
+        ),
         cached=("--set", "write.caching=true"),
         load_options=("--create",),
     ),
