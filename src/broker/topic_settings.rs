@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::{ConfigError, Fault, set_all};
 use crate::metadata::Configs;
 use crate::record::{Compression, Limits, ProduceRules};
-use crate::storage::LogConfig;
+use crate::storage::{CompressionType, LogConfig, OffsetUnit};
 use crate::types::Timestamp;
 
 /// Names under which a broker's configuration sets the default of all topics, where Kafka's differ
@@ -108,14 +108,29 @@ pub(crate) fn check_configs(
     defaults: &LogConfig,
 ) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
     move |before, after| {
-        resolve(defaults, after)?;
         let inherited = defaults.offset_unit.to_string();
         let unit = |configs: &Configs| configs.get("offset.unit").unwrap_or(&inherited).clone();
         if before.is_some_and(|before| unit(before) != unit(after)) {
             return Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"));
         }
-        Ok(())
+        let config = resolve(defaults, after)?;
+        refuse_unserved(&config)
     }
+}
+
+/// Refuses values whose meaning is not served: taken silently, they would be a promise broken.
+pub(crate) fn refuse_unserved(config: &LogConfig) -> Result<(), ConfigError> {
+    let mut faults = Vec::new();
+    let mut refuse = |key: &str, reason: &str| {
+        faults.push(Fault { key: key.to_owned(), reason: reason.to_owned() });
+    };
+    if config.offset_unit == OffsetUnit::Byte {
+        refuse("offset.unit", "only 'record' is served by this release");
+    }
+    if config.compression_type != CompressionType::Producer {
+        refuse("compression.type", "only 'producer' is served by this release");
+    }
+    ConfigError::from_faults(faults)
 }
 
 /// What a topic asks of the batches it stores.
@@ -152,6 +167,16 @@ mod tests {
             assert_eq!(set_default(&mut defaults, name, &shown), Some(Ok(())), "{name}");
             assert_eq!(defaults, LogConfig::default(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_by_name() {
+        let overrides = [("offset.unit", "byte"), ("compression.type", "zstd")];
+        let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let defaults = LogConfig::default();
+        let error = check_configs(&defaults)(None, &overrides.into()).unwrap_err().to_string();
+        assert!(error.contains("offset.unit") && error.contains("compression.type"), "{error}");
+        assert!(check_configs(&defaults)(None, &Configs::new()).is_ok());
     }
 
     #[test]
