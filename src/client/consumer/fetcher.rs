@@ -42,6 +42,8 @@ pub(crate) struct Fetcher {
     refresh_not_before: Duration,
     next_refresh: Duration,
     backoff: Backoff,
+    /// When partitions failed last, and until when they rest.
+    rest: (Duration, Duration),
     turns: usize,
 }
 
@@ -72,6 +74,7 @@ impl Fetcher {
             refresh_not_before: Duration::ZERO,
             next_refresh,
             backoff,
+            rest: (Duration::ZERO, Duration::ZERO),
             turns: 0,
         }
     }
@@ -399,9 +402,19 @@ impl Fetcher {
             Remedy::Refresh | Remedy::Retry => {
                 tracing::debug!(partition = %source.partition, %error, "fetching is tried again");
                 self.stale.insert(source.partition.topic.clone());
-                self.resting.insert(source.slot, now.saturating_add(self.backoff.next_pause()));
+                let until = self.rest_until(now);
+                self.resting.insert(source.slot, until);
             }
         }
+    }
+
+    /// Until when a partition rests that failed `now`. Those of one lost connection rest together:
+    /// a pause each would make the longest of it.
+    fn rest_until(&mut self, now: Duration) -> Duration {
+        if self.rest.0 != now {
+            self.rest = (now, now.saturating_add(self.backoff.next_pause()));
+        }
+        self.rest.1
     }
 
     fn stop(&mut self, source: &Source, error: ClientError) {
