@@ -27,7 +27,7 @@ except KeyboardInterrupt:
 WAITS = {
     "iterator": "next(client.consumer(sys.argv[2]))",
     "take": "list(client.consumer(sys.argv[2]).take(1, timeout=60))",
-    "result": "client.producer().send(sys.argv[2], b'x').result()",
+    "result": "p = client.producer(); sys.stdin.readline(); p.send(sys.argv[2], b'x').result()",
 }
 
 
@@ -59,10 +59,14 @@ def test_ctrl_c_ends_a_wait_for_a_delivery_at_once(broker: BrokerProcess, topic:
     assert broker.process is not None
     code = INTERRUPTED.format(wait=WAITS["result"])
     command = [sys.executable, "-c", code, broker.address, topic]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
         broker.process.send_signal(signal.SIGSTOP)
+        process.stdin.write("\n")
+        process.stdin.flush()
         time.sleep(0.3)
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
