@@ -19,6 +19,7 @@ mod settings;
 mod waiting;
 
 pub use crate::record::Header;
+pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource, GroupDescription,
     GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,

@@ -5,6 +5,7 @@
 mod admin_client;
 mod administration;
 mod cluster;
+mod command_line;
 mod consuming;
 mod durability;
 mod groups;

@@ -1,0 +1,79 @@
+//! How commands reach a cluster: options, then the environment, then the contexts file.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use clap::Args;
+use signal_hook::consts::SIGINT;
+
+use crate::cli::context::Context;
+use crate::cli::{CommandError, Output};
+use crate::client::{Client, ClientSettings};
+use crate::config::ConfigError;
+
+/// The variable that names the brokers to ask first.
+const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
+
+/// What every command that asks a cluster takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Reach {
+    /// Brokers to ask first [env: STREAMLOG_BOOTSTRAP] [default: 127.0.0.1:9092]
+    #[arg(short, long, global = true, value_name = "HOST:PORT,...", help_heading = "Cluster")]
+    bootstrap: Option<String>,
+    /// Context of the contexts file to use [env: STREAMLOG_CONTEXT]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Cluster")]
+    context: Option<String>,
+    /// One setting of the client, under Kafka's name
+    #[arg(
+        short = 'X',
+        long = "set",
+        global = true,
+        value_name = "KEY=VALUE",
+        help_heading = "Cluster"
+    )]
+    settings: Vec<String>,
+    /// Form of the answer
+    #[arg(short, long, global = true, value_enum, default_value_t)]
+    pub(crate) output: Output,
+}
+
+impl Reach {
+    /// The settings: those of the context, over them the environment, over them the options.
+    pub(crate) fn settings(&self) -> Result<ClientSettings, ConfigError> {
+        let mut settings = ClientSettings::default();
+        let context = Context::read(self.context.as_deref())?;
+        settings.set_all(context.rows())?;
+        let variable = std::env::var(BOOTSTRAP_VARIABLE).ok();
+        if let Some(bootstrap) = self.bootstrap.as_deref().or(variable.as_deref()) {
+            settings.set_all([("bootstrap.servers", bootstrap)])?;
+        }
+        for setting in &self.settings {
+            let (key, value) = setting
+                .split_once('=')
+                .ok_or_else(|| ConfigError::single(setting, "expected --set KEY=VALUE"))?;
+            settings.set_all([(key.trim(), value)])?;
+        }
+        Ok(settings)
+    }
+
+    /// A client of the cluster, and the settings for what is made from it. Ctrl-C ends its waits.
+    pub(crate) fn connect(&self) -> Result<(Client, ClientSettings), CommandError> {
+        let mut settings = self.settings()?;
+        settings.client.on_signal = Some(is_interrupted);
+        let flag = Arc::clone(interrupted());
+        // A second Ctrl-C ends the process at once.
+        signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&flag))?;
+        signal_hook::flag::register(SIGINT, flag)?;
+        Ok((Client::connect(settings.client.clone())?, settings))
+    }
+}
+
+/// Whether Ctrl-C was pressed in this process, whose only command this is.
+fn interrupted() -> &'static Arc<AtomicBool> {
+    static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    INTERRUPTED.get_or_init(Arc::default)
+}
+
+fn is_interrupted() -> bool {
+    interrupted().load(Ordering::Relaxed)
+}
