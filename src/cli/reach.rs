@@ -1,14 +1,15 @@
 //! How commands reach a cluster: options, then the environment, then the contexts file.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use crate::cli::context::Context;
 use crate::cli::{CommandError, Output};
-use crate::client::{Client, ClientSettings};
+use crate::client::{Client, ClientSettings, OnSignal};
 use crate::config::ConfigError;
 
 /// The variable that names the brokers to ask first.
@@ -17,10 +18,10 @@ const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 /// What every command that asks a cluster takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Reach {
-    /// Brokers to ask first [env: STREAMLOG_BOOTSTRAP] [default: 127.0.0.1:9092]
+    /// Brokers to ask first; else `STREAMLOG_BOOTSTRAP`, the context, or 127.0.0.1:9092
     #[arg(short, long, global = true, value_name = "HOST:PORT,...", help_heading = "Cluster")]
     bootstrap: Option<String>,
-    /// Context of the contexts file to use [env: STREAMLOG_CONTEXT]
+    /// Context of the contexts file to use; else `STREAMLOG_CONTEXT`
     #[arg(long, global = true, value_name = "NAME", help_heading = "Cluster")]
     context: Option<String>,
     /// One setting of the client, under Kafka's name
@@ -59,21 +60,12 @@ impl Reach {
     /// A client of the cluster, and the settings for what is made from it. Ctrl-C ends its waits.
     pub(crate) fn connect(&self) -> Result<(Client, ClientSettings), CommandError> {
         let mut settings = self.settings()?;
-        settings.client.on_signal = Some(is_interrupted);
-        let flag = Arc::clone(interrupted());
-        // A second Ctrl-C ends the process at once.
-        signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&flag))?;
-        signal_hook::flag::register(SIGINT, flag)?;
+        let interrupted = Arc::new(AtomicBool::new(false));
+        // The first Ctrl-C ends the wait, a second one the process.
+        flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
+        flag::register(SIGINT, Arc::clone(&interrupted))?;
+        let is_interrupted = move || interrupted.load(Ordering::Relaxed);
+        settings.client.on_signal = Some(OnSignal::new(is_interrupted));
         Ok((Client::connect(settings.client.clone())?, settings))
     }
-}
-
-/// Whether Ctrl-C was pressed in this process, whose only command this is.
-fn interrupted() -> &'static Arc<AtomicBool> {
-    static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    INTERRUPTED.get_or_init(Arc::default)
-}
-
-fn is_interrupted() -> bool {
-    interrupted().load(Ordering::Relaxed)
 }

@@ -1,5 +1,7 @@
 //! The settings of a client's connections.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{HostPort, Key, Kind, millis};
@@ -23,8 +25,30 @@ pub struct ClientConfig {
     pub retry_backoff_max: Duration,
     /// After how long what is known of topics is asked for again.
     pub metadata_max_age: Duration,
-    /// Called on a waiting thread when a signal has reached it; `true` gives up the wait.
-    pub on_signal: Option<fn() -> bool>,
+    /// Asked on a waiting thread when a signal has reached it; without, the wait goes on.
+    pub on_signal: Option<OnSignal>,
+}
+
+/// Whether a wait is given up for a signal.
+#[derive(Clone)]
+pub struct OnSignal(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl OnSignal {
+    /// Gives up when `decide` says so.
+    pub fn new(decide: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(decide))
+    }
+
+    /// Asks.
+    pub(crate) fn gives_up(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for OnSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnSignal")
+    }
 }
 
 impl Default for ClientConfig {

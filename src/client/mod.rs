@@ -25,7 +25,7 @@ pub use admin::{
     GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,
     PartitionSize, ResetTo, Resource, TopicDescription,
 };
-pub use config::ClientConfig;
+pub use config::{ClientConfig, OnSignal};
 pub use consumer::{
     Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy, UntilEnd,
 };

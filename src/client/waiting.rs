@@ -4,20 +4,20 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::client::ClientError;
 use crate::client::background::Tasks;
+use crate::client::{ClientError, OnSignal};
 use crate::io::{Clock, Gate, Waited};
 
 /// Waits of callers: by which clock, and what a signal means.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     clock: Arc<dyn Clock>,
-    on_signal: Option<fn() -> bool>,
+    on_signal: Option<OnSignal>,
 }
 
 impl Waiter {
     /// Waits by `clock`; without `on_signal`, signals do not end a wait.
-    pub(crate) fn new(clock: Arc<dyn Clock>, on_signal: Option<fn() -> bool>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, on_signal: Option<OnSignal>) -> Self {
         Self { clock, on_signal }
     }
 
@@ -36,7 +36,7 @@ impl Waiter {
             match gate.wait(self.clock.as_ref(), deadline, &mut attempt)? {
                 Waited::Ready(value) => return Ok(Some(value)),
                 Waited::TimedOut => return Ok(None),
-                Waited::Signal if self.on_signal.is_some_and(|gives_up| gives_up()) => {
+                Waited::Signal if self.on_signal.as_ref().is_some_and(OnSignal::gives_up) => {
                     return Err(ClientError::Interrupted);
                 }
                 Waited::Signal => {}

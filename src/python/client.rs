@@ -12,7 +12,7 @@ use super::errors::{gives_up, raised};
 use super::owned::{Birth, Owned};
 use super::producer::Producer;
 use super::topic::Topic;
-use crate::client::{self, ClientConfig, ClientSettings};
+use crate::client::{self, ClientConfig, ClientSettings, OnSignal};
 
 const WORDS: &[Word] = &[
     Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
@@ -53,7 +53,8 @@ impl Client {
         let options = Options::of(Some(&options))?;
         options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
         let birth = Birth::now(py)?;
-        let config = ClientConfig { on_signal: Some(gives_up), ..defaults.client.clone() };
+        let config =
+            ClientConfig { on_signal: Some(OnSignal::new(gives_up)), ..defaults.client.clone() };
         let client = py.detach(|| client::Client::connect(config));
         let client = client.map_err(|error| raised(py, error))?;
         Ok(Self { inner: Owned::new(client, &birth), defaults })

@@ -57,8 +57,8 @@ impl Desk {
     fn with_records(count: usize) -> Self {
         let desk = Self::new();
         desk.text(&["topic", "create", "t", "-p", "2"]);
-        let lines: String = (0..count).map(|number| format!("k{number}:v{number}\n")).collect();
-        let produced = desk.run_with(&["produce", "t", "-K", ":", "-z", "zstd"], &lines);
+        let lines: Vec<_> = (0..count).map(|number| format!("k{number}:v{number}")).collect();
+        let produced = desk.run_with(&["produce", "t", "-K", ":", "-z", "zstd"], &lines.join("\n"));
         assert_eq!(produced.status.code(), Some(0));
         desk
     }

@@ -101,14 +101,12 @@ fn follow(
     out: &mut dyn Write,
 ) -> Result<(), CommandError> {
     loop {
-        let message = match consumer.try_next()? {
-            Some(message) => message,
-            None => {
-                out.flush()?;
-                let Some(message) = consumer.next(None)? else { return Ok(()) };
-                message
-            }
-        };
+        let mut found = consumer.try_next()?;
+        if found.is_none() {
+            out.flush()?;
+            found = consumer.next(None)?;
+        }
+        let Some(message) = found else { return Ok(()) };
         messages.write(out, &message)?;
     }
 }
