@@ -367,7 +367,8 @@ impl Partition {
         &self.logs
     }
 
-    pub(super) fn check_running(&self) -> Result<(), PartitionError> {
+    /// Refuses when the partition has stopped.
+    pub fn check_running(&self) -> Result<(), PartitionError> {
         match self.stopped.get() {
             Some(reason) => Err(PartitionError::Stopped { reason }),
             None => Ok(()),

@@ -6,6 +6,7 @@ mod administration;
 mod cluster;
 mod consuming;
 mod durability;
+mod embedded;
 mod groups;
 mod hostile;
 mod log_command;
