@@ -4,7 +4,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix lock test \
+.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix fuzz lock test \
   test-all clean
 
 PYTHON ?= python3
@@ -82,6 +82,10 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	ruff format --quiet .
 	ruff check --fix --quiet .
 	ruff format --quiet .
+
+TIME ?= 60
+fuzz: ## Any bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
+	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --test it fuzzing:: -- --nocapture
 
 lock: $(VENV)/tools.stamp ## Pins requirements/dev.in anew as requirements/dev.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \

@@ -7,6 +7,8 @@ mod cluster;
 mod consuming;
 mod durability;
 mod embedded;
+mod fuzzing;
+mod golden_directory;
 mod groups;
 mod hostile;
 mod log_command;
