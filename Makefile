@@ -4,7 +4,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix fuzz lock test \
+.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix fuzz lock settings-page test \
   test-all clean
 
 PYTHON ?= python3
@@ -21,7 +21,7 @@ CARGO_DENY := target/tools/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 
 help: ## Shows this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
@@ -86,6 +86,9 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 TIME ?= 60
 fuzz: ## Any bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
 	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --test it fuzzing:: -- --nocapture
+
+settings-page: ## Makes docs/configuration.md anew from the rows of all settings
+	STREAMLOG_WRITE_PAGES=1 cargo test --locked --quiet --lib broker::settings::page
 
 lock: $(VENV)/tools.stamp ## Pins requirements/dev.in anew as requirements/dev.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
