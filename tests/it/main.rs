@@ -16,4 +16,5 @@ mod memberships;
 mod misconfigured;
 mod power_cuts;
 mod producing;
+mod removal;
 mod support;
