@@ -2,6 +2,7 @@
 //!
 //! `cargo run --example embedded [DIR]` appends a few readings, waits until they are on disk, and
 //! reads back all there are. Run it twice: the first run's readings are there.
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::env;
 use std::error::Error;

@@ -28,3 +28,4 @@ pub use coordinator::OffsetsTopicConfig;
 pub(crate) use core::{Engine, Inside, control_runtime};
 pub use error::BrokerError;
 pub use server::Broker;
+pub(crate) use topic_settings::produce_rules;

@@ -106,12 +106,11 @@ impl EmbeddedError {
     /// What a caller may do about it.
     pub fn remedy(&self) -> Remedy {
         match self {
-            Self::NotOpened { .. } | Self::Failed { .. } => Remedy::Fatal,
             Self::Broker(BrokerError::NotApplied) => Remedy::Retry,
             Self::Broker(BrokerError::Metadata(_))
             | Self::UnknownTopic { .. }
             | Self::UnknownPartition { .. } => Remedy::Refresh,
-            Self::Broker(_) => Remedy::Fatal,
+            Self::NotOpened { .. } | Self::Broker(_) | Self::Failed { .. } => Remedy::Fatal,
             Self::Partition { source, .. } => of_partition(source),
             Self::InvalidName { .. }
             | Self::Internal { .. }

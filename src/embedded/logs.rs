@@ -126,8 +126,8 @@ impl Logs {
     /// The names of all topics, sorted; those that the engine keeps for itself are left out.
     pub fn topics(&self) -> Vec<String> {
         let topics = self.inside.topics();
-        let named = topics.iter().filter(|topic| !topic.name.is_internal());
-        let mut names: Vec<_> = named.map(|topic| topic.name.to_string()).collect();
+        let public = topics.iter().filter(|topic| !topic.name.is_internal());
+        let mut names: Vec<_> = public.map(|topic| topic.name.to_string()).collect();
         names.sort_unstable();
         names
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::broker::Inside;
+use crate::broker::{Inside, produce_rules};
 use crate::embedded::{EmbeddedError, NewRecord, Records, Start, Ticket};
 use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError, validate_produced};
 use crate::replication::{Acks, Partition as LedPartition, PartitionError};
@@ -59,7 +59,7 @@ impl Partition {
         }
         let now = self.inside.clock().now();
         let mut batch = self.batch(records.into_iter().map(Into::into), now)?;
-        validate_produced(&batch, &self.inside.rules(&self.led, now))
+        validate_produced(&batch, &produce_rules(&self.led.config(), now))
             .map_err(|error| self.rejected(error))?;
         self.inside.wait_for_room();
         if !self.led.is_appendable() {

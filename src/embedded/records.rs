@@ -182,18 +182,20 @@ impl Records {
     /// directory closed.
     fn wait(&self, deadline: Option<Duration>) -> Result<bool, EmbeddedError> {
         let inside = self.partition.inside();
-        let moved = self.moved();
-        let moved = match deadline {
-            None => Some(parking::wait(moved)),
+        let has_moved = match deadline {
+            None => {
+                parking::wait(self.moved());
+                true
+            }
             Some(deadline) => {
                 let clock = inside.clock();
                 let left = deadline.saturating_sub(clock.monotonic());
-                parking::wait_for(moved, left, clock)
+                parking::wait_for(self.moved(), left, clock).is_some()
             }
         };
         match inside.failure() {
             Some(reason) => Err(EmbeddedError::Failed { reason }),
-            None => Ok(moved.is_some() && !self.is_closed()),
+            None => Ok(has_moved && !self.is_closed()),
         }
     }
 

@@ -10,8 +10,9 @@ pub struct WithCauses<'a>(pub &'a dyn Error);
 impl fmt::Display for WithCauses<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
-        let causes = std::iter::successors(self.0.source(), |cause: &&dyn Error| (*cause).source());
-        causes.into_iter().try_for_each(|cause| write!(f, ": {cause}"))
+        let mut causes =
+            std::iter::successors(self.0.source(), |cause: &&dyn Error| (*cause).source());
+        causes.try_for_each(|cause| write!(f, ": {cause}"))
     }
 }
 

@@ -9,8 +9,8 @@ use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::replication::{LocalLogs, Partition, PartitionSpec};
 use streamlog::storage::{
-    DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, OffsetUnit, Opener,
-    PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener,
+    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
+    Offsets, Opener, PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
 };
 use streamlog::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
 
@@ -35,11 +35,12 @@ fn logs(disk: &FaultyDisk) -> LocalLogs {
     let world = || (Arc::clone(&disk), Arc::clone(&clock));
     let data = Arc::new(DataDir::open(world(), path, options).unwrap());
     let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
-    let flusher = Flusher::start(world(), path, Default::default(), quiet).unwrap();
+    let flusher = Flusher::start(world(), path, FlusherOptions::default(), quiet).unwrap();
     let quiet =
-        UpkeepListener { high_watermarks: Box::new(Default::default), on_fatal: Box::new(|_| ()) };
+        UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
     let upkeep =
-        Upkeep::start(Arc::clone(&data), Arc::clone(&clock), Default::default(), quiet).unwrap();
+        Upkeep::start(Arc::clone(&data), Arc::clone(&clock), UpkeepOptions::default(), quiet)
+            .unwrap();
     LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) }
 }
 

@@ -7,13 +7,12 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::BrokerError;
 use crate::broker::context::Shared;
 use crate::broker::settings::log_defaults;
-use crate::broker::topic_settings::{check_configs, produce_rules};
+use crate::broker::topic_settings::check_configs;
 use crate::broker::topics::{APPLIED_WITHIN, applied};
 use crate::io::Clock;
 use crate::metadata::NewTopic;
-use crate::record::ProduceRules;
-use crate::replication::{Partition, Topic};
-use crate::types::{Timestamp, TopicId};
+use crate::replication::Topic;
+use crate::types::TopicId;
 
 /// A running engine as its process reaches it. Clones reach the same one.
 #[derive(Clone)]
@@ -39,11 +38,6 @@ impl Inside {
     /// The topic of this name.
     pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
         self.shared.partitions.topic(name)
-    }
-
-    /// What the partition's topic asks of the batches it stores.
-    pub(crate) fn rules(&self, partition: &Partition, now: Timestamp) -> ProduceRules {
-        produce_rules(&partition.config(), now)
     }
 
     /// Waits while so much is unflushed that the kernel might throttle writers.

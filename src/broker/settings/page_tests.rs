@@ -15,13 +15,15 @@ const PAGE: &str = "docs/configuration.md";
 const HEAD: &str = "\
 # Settings
 
-This page is made from the rows in the code, and a test fails when it is not what they say. After changing a row:
-`make settings-page`.
+This page is made from the rows in the code, and a test fails when it is not what they say. After
+changing a row: `make settings-page`.
 
-A value is looked for, the first that is found counts: of a topic among its own settings, then among what was said of the broker
-and of all brokers while they ran; after these, and for everything else, on the command line (`--set KEY=VALUE`), in the file of
-`--config FILE` (TOML, or Kafka's `server.properties`), and at last there is the default. An unknown name is refused with the
-nearest one. Names and units are Kafka's where Kafka has the setting. Sizes may be written with a unit, as `64 MiB`.
+A value is looked for, the first that is found counts: of a topic among its own settings, then among
+what was said of the broker and of all brokers while they ran; after these, and for everything else,
+on the command line (`--set KEY=VALUE`), in the file of `--config FILE` (TOML, or Kafka's
+`server.properties`), and at last there is the default. An unknown name is refused with the nearest
+one. Names and units are Kafka's where Kafka has the setting. Sizes may be written with a unit, as
+`64 MiB`.
 ";
 
 const BROKER: &str = "
@@ -36,8 +38,8 @@ Read when it starts.
 const TOPIC: &str = "
 ## Of a topic
 
-Given when a topic is made, or changed at any time. Set for a broker, under this name or one of the others, it is the default of
-all its topics, and can be changed while the broker runs.
+Given when a topic is made, or changed at any time. Set for a broker, under this name or one of the
+others, it is the default of all its topics, and can be changed while the broker runs.
 
 | name | on a broker also | type | default | unit | meaning |
 |---|---|---|---|---|---|

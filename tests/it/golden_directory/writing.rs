@@ -69,9 +69,9 @@ fn write_journal(disk: &Arc<dyn Disk>) {
         let (cluster, config) = (Some(CLUSTER_ID), MetadataConfig::default());
         let store = Arc::clone(&store);
         Metadata::open(Arc::clone(&store), clock, BrokerId(1), cluster, config).await.unwrap();
-        let topic = format!(
-            r#"{{"version":3,"topic_id":"{TOPIC_ID}","partitions":{{"0":[1]}},"adding_replicas":{{}},"removing_replicas":{{}}}}"#
-        );
+        let replicas = r#""adding_replicas":{},"removing_replicas":{}"#;
+        let partitions = r#""partitions":{"0":[1]}"#;
+        let topic = format!(r#"{{"version":3,"topic_id":"{TOPIC_ID}",{partitions},{replicas}}}"#);
         let state = r#"{"version":1,"leader":1,"leader_epoch":1,"controller_epoch":1,"isr":[1]}"#;
         let place = "/brokers/topics/t";
         let ops = vec![
