@@ -4,8 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix fuzz lock settings-page test \
-  test-all clean
+.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix fuzz lock
+.PHONY: settings-page test test-all clean
 
 PYTHON ?= python3
 VENV := .venv

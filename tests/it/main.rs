@@ -8,7 +8,6 @@ mod cluster;
 mod consuming;
 mod durability;
 mod embedded;
-mod fuzzing;
 mod golden_directory;
 mod groups;
 mod hostile;

@@ -13,7 +13,7 @@ use streamlog::types::TopicId;
 
 use crate::support::{Random, golden_requests, seeds};
 
-#[path = "../../fuzz/bodies/mod.rs"]
+#[path = "../../../fuzz/bodies/mod.rs"]
 mod bodies;
 
 /// Inputs for each decoder when nothing else is asked for.
