@@ -32,6 +32,12 @@ class BrokerProcess:
 
     def start(self) -> Self:
         """Starts the broker and waits for its `ready` line."""
+        self.launch()
+        self.address = self._wait_until_ready()
+        return self
+
+    def launch(self) -> None:
+        """Starts the broker without waiting for anything."""
         assert self.process is None, "it is running"
         command = [sys.executable, "-m", "streamlog.broker", "--listen", self.address]
         command += ["--data-dir", str(self.data_dir), *self.options]
@@ -44,8 +50,6 @@ class BrokerProcess:
                 text=True,
                 env={**os.environ, **self.env},
             )
-        self.address = self._wait_until_ready()
-        return self
 
     def _wait_until_ready(self) -> str:
         process = self.process
