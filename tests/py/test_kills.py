@@ -27,7 +27,7 @@ TOPICS: dict[str, dict[str, str]] = {
 }
 SLOTS: list[Slot] = [(topic, partition) for topic in TOPICS for partition in range(PARTITIONS)]
 
-LIFE_SECONDS = 0.4
+LIFE_SECONDS = 0.5
 """The longest life of a broker that got ready."""
 
 WHILE_STARTING = 0.3
@@ -41,9 +41,13 @@ def start(broker: BrokerProcess) -> float:
     return time.monotonic() - begin
 
 
-def kill_often(broker: BrokerProcess, load: Load, choice: random.Random) -> None:
-    """Kills a running broker `KILLS` times; at the end it runs."""
+def kill_often(broker: BrokerProcess, load: Load, choice: random.Random) -> int:
+    """Kills a running broker `KILLS` times; at the end it runs.
+
+    Returns in how many of its lives it acknowledged something.
+    """
     start_seconds = 0.2
+    useful = before = 0
     for kill in range(KILLS):
         if kill > 0 and choice.random() < WHILE_STARTING:
             broker.launch()
@@ -54,7 +58,10 @@ def kill_often(broker: BrokerProcess, load: Load, choice: random.Random) -> None
             time.sleep(choice.uniform(0, LIFE_SECONDS))
         broker.kill()
         load.check()
+        useful += load.progress() > before
+        before = load.progress()
     broker.start()
+    return useful
 
 
 @pytest.mark.timeout(60 + 2 * KILLS)
@@ -80,18 +87,18 @@ def live_through(broker: BrokerProcess, choice: random.Random) -> None:
         [Sender(name, broker.address, SLOTS, options) for name, options in kinds.items()],
         [Reader(name, broker.address, SLOTS) for name in ("reader", "other-reader")],
     )
-    kill_often(broker, load, choice)
+    useful = kill_often(broker, load, choice)
     log = load.finish(broker.address)
 
     account = load.account()
     found = list(faults(log, account, load.witnesses()))
     assert found == [], f"{len(found)} faults"
     records = sum(map(len, log.values()))
-    for name, sent in account.items():
-        assert sent.acknowledgements == sum(sent.counts.values()), name
-        assert sent.acknowledgements > KILLS, f"{name} hardly got on"
     written = sum(sum(sent.counts.values()) for sent in account.values())
-    print(f"{KILLS} kills, {records} records, {records - written} of them by retries")
+    again = records - written
+    print(f"{KILLS} kills, {useful} under load, {records} records, {again} of them by retries")
+    assert load.progress() == written
+    assert useful >= KILLS / 4, "the broker was killed with nothing to do"
     assert broker.stop() == 0
     verify = [sys.executable, "-m", "streamlog", "log", "verify", str(broker.data_dir)]
     subprocess.run(verify, check=True, stdout=subprocess.DEVNULL)

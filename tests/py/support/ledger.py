@@ -37,11 +37,6 @@ class Sent:
     acknowledged: dict[Slot, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     """The offset that each number was acknowledged with; negative where none was told."""
 
-    @property
-    def acknowledgements(self) -> int:
-        """How many records were acknowledged."""
-        return sum(map(len, self.acknowledged.values()))
-
 
 @dataclass
 class Seen:

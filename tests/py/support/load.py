@@ -20,6 +20,7 @@ IMPATIENT = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
     "retry.backoff.ms": 10,
+    "retry.backoff.max.ms": 50,
     "log_level": 0,
 }
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": True}
@@ -73,6 +74,7 @@ class Sender(Worker):
         """Sends as `options` of librdkafka say."""
         super().__init__(name)
         self.slots = slots
+        self.acknowledged = 0
         self.sent = Sent(retries_are_known=options.get("enable.idempotence", False))
         # A record that cannot be delivered for so long is one that the broker refuses for ever.
         common = {"bootstrap.servers": address, "linger.ms": 2, "delivery.timeout.ms": 120_000}
@@ -98,6 +100,7 @@ class Sender(Worker):
 
         def delivered(error: object, message: Message) -> None:
             if error is None:
+                self.acknowledged += 1
                 offset = message.offset()
                 self.sent.acknowledged[slot][number] = -1 if offset is None else offset
             else:
@@ -220,6 +223,10 @@ class Load:
             reader.ends = {slot: len(rows) for slot, rows in log.items()}
             reader.finish()
         return log
+
+    def progress(self) -> int:
+        """How many records have been acknowledged."""
+        return sum(sender.acknowledged for sender in self.senders)
 
     def account(self) -> dict[str, Sent]:
         """What each sender knows."""
