@@ -18,6 +18,7 @@ use crate::broker::fetch_session::FetchSessions;
 use crate::broker::startup::{bind, open_data, open_metadata};
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
+use crate::config::ByteSize;
 use crate::io::{Clock, Disk, SystemClock, SystemDisk};
 use crate::net::Budget;
 use crate::replication::Partitions;
@@ -72,7 +73,8 @@ impl Broker {
         let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
         let shared = Arc::new(Shared {
             request_memory: Budget::new(
-                usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
+                in_memory(config.request_memory),
+                in_memory(config.frame_max),
             ),
             fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             partitions,
@@ -139,6 +141,11 @@ impl Drop for Broker {
             let _ = self.tear_down();
         }
     }
+}
+
+/// A size as far as memory can have it.
+fn in_memory(size: ByteSize) -> usize {
+    usize::try_from(size.0).unwrap_or(usize::MAX)
 }
 
 /// A thread of ours ends by a panic only through a broken invariant, which has been reported.

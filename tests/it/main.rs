@@ -13,4 +13,5 @@ mod memberships;
 mod misconfigured;
 mod power_cuts;
 mod producing;
+mod stopping;
 mod support;

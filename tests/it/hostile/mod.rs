@@ -2,5 +2,6 @@
 
 mod batches;
 mod frames;
+mod memory;
 mod mutations;
 mod names;
