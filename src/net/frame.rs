@@ -8,6 +8,9 @@ use tokio::net::TcpStream;
 /// Bytes of the length prefix.
 const PREFIX: usize = 4;
 
+/// How much room a read gets at least, so that one call takes what a pipelining client sent.
+const READ_ROOM: usize = 64 * 1024;
+
 /// Why a connection cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
@@ -41,9 +44,6 @@ pub struct FrameBuffer {
 }
 
 impl FrameBuffer {
-    /// How much room a read gets at least, so that one call takes what a pipelining client sent.
-    pub const READ_ROOM: usize = 64 * 1024;
-
     /// A buffer that refuses frames of more than `frame_max` bytes.
     pub fn new(frame_max: usize) -> Self {
         Self { bytes: BytesMut::new(), frame_max }
@@ -54,7 +54,7 @@ impl FrameBuffer {
     /// # Errors
     /// `WouldBlock` when there is nothing; otherwise as the socket.
     pub fn fill(&mut self, stream: &TcpStream) -> io::Result<usize> {
-        self.bytes.reserve(Self::READ_ROOM);
+        self.bytes.reserve(READ_ROOM);
         stream.try_read_buf(&mut self.bytes)
     }
 

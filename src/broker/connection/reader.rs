@@ -25,7 +25,7 @@ use crate::net::{FrameBuffer, FrameError, Reserved};
 /// Requests of one connection that may be pending; the reader stops above it.
 const PENDING_MAX: usize = 4096;
 
-/// Frames above this are charged for the memory they hold as their bytes come.
+/// Frames are charged for the memory they hold once so much of them has come.
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Why a connection ended.
@@ -105,10 +105,10 @@ impl Reader<'_> {
         let mut time_left = self.shared.config.transfer_deadline;
         loop {
             let (missing, held) = (self.frames.missing(), self.frames.held());
-            if missing > 0 && missing + held > LARGE_FRAME {
+            if missing > 0 && held > LARGE_FRAME {
                 // While this waits, the kernel holds the peer back.
                 let memory = memory.get_or_insert_with(|| self.shared.request_memory.open());
-                memory.grow_to(held + FrameBuffer::READ_ROOM).await;
+                memory.grow_to(held).await;
             }
             let received = match missing {
                 0 => self.receive_next().await,

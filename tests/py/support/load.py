@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPa
 from py.support.broker import until
 from py.support.ledger import Rows, Seen, Sent, Slot, value_of
 
-OUTSTANDING_MAX = 500
+OUTSTANDING_MAX = 300
 """Records that a producer has in flight before it waits."""
 
 FINISH_SECONDS = 60.0
@@ -21,6 +22,8 @@ IMPATIENT = {
     "reconnect.backoff.max.ms": 50,
     "retry.backoff.ms": 10,
     "retry.backoff.max.ms": 50,
+    # Otherwise it forgets all it knew when the only broker is away, and asks again after a second.
+    "metadata.recovery.strategy": "none",
     "log_level": 0,
 }
 IDEMPOTENT: dict[str, Any] = {"enable.idempotence": True}
@@ -84,9 +87,10 @@ class Sender(Worker):
         """Sends bursts until it is told to stop, then waits for every acknowledgement."""
         choice = random.Random(self.name)
         while not self.stopping.is_set():
-            for _ in range(choice.randrange(1, 40)):
+            for _ in range(choice.randrange(1, 16)):
                 self._send(choice.choice(self.slots), choice.randrange(40, 400))
-            self._producer.poll(choice.uniform(0.001, 0.02))
+            self._producer.poll(0)
+            time.sleep(choice.uniform(0.001, 0.02))
             while len(self._producer) > OUTSTANDING_MAX and not self.stopping.is_set():
                 self._producer.poll(0.02)
             self.check()
