@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::connection::Shard;
 use crate::broker::connection::accept;
 use crate::broker::context::{Failure, Shared};
-use crate::broker::control::Control;
+use crate::broker::control::{COLD_READS, Control};
 use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
 use crate::broker::fetch_session::FetchSessions;
 use crate::broker::startup::{bind, open_data, open_metadata};
@@ -23,7 +23,7 @@ use crate::io::{Clock, Disk, SystemClock, SystemDisk};
 use crate::net::Budget;
 use crate::replication::Partitions;
 
-/// Threads that may wait for a disk on behalf of the control thread.
+/// Threads that may wait for a disk on behalf of the control thread, besides those of cold reads.
 const BLOCKING_THREADS: usize = 4;
 
 /// A broker that answers until it is stopped or its disk fails.
@@ -166,7 +166,7 @@ fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
 fn control_runtime() -> Result<Runtime, BrokerError> {
     Builder::new_multi_thread()
         .worker_threads(1)
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(BLOCKING_THREADS + COLD_READS)
         .thread_name("streamlog-control")
         .enable_all()
         .build()

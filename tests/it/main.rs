@@ -4,6 +4,7 @@
 
 mod administration;
 mod cluster;
+mod cold_reads;
 mod consuming;
 mod durability;
 mod groups;

@@ -10,6 +10,7 @@ use nix::sys::uio::pwritev;
 
 use super::medium::Medium;
 use crate::io::File;
+use crate::io::sys::is_byte_cached;
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
@@ -38,6 +39,11 @@ impl SystemFile {
 impl File for SystemFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.file.read_at(buffer, position)
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        let ends = [position, position.saturating_add(length.saturating_sub(1))];
+        ends.into_iter().all(|end| is_byte_cached(self.file.as_fd(), end))
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
