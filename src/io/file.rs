@@ -14,7 +14,7 @@ pub trait File: Send + Sync + Debug {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
     /// Whether reading so many bytes would probably not wait for the medium. A hint: it looks at
-    /// the ends of the range only, and what it sees may change at once.
+    /// some bytes of the range only, and what it sees may change at once.
     fn is_cached(&self, _position: u64, _length: u64) -> bool {
         true
     }
