@@ -63,7 +63,7 @@ check-bench: ## The bench: its format and lints, and one round of every row
 
 check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
 	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
-	pytest tests/py/traced.py
+	pytest tests/py/faults/traced.py
 
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources
