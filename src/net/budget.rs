@@ -1,10 +1,10 @@
 //! A bound on memory that many connections share.
 //!
-//! Memory is charged as bytes come, never for what was only announced: who announces much and sends
-//! nothing takes nothing from others. So that half frames cannot hold all of it and wait for each
-//! other for ever, a part as large as the largest frame is kept back. Whoever finds the rest used up
-//! waits for others to finish or for that part, which goes to one frame at a time, until that frame
-//! is done; a frame that has it needs nothing more.
+//! Memory is charged as bytes come, never for what was only announced: who announces much and
+//! sends nothing takes nothing from others. So that half frames cannot hold all of it and wait for
+//! each other for ever, a part as large as the largest frame is kept back. Whoever finds the rest
+//! used up waits for others to finish or for that part, which goes to one frame at a time, until
+//! that frame is done; a frame that has it needs nothing more.
 
 use std::sync::Arc;
 

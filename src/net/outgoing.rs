@@ -1,8 +1,8 @@
 //! Answers on their way out: small buffers gathered into one write, file ranges by `sendfile`.
 //!
-//! A range that is not in the page cache would keep the whole thread waiting for the disk. So before
-//! each stretch of a file there is a look, and a cold one is handed to the caller, who has it read
-//! where waiting is allowed, and then goes on here.
+//! A range that is not in the page cache would keep the whole thread waiting for the disk. So
+//! before each stretch of a file there is a look, and a cold one is handed to the caller, who has
+//! it read where waiting is allowed, and then goes on here.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
