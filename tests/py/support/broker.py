@@ -30,10 +30,10 @@ class BrokerProcess:
         self.address = "127.0.0.1:0"
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self) -> Self:
+    def start(self, patience: float = READY_SECONDS) -> Self:
         """Starts the broker and waits for its `ready` line."""
         self.launch()
-        self.address = self._wait_until_ready()
+        self.address = self._wait_until_ready(patience)
         return self
 
     def launch(self) -> None:
@@ -51,15 +51,15 @@ class BrokerProcess:
                 env={**os.environ, **self.env},
             )
 
-    def _wait_until_ready(self) -> str:
+    def _wait_until_ready(self, patience: float) -> str:
         process = self.process
         assert process is not None
         assert process.stdout is not None
-        readable, _, _ = select.select([process.stdout], [], [], READY_SECONDS)
+        readable, _, _ = select.select([process.stdout], [], [], patience)
         line = process.stdout.readline() if readable else ""
         if not line.startswith("ready "):
             self.kill()
-            message = f"the broker said {line!r} instead of ready:\n{self.log()}"
+            message = f"the broker said {line!r} instead of ready:\n{self.log()[-4000:]}"
             raise AssertionError(message)
         return line.removeprefix("ready ").strip()
 
