@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use streamlog::wire::metadata::MetadataRequest;
-
 use crate::support::{Connection, LocalBroker, batch};
 
 /// Generous: a stop is a matter of milliseconds, but machines are busy.
@@ -35,12 +33,12 @@ fn parked_fetches_and_unflushed_records_do_not_keep_a_broker() {
 fn a_peer_that_said_good_bye_and_takes_no_answers_does_not_keep_a_broker() {
     let broker = LocalBroker::new(2, &[]);
     let mut deaf = broker.connect();
-    let all = MetadataRequest { topics: None, ..Default::default() };
-    for _ in 0..20_000 {
-        deaf.send(9, &all).unwrap();
+    deaf.produce(batch(0..30_000), 1).unwrap().unwrap();
+    // More than the sockets of both ends hold.
+    for _ in 0..100 {
+        deaf.send_fetch(0, Duration::ZERO).unwrap();
     }
     deaf.send_no_more().unwrap();
-    // All of it is read, and the answers that found no room are waiting.
     assert!(!deaf.is_silent_for(Duration::from_secs(5)));
     std::thread::sleep(Duration::from_millis(300));
     stops_at_once(broker);
