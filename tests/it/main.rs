@@ -5,6 +5,7 @@
 mod admin_client;
 mod administration;
 mod cluster;
+mod cold_reads;
 mod consuming;
 mod durability;
 mod embedded;
@@ -17,4 +18,5 @@ mod misconfigured;
 mod power_cuts;
 mod producing;
 mod removal;
+mod stopping;
 mod support;
