@@ -4,8 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench-python check check-bench check-deps fix fuzz lock
-.PHONY: settings-page test test-all clean
+.PHONY: help setup demo serve build docs bench-python check check-bench check-deps check-trace fix
+.PHONY: fuzz lock settings-page test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -67,6 +67,10 @@ check-bench: ## The bench: its format and lints, and one round of every row
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+
+check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
+	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
+	pytest tests/py/faults/traced.py
 
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources

@@ -1,5 +1,7 @@
 //! How commands reach a cluster: options, then the environment, then the contexts file.
 
+use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +11,7 @@ use signal_hook::flag;
 
 use crate::cli::context::Context;
 use crate::cli::{CommandError, Output};
-use crate::client::{Client, ClientSettings, OnSignal};
+use crate::client::{Client, ClientSettings, Signals};
 use crate::config::ConfigError;
 
 /// The variable that names the brokers to ask first.
@@ -60,12 +62,37 @@ impl Reach {
     /// A client of the cluster, and the settings for what is made from it. Ctrl-C ends its waits.
     pub(crate) fn connect(&self) -> Result<(Client, ClientSettings), CommandError> {
         let mut settings = self.settings()?;
-        let interrupted = Arc::new(AtomicBool::new(false));
-        // The first Ctrl-C ends the wait, a second one the process.
-        flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
-        flag::register(SIGINT, Arc::clone(&interrupted))?;
-        let is_interrupted = move || interrupted.load(Ordering::Relaxed);
-        settings.client.on_signal = Some(OnSignal::new(is_interrupted));
+        settings.client.signals = Some(CtrlC::watched()?);
         Ok((Client::connect(settings.client.clone())?, settings))
+    }
+}
+
+/// Whether a person pressed Ctrl-C.
+#[derive(Debug)]
+struct CtrlC {
+    is_pressed: Arc<AtomicBool>,
+}
+
+impl CtrlC {
+    /// Watches until the process ends: there is one command in it.
+    fn watched() -> io::Result<&'static Self> {
+        let is_pressed = Arc::new(AtomicBool::new(false));
+        // The first press ends the wait, a second one the process, whatever it is doing.
+        flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&is_pressed))?;
+        flag::register(SIGINT, Arc::clone(&is_pressed))?;
+        Ok(Box::leak(Box::new(Self { is_pressed })))
+    }
+}
+
+impl Signals for CtrlC {
+    /// The flag tells enough.
+    fn watch(&self, _pipe: RawFd) -> Option<RawFd> {
+        Some(-1)
+    }
+
+    fn restore(&self, _before: RawFd, _missed: &[u8]) {}
+
+    fn gives_up(&self) -> bool {
+        self.is_pressed.load(Ordering::Relaxed)
     }
 }

@@ -1,9 +1,8 @@
 //! The settings of a client's connections.
 
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client::Signals;
 use crate::config::{HostPort, Key, Kind, millis};
 
 /// How a client reaches its brokers. `Default` is a broker on this machine.
@@ -25,30 +24,8 @@ pub struct ClientConfig {
     pub retry_backoff_max: Duration,
     /// After how long what is known of topics is asked for again.
     pub metadata_max_age: Duration,
-    /// Asked on a waiting thread when a signal has reached it; without, the wait goes on.
-    pub on_signal: Option<OnSignal>,
-}
-
-/// Whether a wait is given up for a signal.
-#[derive(Clone)]
-pub struct OnSignal(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl OnSignal {
-    /// Gives up when `decide` says so.
-    pub fn new(decide: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(decide))
-    }
-
-    /// Asks.
-    pub(crate) fn gives_up(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for OnSignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnSignal")
-    }
+    /// Who handles signals that come while a thread waits, and may give up the wait for them.
+    pub signals: Option<&'static dyn Signals>,
 }
 
 impl Default for ClientConfig {
@@ -62,7 +39,7 @@ impl Default for ClientConfig {
             retry_backoff: Duration::from_millis(50),
             retry_backoff_max: Duration::from_secs(1),
             metadata_max_age: Duration::from_mins(5),
-            on_signal: None,
+            signals: None,
         }
     }
 }

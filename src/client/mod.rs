@@ -16,6 +16,7 @@ mod handle;
 mod offsets;
 mod producer;
 mod settings;
+mod signals;
 mod waiting;
 
 pub use crate::record::Header;
@@ -25,7 +26,7 @@ pub use admin::{
     GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,
     PartitionSize, ResetTo, Resource, TopicDescription,
 };
-pub use config::{ClientConfig, OnSignal};
+pub use config::ClientConfig;
 pub use consumer::{
     Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy, UntilEnd,
 };
@@ -36,3 +37,4 @@ pub use producer::{
     Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };
 pub use settings::ClientSettings;
+pub use signals::Signals;

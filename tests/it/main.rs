@@ -5,6 +5,7 @@
 mod administration;
 mod client;
 mod cluster;
+mod cold_reads;
 mod commands;
 mod durability;
 mod embedded;
@@ -14,4 +15,5 @@ mod hostile;
 mod misconfigured;
 mod power_cuts;
 mod removal;
+mod stopping;
 mod support;

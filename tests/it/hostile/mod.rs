@@ -3,5 +3,6 @@
 mod batches;
 mod frames;
 mod fuzzing;
+mod memory;
 mod mutations;
 mod names;
