@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::config::{ConfigError, Fault, set_all};
 use crate::metadata::Configs;
-use crate::record::{Compression, Limits, ProduceRules};
-use crate::storage::{CompressionType, LogConfig, OffsetUnit};
+use crate::record::{Compression, Limits, ProduceRules, TimestampType};
+use crate::storage::{LogConfig, OffsetUnit};
 use crate::types::Timestamp;
 
 /// Names under which a broker's configuration sets the default of all topics, where Kafka's differ
@@ -127,21 +127,28 @@ pub(crate) fn refuse_unserved(config: &LogConfig) -> Result<(), ConfigError> {
     if config.offset_unit == OffsetUnit::Byte {
         refuse("offset.unit", "only 'record' is served by this release");
     }
-    if config.compression_type != CompressionType::Producer {
-        refuse("compression.type", "only 'producer' is served by this release");
-    }
     ConfigError::from_faults(faults)
 }
 
 /// What a topic asks of the batches it stores.
 pub(crate) fn produce_rules(config: &LogConfig, now: Timestamp) -> ProduceRules {
     let batch_bytes_max = usize::try_from(config.max_message_size.0).unwrap_or(usize::MAX);
+    let (earliest, latest) = match config.timestamp_type {
+        TimestampType::CreateTime => {
+            (now.minus(config.timestamp_before_max), now.plus(config.timestamp_after_max))
+        }
+        // What the client says is not kept.
+        TimestampType::LogAppendTime => {
+            (Timestamp::from_millis(i64::MIN), Timestamp::from_millis(i64::MAX))
+        }
+    };
     ProduceRules {
         batch_bytes_max,
+        packing: config.packing(),
         walk_compressed: config.strict_batch_validation,
         keys_required: config.cleanup_policy.compact,
-        earliest: now.minus(config.timestamp_before_max),
-        latest: now.plus(config.timestamp_after_max),
+        earliest,
+        latest,
         limits: Limits::for_batches_up_to(batch_bytes_max),
     }
 }
