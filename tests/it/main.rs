@@ -4,6 +4,7 @@
 
 mod admin_client;
 mod administration;
+mod byte_offsets;
 mod cluster;
 mod consuming;
 mod durability;
@@ -14,4 +15,5 @@ mod memberships;
 mod misconfigured;
 mod power_cuts;
 mod producing;
+mod repacking;
 mod support;

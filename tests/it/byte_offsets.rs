@@ -1,0 +1,1 @@
+//! Topics whose offsets count bytes, as clients see them.
