@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import count
+from itertools import count, islice
 
 import pytest
 from confluent_kafka import OFFSET_STORED, Consumer, Producer, TopicPartition
@@ -71,7 +71,7 @@ def read_kafka_python(address: str, topic: str, most: int) -> list[bytes]:
     partition = KafkaTopicPartition(topic, 0)
     try:
         consumer.assign([partition])
-        messages = [message for message, _ in zip(consumer, range(most), strict=False)]
+        messages = list(islice(consumer, most))
         next_offset = messages[-1].offset + 1
         consumer.commit({partition: OffsetAndMetadata(next_offset, "", -1)})
         return [message.value for message in messages]
