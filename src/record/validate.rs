@@ -2,8 +2,9 @@
 //!
 //! Checked here is what the bytes alone show: form, checksum, the header's fields, and the records
 //! themselves. They are walked whenever that needs no unpacking, when they have to be unpacked
-//! anyway because the topic stores them otherwise packed, and always if the rules ask for it; else a compressed batch that lies harms only those who read it, within their limits.
-//! Sequence numbers and transactions are judged by whoever keeps the producers' state.
+//! anyway because the topic stores them otherwise packed, and always if the rules ask for it; else
+//! a compressed batch that lies harms only those who read it, within their limits. Sequence numbers
+//! and transactions are judged by whoever keeps the producers' state.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again, but
-//! for the one that a topic keeps for ever.
+//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again,
+//! but for the one that a topic keeps for ever.
 
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;

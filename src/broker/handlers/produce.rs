@@ -117,8 +117,8 @@ impl Appends {
             let checked = part.target.and_then(|partition| {
                 let mut bytes = bytes.ok_or_else(|| Refusal::of(ErrorCode::InvalidRecord))?;
                 let place = (&*partition, now, produced.version);
-                if let Some(repacked) = check_batch(&mut bytes, place, &mut repacker)? {
-                    bytes = Bytes::from(repacked).into();
+                if let Some(anew) = check_batch(&mut bytes, place, &mut repacker)? {
+                    bytes = Bytes::from(anew).into();
                 }
                 Ok(Batch { request: self.requests.len(), part: ordinal, partition, bytes })
             });
@@ -276,11 +276,11 @@ fn check_batch(
     let repack = |(packing, records): (Packing, Cow<'_, [u8]>)| {
         repacker.repack(&checked.batch, &records, (packing, rules.batch_bytes_max))
     };
-    let mut repacked = checked.repack.map(repack).transpose()?;
+    let mut anew = checked.repack.map(repack).transpose()?;
     if latest != stated
-        && let Some(mut header) = HeaderMut::of_batch(repacked.as_deref_mut().unwrap_or(bytes))
+        && let Some(mut header) = HeaderMut::of_batch(anew.as_deref_mut().unwrap_or(bytes))
     {
         header.set_max_timestamp(latest);
     }
-    Ok(repacked)
+    Ok(anew)
 }
