@@ -10,9 +10,10 @@ use streamlog::config::ByteSize;
 use streamlog::record::Compression;
 use streamlog::types::Offset;
 use streamlog::wire::ErrorCode;
+use streamlog::wire::alter_configs::{self, AlterConfigsRequest};
 use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest};
-use streamlog::wire::describe_configs::{SOURCE_DEFAULT, SOURCE_TOPIC};
+use streamlog::wire::describe_configs::{RESOURCE_TOPIC, SOURCE_DEFAULT, SOURCE_TOPIC};
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::list_offsets::{self, EARLIEST, LATEST, ListOffsetsRequest, MAX_TIMESTAMP};
 use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
@@ -266,6 +267,22 @@ fn the_unit_cannot_be_changed_and_rules_compaction_out() {
     // Everything else of the topic can be changed.
     assert_eq!(set_topic(&mut client, "retention.ms", "1000000").0, ErrorCode::None);
     assert_eq!(set_topic(&mut client, "compression.type", "zstd").0, ErrorCode::None);
+    // Even all at once.
+    let retention = Some("5000".to_owned());
+    let config = alter_configs::RequestConfig { name: "retention.ms".to_owned(), value: retention };
+    let resource = alter_configs::RequestResource {
+        resource_type: RESOURCE_TOPIC,
+        resource_name: TOPIC.to_owned(),
+        configs: vec![config],
+    };
+    let request = AlterConfigsRequest { resources: vec![resource], validate_only: false };
+    let answered = client.call(2, &request).unwrap();
+    assert_eq!(answered.responses[0].error_code, ErrorCode::None);
+    for (name, value) in
+        [("retention.ms", "5000"), ("offset.unit", "byte"), ("compression.type", "producer")]
+    {
+        assert_eq!(topic_setting(&mut client, TOPIC, name).0, value, "{name}");
+    }
 }
 
 #[test]
