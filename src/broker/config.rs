@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::broker::topic_settings::{broker_names, refuse_unserved, set_default};
+use crate::broker::topic_settings::{broker_names, set_default};
 use crate::broker::{HostPort, OffsetsTopicConfig};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
@@ -306,7 +306,7 @@ impl BrokerConfig {
                 format!("at least socket.request.max.bytes, {}", self.frame_max),
             ));
         }
-        for checked in [self.log.validate(), refuse_unserved(&self.log), self.group.validate()] {
+        for checked in [self.log.validate(), self.group.validate()] {
             faults.extend(checked.err().into_iter().flat_map(|error| error.faults));
         }
         ConfigError::from_faults(faults)

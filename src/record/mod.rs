@@ -16,6 +16,7 @@ mod error;
 mod header;
 mod header_mut;
 mod records;
+mod repack;
 mod summary;
 mod validate;
 mod varint;
@@ -27,11 +28,12 @@ pub use batch::{Batch, ProducerStamp, TimestampType};
 pub use batches::Batches;
 pub use builder::{BatchBuilder, BatchSettings};
 pub use compression::{
-    Compression, Compressor, Decompressor, InvalidLevel, Limits, UnknownCompression,
+    Compression, Compressor, Decompressor, InvalidLevel, Limits, Packing, UnknownCompression,
 };
 pub use error::{RecordError, RecordFault};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;
 pub use records::{Header, Headers, Record, Records, RecordsAt};
+pub use repack::Repacker;
 pub use summary::{BatchSummary, RunningChecksum};
 pub use validate::{Checked, ProduceRules, validate_produced};

@@ -45,6 +45,8 @@ pub use small_file::Stored;
 pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
+mod byte_offsets_tests;
+#[cfg(test)]
 mod epochs_tests;
 #[cfg(test)]
 mod recovery_tests;

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test waits in real time")]
 
 mod administration;
+mod byte_offsets;
 mod client;
 mod cluster;
 mod cold_reads;
@@ -15,5 +16,6 @@ mod hostile;
 mod misconfigured;
 mod power_cuts;
 mod removal;
+mod repacking;
 mod stopping;
 mod support;

@@ -20,4 +20,4 @@ pub(crate) use change::{Change, change};
 pub(crate) use defaults::log_defaults;
 pub(crate) use edits::{check_broker_configs, inherited_list};
 pub(crate) use setting::{Setting, Source, Value};
-pub(crate) use topic::topic_settings;
+pub(crate) use topic::{OFFSET_UNIT, topic_settings};

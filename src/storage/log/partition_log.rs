@@ -12,7 +12,9 @@ use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
-use crate::storage::{EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError};
+use crate::storage::{
+    EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
+};
 use crate::types::{Offset, TopicPartition, WithCauses};
 
 /// What a log needs of the world.
@@ -142,9 +144,19 @@ impl Log {
         self.home.config.load_full()
     }
 
-    /// Lets other settings rule from the next operation on.
-    pub fn set_config(&self, config: Arc<LogConfig>) {
+    /// Lets other settings rule from the next operation on; but for what an offset counts, which
+    /// stays what it was when the log was made.
+    pub fn set_config(&self, mut config: Arc<LogConfig>) {
+        let offset_unit = self.offset_unit();
+        if config.offset_unit != offset_unit {
+            config = Arc::new(LogConfig { offset_unit, ..LogConfig::clone(&config) });
+        }
         self.home.config.store(config);
+    }
+
+    /// What its offsets count.
+    pub fn offset_unit(&self) -> OffsetUnit {
+        self.home.config.load().offset_unit
     }
 
     /// What of it is known to be damaged.

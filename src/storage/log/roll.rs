@@ -11,7 +11,7 @@ use crate::storage::log::partition_log::describe;
 use crate::storage::log::tail::{Active, State, Tail};
 use crate::storage::segments::{Indexer, Segment};
 use crate::storage::{LogConfig, StorageError};
-use crate::types::Timestamp;
+use crate::types::{Offset, Timestamp};
 
 impl Log {
     /// Leaves the active segment, if it holds anything, so that it can be compacted or deleted.
@@ -23,11 +23,12 @@ impl Log {
         Ok(())
     }
 
-    /// Sees to it that there is an active segment with room for so many more bytes.
+    /// Sees to it that there is an active segment with room for so many more bytes, after which the
+    /// log ends at `end`.
     pub(super) fn make_room(
         &self,
         tail: &mut Tail,
-        bytes: u64,
+        (bytes, end): (u64, Offset),
         now: Timestamp,
     ) -> Result<(), StorageError> {
         let Some(active) = &mut tail.active else {
@@ -40,11 +41,10 @@ impl Log {
         }
         let config = self.home.config.load();
         let age = elapsed.saturating_sub(active.began);
-        // A record takes at least seven bytes, so this bounds the offsets to come as well.
-        let span = tail.next_offset.since(active.segment.base()).cast_unsigned() + bytes;
+        let span = end.since(active.segment.base());
         let is_full = active.size + bytes > config.segment_size.0
             || age >= self.age_max(&config)
-            || span > i32::MAX.cast_unsigned().into()
+            || span > i32::MAX.into()
             || active.segment.index_size()? >= config.segment_index_size.0;
         if is_full { self.roll_tail(tail, now) } else { Ok(()) }
     }
