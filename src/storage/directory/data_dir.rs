@@ -150,6 +150,15 @@ impl DataDir {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
 
+    /// The durable point of a partition as its checkpoint has it: whatever a crash does, a bad batch
+    /// below it is damage and not a torn write.
+    pub(in crate::storage) fn recorded_durable_point(
+        &self,
+        partition: &TopicPartition,
+    ) -> Option<Offset> {
+        self.lock_checkpoints().recorded(Kind::DurablePoint, partition)
+    }
+
     /// Records where all logs are, and the high watermarks given; durable on return. Does nothing
     /// when nothing has changed, or after `close`.
     ///

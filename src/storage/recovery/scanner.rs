@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::record::BatchSummary;
+use crate::storage::recovery::Known;
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
     BadBatch, BatchScan, Damage, Expected, FileKind, Home, Indexer, Located, Medium, Scanned,
@@ -15,6 +17,8 @@ pub(super) struct Scanner<'a> {
     home: &'a Home,
     segments: &'a [Arc<Segment>],
     durable: Offset,
+    /// Compaction has left gaps below it only.
+    gaps_below: Offset,
     same_boot: bool,
     expected: Expected,
     /// The history as it was stored, if it was.
@@ -51,11 +55,11 @@ pub(super) struct Found {
 }
 
 impl<'a> Scanner<'a> {
-    /// A scanner of a log of which everything below `durable` was promised.
+    /// A scanner of a log of which everything below `known.durable` was promised.
     pub(super) fn new(
         home: &'a Home,
         segments: &'a [Arc<Segment>],
-        (durable, same_boot): (Offset, bool),
+        (known, gaps_below): (&Known, Offset),
         stored: Stored<EpochCache>,
     ) -> Self {
         let stored = match stored {
@@ -65,8 +69,9 @@ impl<'a> Scanner<'a> {
         Self {
             home,
             segments,
-            durable,
-            same_boot,
+            durable: known.durable,
+            gaps_below,
+            same_boot: known.same_boot,
             expected: Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false },
             stored,
             epochs: EpochCache::new(Arc::clone(&home.disk), &home.dir),
@@ -150,8 +155,7 @@ impl<'a> Scanner<'a> {
             let path = segment.path(FileKind::Log);
             return Err(self.home.corrupt((segment.base(), expected), (&path, 0)));
         }
-        let is_compacted = self.home.config.load().cleanup_policy.compact;
-        if expected < self.durable && is_compacted {
+        if expected < self.gaps_below {
             self.expected.offset = segment.base();
             return Ok(None);
         }
@@ -205,11 +209,22 @@ impl<'a> Scanner<'a> {
 
     fn pass(&mut self, segment: &Segment, indexer: &mut Indexer, batch: &Located) {
         segment.push_entries(indexer.pass(batch));
-        note_epoch(&mut self.epochs, &batch.summary);
+        self.note_epoch(batch);
         let offset = batch.summary.next_offset();
-        // What compaction has thinned out had been durable long before.
-        let dense = offset >= self.durable;
+        let dense = offset >= self.durable.max(self.gaps_below);
         self.expected = Expected { offset, epoch: batch.summary.leader_epoch, dense };
+    }
+
+    /// Lets the history know of a batch. Where the epoch's first records are compacted away, its
+    /// start is where the stored history has it.
+    fn note_epoch(&mut self, batch: &Located) {
+        let stored = self.stored.iter().flat_map(EpochCache::entries);
+        let start = stored
+            .filter(|entry| entry.epoch == batch.summary.leader_epoch)
+            .map(|entry| entry.start)
+            .find(|start| (self.expected.offset..batch.summary.base_offset).contains(start));
+        let base_offset = start.unwrap_or(batch.summary.base_offset);
+        note_epoch(&mut self.epochs, &BatchSummary { base_offset, ..batch.summary });
     }
 
     /// Decides on what is no good batch: a torn tail, or damage beyond which the scan goes on.
