@@ -4,6 +4,7 @@
 
 mod administration;
 mod cluster;
+mod compaction;
 mod consuming;
 mod durability;
 mod groups;

@@ -5,6 +5,7 @@
 //! than `min.compaction.lag.ms`, by its own time or the broker's, whichever is later.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::storage::compaction::Compacted;
 use crate::storage::segments::{FileKind, Segment};
@@ -65,7 +66,8 @@ impl Candidate {
         let compacted = Compacted::load(&*home.disk, &home.dir)
             .map_err(|source| StorageError::read(&home.dir, source))?;
         let below = bounds.below.min(log.marks().rebuild);
-        let youngest = bounds.now.minus(config.min_compaction_lag);
+        let lag = config.min_compaction_lag;
+        let youngest = (lag > Duration::ZERO).then(|| bounds.now.minus(lag));
         let mut closed = log.closed_segments()?;
         let mut candidate = Self {
             log: Arc::clone(log),
@@ -78,7 +80,12 @@ impl Candidate {
         };
         for closed in closed.segments.drain(..) {
             let is_dirty = closed.next_offset > compacted.clean_below;
-            if closed.next_offset > below || (is_dirty && closed.has_later_than(youngest)?) {
+            if closed.next_offset > below {
+                break;
+            }
+            if let Some(youngest) = youngest.filter(|_| is_dirty)
+                && closed.has_later_than(youngest)?
+            {
                 break;
             }
             closed.require_sound()?;
@@ -112,7 +119,7 @@ impl Candidate {
     fn add(&mut self, closed: Closed, is_dirty: bool, now: Timestamp) -> Result<(), StorageError> {
         let size = closed.segment.size()?;
         if is_dirty {
-            if self.dirty_bytes == 0 && self.closed_long_ago(&closed, now)? {
+            if self.dirty_bytes == 0 && self.is_overdue(&closed, now)? {
                 self.is_overdue = true;
             }
             self.dirty_bytes += size;
@@ -124,7 +131,7 @@ impl Candidate {
     }
 
     /// Whether the first record of a segment is older than `max.compaction.lag.ms`.
-    fn closed_long_ago(&self, closed: &Closed, now: Timestamp) -> Result<bool, StorageError> {
+    fn is_overdue(&self, closed: &Closed, now: Timestamp) -> Result<bool, StorageError> {
         let sealed_at = closed.segment.facts(closed.next_offset)?.sealed_at;
         let first = closed.segment.batches()?.next()?.map(|(place, _)| place.summary.max_timestamp);
         let oldest = first.map_or(sealed_at, |first| first.min(sealed_at));

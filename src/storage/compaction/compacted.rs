@@ -28,8 +28,7 @@ const VERSION: i64 = 0;
 impl Compacted {
     /// What is known of the log in `dir`. A damaged file means that gaps may be anywhere.
     pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
-        let anywhere =
-            Self { gaps_below: Offset::new(i64::MAX), clean_below: Offset::ZERO };
+        let anywhere = Self { gaps_below: Offset::new(i64::MAX), clean_below: Offset::ZERO };
         match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
             Stored::Absent => Ok(Self::default()),
             Stored::Sound(rows) => Ok(rows.first().copied().unwrap_or(anywhere)),
@@ -48,10 +47,8 @@ impl Compacted {
     /// Lets nothing be compacted from `end` on, where the log in `dir` has just been cut.
     pub(crate) fn cut(disk: &dyn Disk, dir: &Path, end: Offset) -> io::Result<()> {
         let known = Self::load(disk, dir)?;
-        let kept = Self {
-            gaps_below: known.gaps_below.min(end),
-            clean_below: known.clean_below.min(end),
-        };
+        let kept =
+            Self { gaps_below: known.gaps_below.min(end), clean_below: known.clean_below.min(end) };
         if kept == known {
             Ok(())
         } else if end == Offset::ZERO {
@@ -79,8 +76,7 @@ mod tests {
     use super::*;
     use crate::io::MemoryDisk;
 
-    const MARK: Compacted =
-        Compacted { gaps_below: Offset::new(70), clean_below: Offset::new(50) };
+    const MARK: Compacted = Compacted { gaps_below: Offset::new(70), clean_below: Offset::new(50) };
 
     #[test]
     fn what_was_stored_is_loaded_and_damage_allows_gaps_anywhere() {

@@ -16,3 +16,12 @@ mod survivors;
 pub(crate) use candidate::{Bounds, Candidate, Closed, ClosedSegments};
 pub(crate) use compacted::Compacted;
 pub(crate) use pass::{Effort, Pass, compact};
+
+#[cfg(test)]
+mod compaction_tests;
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod kept_tests;
+#[cfg(test)]
+mod model_tests;

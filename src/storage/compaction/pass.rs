@@ -47,10 +47,7 @@ pub(crate) enum Pass {
 ///
 /// # Errors
 /// `Corrupt` where a batch is damaged: the log stays as it is from there on.
-pub(crate) fn compact(
-    candidate: &Candidate,
-    effort: &Effort<'_>,
-) -> Result<Pass, StorageError> {
+pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass, StorageError> {
     let Some(dirty) = read_dirty(candidate, effort)? else { return Ok(Pass::Stopped) };
     let below = dirty.below;
     let segments = &candidate.closed.segments;

@@ -12,7 +12,7 @@ use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
-use crate::storage::{Log, LogEnv, Offsets, ProducerLimits, StorageError};
+use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, StorageError};
 use crate::types::{Offset, TopicId, TopicPartition};
 
 /// What a data directory has to be told.
@@ -128,6 +128,17 @@ impl DataDir {
             Some((slot.partition().clone(), metadata))
         };
         self.lock_logs().values().filter_map(known).collect()
+    }
+
+    /// Lets a topic's settings rule the log of a partition, if it is open and that topic's.
+    pub fn set_config(&self, partition: &TopicPartition, id: TopicId, config: Arc<LogConfig>) {
+        let slot = self.lock_logs().get(partition).cloned();
+        let is_theirs = |slot: &Arc<Slot>| {
+            slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == id)
+        };
+        if let Some(log) = slot.filter(is_theirs).and_then(|slot| slot.opened()) {
+            log.set_config(config);
+        }
     }
 
     /// The logs that are open.

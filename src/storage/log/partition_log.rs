@@ -8,11 +8,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk};
+use crate::storage::compaction::{Closed, ClosedSegments};
 use crate::storage::log::flush::FlushListener;
 use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{State, Tail};
 use crate::storage::recovery::{self, Known};
-use crate::storage::compaction::{Closed, ClosedSegments};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
 use crate::storage::{EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError};
 use crate::types::{Offset, ProducerId, TopicPartition};
@@ -203,7 +203,8 @@ impl Log {
         let mut segments = self.segments.load_full().to_vec();
         let first = closed.first().map_or(replacement.base(), |first| first.segment.base());
         let place = segments.partition_point(|segment| segment.base() < first);
-        let replaced: Vec<_> = segments.splice(place..place + closed.len(), [replacement]).collect();
+        let replaced: Vec<_> =
+            segments.splice(place..place + closed.len(), [replacement]).collect();
         let are_same = replaced.iter().zip(closed).all(|(old, c)| Arc::ptr_eq(old, &c.segment));
         assert!(are_same, "{} segments from {first} on were not held", closed.len());
         self.segments.store(Arc::new(segments));

@@ -117,13 +117,12 @@ fn place_of(segments: &[Arc<Segment>], to: Offset) -> Result<(usize, u64, Offset
     let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
     let segment = &segments[number];
     Ok(match segment.locate(to)? {
-        // Where compaction has left a gap, the log ends with the batch before it.
-        Some(batch) if batch.summary.base_offset > to => {
+        Some(batch) => {
+            // Compaction may have left a gap before the batch: the log ends where it begins.
             let before = segment.end_at(batch.position)?.1;
             let end = before.map_or(segment.base(), |before| before.summary.next_offset());
             (number, batch.position, end)
         }
-        Some(batch) => (number, batch.position, batch.summary.base_offset),
         None => (number, segment.size()?, to),
     })
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::record::BatchSummary;
 use crate::storage::recovery::Known;
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
@@ -215,16 +214,18 @@ impl<'a> Scanner<'a> {
         self.expected = Expected { offset, epoch: batch.summary.leader_epoch, dense };
     }
 
-    /// Lets the history know of a batch. Where the epoch's first records are compacted away, its
-    /// start is where the stored history has it.
+    /// Lets the history know of a batch. What began in a gap before it has no batch to tell of it
+    /// any more: that is taken over as it was stored.
     fn note_epoch(&mut self, batch: &Located) {
+        let gap = self.expected.offset..batch.summary.base_offset;
         let stored = self.stored.iter().flat_map(EpochCache::entries);
-        let start = stored
-            .filter(|entry| entry.epoch == batch.summary.leader_epoch)
-            .map(|entry| entry.start)
-            .find(|start| (self.expected.offset..batch.summary.base_offset).contains(start));
-        let base_offset = start.unwrap_or(batch.summary.base_offset);
-        note_epoch(&mut self.epochs, &BatchSummary { base_offset, ..batch.summary });
+        for entry in stored.filter(|entry| gap.contains(&entry.start)) {
+            let is_earlier = entry.epoch <= batch.summary.leader_epoch;
+            if is_earlier && self.epochs.may_follow(entry.epoch, entry.start) {
+                self.epochs.note(entry.epoch, entry.start);
+            }
+        }
+        note_epoch(&mut self.epochs, &batch.summary);
     }
 
     /// Decides on what is no good batch: a torn tail, or damage beyond which the scan goes on.
