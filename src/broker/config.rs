@@ -229,7 +229,7 @@ impl BrokerConfig {
         },
         Key {
             name: "log.cleaner.dedupe.buffer.size",
-            about: "Bytes of memory for the keys of one compaction; further keys wait for the next.",
+            about: "Bytes of memory for the keys of a compaction; further keys wait for the next.",
             kind: Kind::Long,
             set: |c, text| size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.map_size = v),
             get: |c| c.upkeep.compaction.map_size.to_string(),

@@ -132,10 +132,14 @@ impl Candidate {
 
     /// Whether the first record of a segment is older than `max.compaction.lag.ms`.
     fn is_overdue(&self, closed: &Closed, now: Timestamp) -> Result<bool, StorageError> {
+        let long_ago = now.minus(self.config.max_compaction_lag);
+        if long_ago.millis() < 0 {
+            return Ok(false);
+        }
         let sealed_at = closed.segment.facts(closed.next_offset)?.sealed_at;
         let first = closed.segment.batches()?.next()?.map(|(place, _)| place.summary.max_timestamp);
         let oldest = first.map_or(sealed_at, |first| first.min(sealed_at));
-        Ok(oldest <= now.minus(self.config.max_compaction_lag))
+        Ok(oldest <= long_ago)
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct OffsetMap {
 const ENTRY: usize = size_of::<([u64; 2], Offset)>() + 1;
 
 impl OffsetMap {
-    /// An empty map that will take at most `memory`, and half of that or less while it has few keys.
+    /// An empty map that will take at most `memory`, and less while it has few keys.
     pub(super) fn new(memory: ByteSize) -> Self {
         let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
         // Tables double, and the old one lives until its entries have moved; each is at most

@@ -1,4 +1,4 @@
-//! From batch to batch through a finished segment, each one whole and checked: what compaction reads.
+//! From batch to batch through a finished segment, each one whole and checked, as compaction reads.
 
 use std::io::{self, ErrorKind};
 

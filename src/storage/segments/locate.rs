@@ -74,7 +74,8 @@ impl Segment {
         Ok(end)
     }
 
-    /// The first batch with records at or after `from` whose largest timestamp is at least `timestamp`.
+    /// The first batch with records at or after `from` whose largest timestamp is at least
+    /// `timestamp`.
     pub(crate) fn first_at_or_after(
         &self,
         timestamp: Timestamp,
