@@ -161,8 +161,8 @@ impl DataDir {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
 
-    /// The durable point of a partition as its checkpoint has it: after any crash, a bad batch below
-    /// it is damage and not a torn write.
+    /// The durable point of a partition as its checkpoint has it: after any crash, a bad batch
+    /// below it is damage and not a torn write.
     pub(in crate::storage) fn recorded_durable_point(
         &self,
         partition: &TopicPartition,
