@@ -22,7 +22,7 @@ pub(super) enum Cleaned {
     /// All of their only one survives: it may stay as it is.
     Unchanged,
     /// This is what survives, durable under a name that means nothing yet.
-    Written(Segment),
+    Written(Arc<Segment>),
     /// It has to stop.
     Stopped,
 }
@@ -84,7 +84,8 @@ pub(super) fn clean(
     if !is_changed {
         return Ok(Cleaned::Unchanged);
     }
-    writer.finish((sealed_at, last.next_offset)).map(Cleaned::Written)
+    let segment = writer.finish((sealed_at, last.next_offset))?;
+    Ok(Cleaned::Written(Arc::new(segment)))
 }
 
 /// Removes what is left of a replacement that did not come to be.

@@ -23,7 +23,7 @@ use crate::storage::{DataDir, StorageError};
 pub(super) fn put_in_place(
     candidate: &Candidate,
     group: &[Closed],
-    replacement: Segment,
+    replacement: Arc<Segment>,
     directory: Option<&DataDir>,
 ) -> Result<bool, StorageError> {
     let log = &candidate.log;
@@ -44,7 +44,7 @@ pub(super) fn put_in_place(
         log.fail(&error);
         return Err(error);
     }
-    log.replace(group, Arc::new(replacement));
+    log.replace(group, replacement);
     Ok(true)
 }
 
