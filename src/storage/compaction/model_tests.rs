@@ -96,9 +96,9 @@ impl World {
     }
 
     fn append(&mut self) {
-        let mut offset = self.end();
         let mut records = Vec::new();
-        for _ in 0..=self.random.below(3) {
+        let count = 1 + i64::try_from(self.random.below(4)).unwrap();
+        for offset in self.end()..self.end() + count {
             let name = u8::try_from(self.random.below(7)).unwrap();
             let size = self.random.index(80);
             let late = i64::try_from(self.random.below(15)).unwrap();
@@ -108,7 +108,6 @@ impl World {
                 value: (!self.random.chance(4)).then(|| vec![name; size]),
                 time: self.clock.now().millis() - late,
             });
-            offset += 1;
         }
         // Not often: making a compressor costs more than all the rest.
         let is_packed = self.random.chance(8);
