@@ -226,7 +226,8 @@ fn committed(client: &mut Connection) -> i64 {
 fn size_of_offsets_topic(disk: &FaultyDisk) -> u64 {
     let dir = Path::new("/data/__consumer_offsets-0");
     let entries = disk.list(dir).unwrap();
-    let logs = entries.iter().filter(|entry| entry.name.ends_with(".log"));
+    let is_log = |name: &str| Path::new(name).extension().is_some_and(|end| end == "log");
+    let logs = entries.iter().filter(|entry| is_log(&entry.name));
     let size = |name: &str| disk.open(&dir.join(name), OpenMode::Read)?.len();
     // A segment may be replaced between the two looks.
     logs.map(|entry| size(&entry.name).unwrap_or(0)).sum()
