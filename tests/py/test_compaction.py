@@ -110,7 +110,6 @@ def test_every_client_reads_a_compacted_topic_from_its_start(
     consumer.close()
     assert theirs == last
 
-    with streamlog.connect(compacting.address) as client:
-        messages = client.consumer(topic, start="earliest", until="end")
-        ours = {message.key: message.value for message in messages}
+    with streamlog.connect(compacting.address) as client, client.consumer(topic) as reader:
+        ours = {message.key: message.value for message in reader.until_end()}
     assert ours == last
