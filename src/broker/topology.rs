@@ -45,6 +45,10 @@ fn apply(shared: &Arc<Shared>, image: &Image) {
             partition.stop("its topic was deleted, or its leader has changed");
         }
     }
+    for partition in shared.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
+        // A log may have been opened, by recovery or by upkeep, before its settings were known.
+        shared.logs.data.set_config(partition.id(), partition.topic_id(), partition.config());
+    }
     follow_partitions(shared);
     shared.applied.send_replace(());
 }

@@ -2,6 +2,7 @@
 
 mod checked_text;
 mod checkpoint;
+mod compaction;
 mod config;
 mod config_keys;
 mod directory;
@@ -42,7 +43,7 @@ pub use producers::{
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
-pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
+pub use upkeep::{CompactionOptions, Upkeep, UpkeepListener, UpkeepOptions};
 
 #[cfg(test)]
 mod byte_offsets_tests;

@@ -8,6 +8,7 @@ mod client;
 mod cluster;
 mod cold_reads;
 mod commands;
+mod compaction;
 mod durability;
 mod embedded;
 mod golden_directory;

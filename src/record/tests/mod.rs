@@ -10,5 +10,6 @@ mod compression_tests;
 mod fixture_tests;
 mod hostile_tests;
 mod repack_tests;
+mod rewriter_tests;
 mod sample;
 mod validate_tests;

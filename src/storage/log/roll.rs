@@ -5,6 +5,7 @@
 //! loses the name and with it only what was never promised.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::storage::log::Log;
 use crate::storage::log::partition_log::describe;
@@ -21,6 +22,23 @@ impl Log {
             self.roll_tail(&mut tail, now)?;
         }
         Ok(())
+    }
+
+    /// Leaves the active segment if its first record is older than `age`. Tells whether it did.
+    pub(in crate::storage) fn roll_older(
+        &self,
+        age: Duration,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let elapsed = self.home.clock.monotonic();
+        let mut tail = self.writable_tail()?;
+        let is_old =
+            |active: &Active| active.size > 0 && elapsed.saturating_sub(active.began) >= age;
+        let is_old = tail.active.as_ref().is_some_and(is_old);
+        if is_old {
+            self.roll_tail(&mut tail, now)?;
+        }
+        Ok(is_old)
     }
 
     /// Sees to it that there is an active segment with room for so many more bytes, after which the
@@ -78,7 +96,7 @@ impl Log {
     }
 
     /// How old a segment may become; each log takes another part of the jitter off.
-    fn age_max(&self, config: &LogConfig) -> std::time::Duration {
+    fn age_max(&self, config: &LogConfig) -> Duration {
         let name = self.home.partition.to_string();
         let part = f64::from(crc32c::crc32c(name.as_bytes())) / f64::from(u32::MAX);
         config.segment_age.saturating_sub(config.segment_jitter.mul_f64(part))
