@@ -9,8 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::connection::Shard;
-use crate::broker::connection::accept;
+use crate::broker::connection::{Admission, Shard, accept};
 use crate::broker::context::{Failure, Shared};
 use crate::broker::control::Control;
 use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
@@ -28,17 +27,16 @@ const BLOCKING_THREADS: usize = 4;
 /// A broker that answers until it is stopped or its disk fails.
 ///
 /// ```no_run
-/// use streamlog::broker::{Broker, BrokerConfig, HostPort};
+/// use streamlog::broker::{Broker, BrokerConfig, Listener};
 ///
-/// let config = BrokerConfig { listen: HostPort::new("127.0.0.1", 0), ..BrokerConfig::default() };
-/// let broker = Broker::start(config)?;
+/// let listeners = Listener::alone("127.0.0.1", 0);
+/// let broker = Broker::start(BrokerConfig { listeners, ..BrokerConfig::default() })?;
 /// println!("clients may connect to {}", broker.address());
 /// broker.stop()?;
 /// # Ok::<(), streamlog::broker::BrokerError>(())
 /// ```
 pub struct Broker {
     shared: Arc<Shared>,
-    address: SocketAddr,
     shards: Vec<JoinHandle<()>>,
     runtime: Runtime,
 }
@@ -64,12 +62,12 @@ impl Broker {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
-        let (listener, address) = bind(&config.listen, &runtime)?;
+        let (sockets, listeners) = bind(&config, &runtime)?;
         let failure = Arc::new(Failure::default());
         let world = (disk, clock);
         let partitions = Arc::new(Partitions::default());
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
+        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data, &listeners))?;
         let shared = Arc::new(Shared {
             request_memory: Budget::new(
                 usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
@@ -81,6 +79,7 @@ impl Broker {
             stopping: failure.stopping.clone(),
             failure,
             metadata,
+            listeners,
             config,
             clock: Arc::clone(clock),
             logs,
@@ -89,15 +88,27 @@ impl Broker {
         follow(&shared);
         forget_deleted_topics(&shared);
         let shards = start_shards(&shared)?;
-        let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
-        shared.control.start(accept(listener, queues, Arc::clone(&shared)));
+        let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
+        let (most, most_per_ip) =
+            (shared.config.connections_max, shared.config.connections_max_per_ip);
+        let admission = Admission::new(most, most_per_ip);
+        for socket in sockets {
+            let admission = Arc::clone(&admission);
+            shared.control.start(accept(socket, queues.clone(), admission, Arc::clone(&shared)));
+        }
         let shards = shards.into_iter().map(|shard| shard.thread).collect();
-        Ok(Self { shared, address, shards, runtime })
+        Ok(Self { shared, shards, runtime })
     }
 
-    /// Where it listens; with port 0 asked for, the port it got.
+    /// Where its first listener is; with port 0 asked for, the port it got.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.shared.listeners.first()
+    }
+
+    /// Where all its listeners are, each by its name, in the order of the configuration.
+    pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
+        let addresses = self.shared.listeners.addresses();
+        addresses.map(|(name, address)| (name.to_owned(), address)).collect()
     }
 
     /// Cancelled when the broker stops, whether it was told to or its disk failed.
@@ -168,6 +179,6 @@ fn control_runtime() -> Result<Runtime, BrokerError> {
 
 impl fmt::Debug for Broker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Broker").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Broker").field("address", &self.address()).finish_non_exhaustive()
     }
 }

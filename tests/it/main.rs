@@ -5,9 +5,12 @@
 mod administration;
 mod cluster;
 mod consuming;
+mod damaged_groups;
 mod durability;
 mod groups;
 mod hostile;
+mod inspection;
+mod listening;
 mod log_command;
 mod memberships;
 mod misconfigured;

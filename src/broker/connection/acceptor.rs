@@ -15,14 +15,13 @@ use crate::broker::context::Shared;
 /// Pause after the system refused to accept: usually there are no descriptors left.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts until the broker stops.
+/// Accepts until the broker stops, as far as `admission`, which all listeners share, lets it.
 pub(crate) async fn accept(
     listener: TcpListener,
     shards: Vec<Sender<Accepted>>,
+    admission: Arc<Admission>,
     shared: Arc<Shared>,
 ) {
-    let config = &shared.config;
-    let admission = Admission::new(config.connections_max, config.connections_max_per_ip);
     let mut turn = shards.iter().cycle();
     loop {
         let accepted = tokio::select! {

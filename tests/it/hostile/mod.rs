@@ -1,6 +1,8 @@
 //! What strangers send: each gets its error or is cut off, nobody else notices, nothing is written.
 
 mod batches;
+mod corpus;
+mod decoding;
 mod frames;
 mod mutations;
 mod names;

@@ -5,8 +5,8 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use bytes::Bytes;
-use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits};
-use streamlog::types::Timestamp;
+use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits, ProducerStamp};
+use streamlog::types::{ProducerEpoch, ProducerId, Timestamp};
 use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::produce::{self, ProduceRequest};
 use streamlog::wire::{ErrorCode, Message, Records, decode_response, encode_request};
@@ -175,12 +175,27 @@ impl Connection {
 
 /// A batch of numbers.
 pub(crate) fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    built(numbers, None)
+}
+
+/// A batch of numbers by the idempotent producer of this id and epoch.
+pub(crate) fn sequenced(
+    numbers: impl IntoIterator<Item = u64>,
+    (id, epoch): (i64, i16),
+    base_sequence: i32,
+) -> Vec<u8> {
+    let (id, epoch) = (ProducerId(id), ProducerEpoch(epoch));
+    built(numbers, Some(ProducerStamp { id, epoch, base_sequence }))
+}
+
+fn built(numbers: impl IntoIterator<Item = u64>, producer: Option<ProducerStamp>) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in numbers {
         let value = number.to_be_bytes();
         builder.push(Timestamp::from_millis(1_700_000_000_000), None, Some(&value), &[]).unwrap();
     }
-    builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap()
+    let settings = BatchSettings { producer, ..BatchSettings::default() };
+    builder.build(&settings, &mut Compressor::none()).unwrap()
 }
 
 /// The offsets and numbers in fetched batches.

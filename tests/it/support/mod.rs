@@ -6,8 +6,8 @@ mod local_broker;
 mod random;
 mod witness;
 
-pub(crate) use connection::{Connection, batch, values};
-pub(crate) use golden_requests::{GoldenRequest, golden_requests};
+pub(crate) use connection::{Connection, batch, sequenced, values};
+pub(crate) use golden_requests::{Decode, GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};
 pub(crate) use random::{Random, seeds};
 pub(crate) use witness::Witness;
