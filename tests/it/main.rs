@@ -9,6 +9,7 @@ mod damaged_groups;
 mod durability;
 mod groups;
 mod hostile;
+mod idempotence;
 mod inspection;
 mod listening;
 mod log_command;

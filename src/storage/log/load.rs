@@ -2,14 +2,42 @@
 
 use std::sync::Arc;
 
+use crate::storage::StorageError;
 use crate::storage::log::Log;
 use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{FileKind, Segment};
-use crate::storage::{StorageError, recovery};
 
 impl Log {
     /// Gets a log ready that was closed in order: its end must be where the close has left it.
+    /// Should its files be damaged since, it is recovered as if it had not been closed.
     pub(super) fn wake(&self, tail: &mut Tail) -> Result<(), StorageError> {
+        match self.wake_as_closed(tail) {
+            Err(damage @ StorageError::Corrupt { .. }) => {
+                tracing::error!("{damage}; the whole log is looked through");
+                self.wake_damaged(tail)
+            }
+            result => result,
+        }
+    }
+
+    fn wake_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
+        // All of it was durable when it was closed, so nothing of it is cut.
+        let log_start = self.log_start_offset();
+        let known =
+            Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
+        let recovered = recovery::recover(&self.home, &known, self.producer_limits)?;
+        *self.lock_epochs() = recovered.epochs;
+        tail.producers = recovered.producers;
+        let segments = Arc::new(recovered.segments);
+        self.segments.store(Arc::clone(&segments));
+        match segments.last() {
+            Some(last) => self.settle(tail, last, recovered.ends_in_damage),
+            None => Ok(()),
+        }
+    }
+
+    fn wake_as_closed(&self, tail: &mut Tail) -> Result<(), StorageError> {
         let segments = self.segments.load_full();
         let Some(last) = segments.last() else {
             tail.state = State::Open;
