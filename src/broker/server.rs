@@ -89,9 +89,7 @@ impl Broker {
         forget_deleted_topics(&shared);
         let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
-        let (most, most_per_ip) =
-            (shared.config.connections_max, shared.config.connections_max_per_ip);
-        let admission = Admission::new(most, most_per_ip);
+        let admission = Arc::new(Admission::default());
         for socket in sockets {
             let admission = Arc::clone(&admission);
             shared.control.start(accept(socket, queues.clone(), admission, Arc::clone(&shared)));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
+use crate::broker::settings::in_force;
 use crate::broker::topics::{APPLIED_WITHIN, create_topic};
 use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
@@ -73,7 +74,7 @@ pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
 
 /// Makes the topics asked for by a name that nobody has yet.
 async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
-    if !call.shared.config.auto_create_topics {
+    if !in_force(&call.shared.config, &call.shared.image()).auto_create_topics {
         return;
     }
     for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {
