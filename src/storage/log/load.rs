@@ -32,8 +32,13 @@ impl Log {
         let segments = Arc::new(recovered.segments);
         self.segments.store(Arc::clone(&segments));
         match segments.last() {
+            Some(_) if recovered.ends_in_damage && recovered.log_end == tail.next_offset => {
+                // The close has told where the log ends, so it goes on there, behind the damage.
+                tail.state = State::Open;
+                self.roll_tail(tail, self.home.clock.now())
+            }
             Some(last) => self.settle(tail, last, recovered.ends_in_damage),
-            None => Ok(()),
+            None => Err(self.home.corrupt((log_start, tail.next_offset), (&self.home.dir, 0))),
         }
     }
 

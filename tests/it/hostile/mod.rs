@@ -6,3 +6,5 @@ mod decoding;
 mod frames;
 mod mutations;
 mod names;
+mod oversized;
+mod seeds;
