@@ -1,8 +1,8 @@
 //! Reading a partition's log from its start to where it ended when the reign began.
 //!
 //! What lies below the watermark is all that is read: a record beyond it may yet be taken back. So
-//! the reader waits until the watermark has passed what the log held at the start. A damaged stretch
-//! costs what stood in it and nothing behind it.
+//! the reader waits until the watermark has passed what the log held at the start. Damage costs
+//! what stood in the damaged batch and nothing behind it.
 
 use std::io;
 use std::sync::Arc;

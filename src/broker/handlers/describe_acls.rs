@@ -11,7 +11,6 @@ use crate::wire::describe_acls::{DescribeAclsRequest, DescribeAclsResponse};
 pub(crate) type Request = DescribeAclsRequest;
 
 /// Tells that there is nothing to list.
-#[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(call: &Call<'_>, _request: Request) -> Ready<DescribeAclsResponse> {
     let refusal = no_rules(call, Operation::Describe);
     ready(DescribeAclsResponse {

@@ -13,7 +13,6 @@ use crate::wire::list_partition_reassignments::{
 pub(crate) type Request = ListPartitionReassignmentsRequest;
 
 /// Lists nothing.
-#[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(
     call: &Call<'_>,
     _request: Request,

@@ -1,6 +1,6 @@
-//! What the fuzzer of requests begins with: one file in `fuzz/seeds/request` for every request in
-//! every version. Everything in that folder is read here too, so that what a fuzzer has found once
-//! can be put there and stays found.
+//! What the fuzzer of requests begins with: every request in every version, one file each in
+//! `tests/fixtures/requests`. Everything in there is read here too, so that what a fuzzer has found
+//! once can be put there and stays found.
 //!
 //! With `STREAMLOG_WRITE_SEEDS` set, the files are written anew.
 
@@ -14,23 +14,24 @@ use streamlog::wire::RequestHeader;
 use crate::support::golden_requests;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/request")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/requests")
 }
 
 #[test]
 fn the_seeds_of_the_fuzzer_are_every_request_in_every_version() {
     let goldens = golden_requests("topic", TopicId([7; 16]));
-    let name = |text: &str| text.replace(" version ", "-");
+    let path = |text: &str| folder().join(text.replace(" version ", "-"));
     let wanted: BTreeMap<_, _> =
-        goldens.iter().map(|golden| (name(&golden.name), golden.body.to_vec())).collect();
+        goldens.iter().map(|golden| (path(&golden.name), golden.body.to_vec())).collect();
     if std::env::var_os("STREAMLOG_WRITE_SEEDS").is_some() {
         fs::create_dir_all(folder()).unwrap();
-        for (name, body) in &wanted {
-            fs::write(folder().join(name), body).unwrap();
+        for (path, body) in &wanted {
+            fs::write(path, body).unwrap();
         }
     }
-    for (name, body) in &wanted {
-        let seed = fs::read(folder().join(name)).unwrap_or_default();
+    for (path, body) in &wanted {
+        let seed = fs::read(path).unwrap_or_default();
+        let name = path.display();
         assert_eq!(&seed, body, "{name}: STREAMLOG_WRITE_SEEDS=1 writes the seeds anew");
     }
 }

@@ -79,7 +79,7 @@ fn committed() -> (FaultyDisk, u64) {
     (disk, bytes / GROUPS.len() as u64)
 }
 
-/// After the damage: every group but `lost` has what it stored, and all go on, also after a restart.
+/// After the damage every group but `lost` has what it stored, and all go on, also after a restart.
 fn only_one_is_lost(disk: FaultyDisk, lost: &str, what: &str) {
     let broker = LocalBroker::on(disk, SETTINGS).unwrap();
     let mut client = broker.connect();
