@@ -8,8 +8,8 @@ use crate::metadata::Listener as RegisteredListener;
 /// The protocol of every listener.
 const PROTOCOL: &str = "PLAINTEXT";
 
-/// Where a broker listens, never nowhere.
-#[derive(Debug)]
+/// Where a broker listens; nowhere, when it is embedded without connections.
+#[derive(Debug, Default)]
 pub(crate) struct Listeners(Vec<Bound>);
 
 #[derive(Debug)]
@@ -29,13 +29,15 @@ impl Listeners {
             let told = advertised.iter().find(|told| told.name == name);
             Bound { advertised: told.map(|told| told.address.clone()), name, address }
         });
-        let bound: Vec<_> = bound.collect();
-        assert!(!bound.is_empty(), "a broker that listens nowhere");
-        Self(bound)
+        Self(bound.collect())
     }
 
     /// The address of the first.
+    ///
+    /// # Panics
+    /// If there is none.
     pub(crate) fn first(&self) -> SocketAddr {
+        assert!(!self.0.is_empty(), "an address of a broker that listens nowhere");
         self.0[0].address
     }
 

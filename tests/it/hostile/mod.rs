@@ -4,7 +4,7 @@ mod batches;
 mod corpus;
 mod decoding;
 mod frames;
+mod fuzzing;
 mod mutations;
 mod names;
 mod oversized;
-mod seeds;

@@ -1,0 +1,153 @@
+//! The steps of a start, in their order: address, data, metadata.
+
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::broker::context::Failure;
+use crate::broker::listeners::Listeners;
+use crate::broker::{BrokerConfig, BrokerError, HostPort};
+use crate::io::{Clock, Disk, raise_open_file_limit};
+use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
+use crate::replication::{LocalLogs, Partitions};
+use crate::storage::{
+    DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener, StorageError,
+    Upkeep, UpkeepListener,
+};
+use crate::types::WithCauses;
+
+/// Where in the data directory the metadata is.
+const METADATA_DIR: &str = "metadata";
+
+/// Listens, before anything is touched: a port in use is the commonest mistake. Who connects now
+/// waits in the kernel until the broker is ready.
+pub(crate) fn bind(
+    config: &BrokerConfig,
+    runtime: &Runtime,
+) -> Result<(Vec<TcpListener>, Listeners), BrokerError> {
+    let mut sockets = Vec::with_capacity(config.listeners.len());
+    let mut addresses = Vec::with_capacity(config.listeners.len());
+    for listener in &config.listeners {
+        let (socket, address) = bind_one(&listener.address, runtime)?;
+        sockets.push(socket);
+        addresses.push((listener.name.clone(), address));
+    }
+    Ok((sockets, Listeners::new(addresses, &config.advertised_listeners)))
+}
+
+fn bind_one(
+    address: &HostPort,
+    runtime: &Runtime,
+) -> Result<(TcpListener, SocketAddr), BrokerError> {
+    let _inside = runtime.enter();
+    let listen = || {
+        let listener = StdListener::bind((address.host.as_str(), address.port))?;
+        listener.set_nonblocking(true)?;
+        let bound = listener.local_addr()?;
+        Ok((TcpListener::from_std(listener)?, bound))
+    };
+    listen().map_err(|source| BrokerError::Listen { address: address.clone(), source })
+}
+
+/// Opens the data directory, recovering what has to be, and starts its flusher.
+pub(crate) fn open_data(
+    config: &BrokerConfig,
+    (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    partitions: Arc<Partitions>,
+    failure: &Arc<Failure>,
+) -> Result<LocalLogs, BrokerError> {
+    raise_open_file_limit().map_err(BrokerError::System)?;
+    let options = DataDirOptions {
+        opener: Opener { cluster_id: None, broker_id: config.broker_id },
+        boot_id: disk.boot_id().map_err(BrokerError::System)?,
+        configs: until_known(&config.log),
+        producers: config.producers,
+        recovery_threads: config.recovery_threads,
+        keep_deleted: config.log.file_delete_delay,
+    };
+    let path = &config.data_dir;
+    let data = DataDir::open((Arc::clone(disk), Arc::clone(clock)), path, options)?;
+    report(&data);
+    let data = Arc::new(data);
+    let listener = UpkeepListener {
+        high_watermarks: Box::new(move || partitions.high_watermarks()),
+        on_fatal: fatal(failure),
+    };
+    let upkeep = Upkeep::start(Arc::clone(&data), Arc::clone(clock), config.upkeep, listener)?;
+    let upkeep = Arc::new(upkeep);
+    let informed = Arc::clone(&upkeep);
+    let listener = FlushListener {
+        on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
+        on_fatal: fatal(failure),
+    };
+    let world = (Arc::clone(disk), Arc::clone(clock));
+    let flusher = Arc::new(Flusher::start(world, path, config.flusher, listener)?);
+    Ok(LocalLogs { data, flusher, upkeep })
+}
+
+/// The settings of a log that is opened before its topic's are known.
+fn until_known(defaults: &LogConfig) -> LogConfigs {
+    let defaults = defaults.clone();
+    Arc::new(move |_, metadata| {
+        Arc::new(LogConfig { offset_unit: metadata.offset_unit, ..defaults.clone() })
+    })
+}
+
+/// What happens when the disk fails: the broker stops.
+fn fatal(failure: &Arc<Failure>) -> Box<dyn Fn(&StorageError) + Send + Sync> {
+    let failure = Arc::clone(failure);
+    Box::new(move |error| failure.report(WithCauses(error).to_string()))
+}
+
+/// Tells what recovery found.
+fn report(data: &DataDir) {
+    let start = data.start_report();
+    let path = data.path().display();
+    if start.was_clean {
+        tracing::info!("'{path}' was stopped in order");
+    } else if start.recovered > 0 {
+        tracing::info!("'{path}' was not stopped in order: {} logs recovered", start.recovered);
+    }
+    for name in &start.rebuilt {
+        tracing::warn!("the checkpoint {name} was damaged and is made again");
+    }
+    for path in &start.quarantined {
+        tracing::warn!("moved to '{}': nobody knows what it is", path.display());
+    }
+    for partition in &start.unusable {
+        tracing::error!("{partition} is left alone: its partition.metadata is missing or damaged");
+    }
+    for partition in &start.missing {
+        tracing::error!("{partition} was here when the broker last stopped, and is gone");
+    }
+}
+
+/// Opens the metadata and takes office: every partition of ours gets a new leader epoch.
+pub(crate) async fn open_metadata(
+    config: &BrokerConfig,
+    (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    data: &DataDir,
+    listeners: &Listeners,
+) -> Result<Metadata, BrokerError> {
+    let store = EmbeddedStore::open(Arc::clone(disk), &data.path().join(METADATA_DIR))
+        .map_err(MetadataError::from)?;
+    let identity = data.identity();
+    let metadata = Metadata::open(
+        Arc::new(store),
+        Arc::clone(clock),
+        config.broker_id,
+        Some(&identity.cluster_id),
+        config.metadata.clone(),
+    );
+    let metadata = metadata.await?;
+    let registration = Registration {
+        listeners: listeners.registered(),
+        rack: None,
+        directory_id: Some(identity.directory_id.clone()),
+        clean_shutdown: data.start_report().was_clean,
+    };
+    metadata.register(&registration).await?;
+    Ok(metadata)
+}
