@@ -12,7 +12,6 @@ mod golden_directory;
 mod groups;
 mod hostile;
 mod idempotence;
-mod inspection;
 mod listening;
 mod log_command;
 mod misconfigured;

@@ -15,18 +15,23 @@ impl Log {
         match self.wake_as_closed(tail) {
             Err(damage @ StorageError::Corrupt { .. }) => {
                 tracing::error!("{damage}; the whole log is looked through");
-                self.wake_damaged(tail)
+                self.wake_damaged(tail, damage)
             }
             result => result,
         }
     }
 
-    fn wake_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
+    /// Goes on with what is left, unless the file is shorter than the close has left it.
+    fn wake_damaged(&self, tail: &mut Tail, damage: StorageError) -> Result<(), StorageError> {
         // All of it was durable when it was closed, so nothing of it is cut.
         let log_start = self.log_start_offset();
         let known =
             Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
         let recovered = recovery::recover(&self.home, &known, self.producer_limits)?;
+        let last_damage = recovered.segments.last().and_then(|segment| segment.damages().last());
+        if recovered.ends_in_damage && last_damage.is_some_and(|last| last.start == last.end) {
+            return Err(damage);
+        }
         *self.lock_epochs() = recovered.epochs;
         tail.producers = recovered.producers;
         let segments = Arc::new(recovered.segments);

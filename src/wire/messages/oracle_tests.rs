@@ -45,11 +45,20 @@ where
 
 /// Messages in which streamlog starts from another value than Kafka: null for what most senders
 /// leave out, and −1 for "no follower".
-const OTHER_DEFAULTS: [&str; 4] = [
+const OTHER_DEFAULTS: [&str; 13] = [
+    "AlterPartitionReassignments response",
+    "DescribeAcls request",
+    "DescribeAcls response",
+    "DescribeClientQuotas response",
     "DescribeLogDirs request",
+    "DescribeUserScramCredentials request",
+    "DescribeUserScramCredentials response",
+    "ElectLeaders request",
     "FindCoordinator response",
     "InitProducerId request",
     "ListOffsets request",
+    "ListPartitionReassignments request",
+    "ListPartitionReassignments response",
 ];
 
 /// What a sender leaves unset means the same on both sides.
