@@ -38,8 +38,8 @@ pub use log::{
     Unflushed,
 };
 pub use producers::{
-    AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
-    latest_snapshot, retain_snapshots, write_snapshot,
+    ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,
+    Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;

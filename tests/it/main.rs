@@ -14,6 +14,8 @@ mod embedded;
 mod golden_directory;
 mod groups;
 mod hostile;
+mod idempotence;
+mod listening;
 mod misconfigured;
 mod power_cuts;
 mod removal;

@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::broker::context::Failure;
+use crate::broker::listeners::Listeners;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
 use crate::io::{Clock, Disk, raise_open_file_limit};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
@@ -23,6 +24,20 @@ const METADATA_DIR: &str = "metadata";
 /// Listens, before anything is touched: a port in use is the commonest mistake. Who connects now
 /// waits in the kernel until the broker is ready.
 pub(crate) fn bind(
+    config: &BrokerConfig,
+    runtime: &Runtime,
+) -> Result<(Vec<TcpListener>, Listeners), BrokerError> {
+    let mut sockets = Vec::with_capacity(config.listeners.len());
+    let mut addresses = Vec::with_capacity(config.listeners.len());
+    for listener in &config.listeners {
+        let (socket, address) = bind_one(&listener.address, runtime)?;
+        sockets.push(socket);
+        addresses.push((listener.name.clone(), address));
+    }
+    Ok((sockets, Listeners::new(addresses, &config.advertised_listeners)))
+}
+
+fn bind_one(
     address: &HostPort,
     runtime: &Runtime,
 ) -> Result<(TcpListener, SocketAddr), BrokerError> {
@@ -124,6 +139,7 @@ pub(crate) async fn open_metadata(
     config: &BrokerConfig,
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
     data: &DataDir,
+    listeners: &Listeners,
 ) -> Result<Metadata, BrokerError> {
     let store = EmbeddedStore::open(Arc::clone(disk), &data.path().join(METADATA_DIR))
         .map_err(MetadataError::from)?;
@@ -137,7 +153,7 @@ pub(crate) async fn open_metadata(
     );
     let metadata = metadata.await?;
     let registration = Registration {
-        listeners: Vec::new(),
+        listeners: listeners.registered(),
         rack: None,
         directory_id: Some(identity.directory_id.clone()),
         clean_shutdown: data.start_report().was_clean,

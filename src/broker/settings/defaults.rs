@@ -2,6 +2,7 @@
 //! said of all brokers and of this one while they ran.
 
 use crate::broker::BrokerConfig;
+use crate::broker::settings::live::live_row;
 use crate::broker::topic_settings::set_default;
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
@@ -21,7 +22,8 @@ pub(crate) fn log_defaults(config: &BrokerConfig, image: &Image) -> LogConfig {
 /// Sets what `configs` say. They were judged when they were written, but maybe by a later release:
 /// what does not fit is left out, so that the broker starts.
 pub(super) fn overlay(defaults: &mut LogConfig, configs: &Configs) {
-    for (name, value) in configs {
+    let of_topics = configs.iter().filter(|(name, _)| live_row(name).is_none());
+    for (name, value) in of_topics {
         match set_default(defaults, name, value) {
             Some(Ok(())) => {}
             Some(Err(fault)) => tracing::warn!("a setting of brokers is left out: {fault}"),

@@ -88,4 +88,28 @@ impl Log {
         let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
         offset >= end && self.offset_unit() == OffsetUnit::Byte
     }
+
+    /// The sound batches from `from` on, or behind the damage that begins there, with the first
+    /// offset of the first; all from one segment. Every batch is read and checked, for readers to
+    /// whom [`Log::read`] has said that the log is damaged. `None` when there are none within the
+    /// limit.
+    ///
+    /// # Errors
+    /// As the disk failed.
+    pub fn salvage(
+        &self,
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<(Offset, FileRange)>, StorageError> {
+        let segments = self.segments.load_full();
+        let below = limit.below.min(self.log_end_offset());
+        let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
+        for segment in segments.iter().skip(first).take_while(|segment| segment.base() < below) {
+            let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
+            let file = Arc::clone(segment.file()?);
+            let range = FileRange { file, position: run.start, length: run.end - run.start };
+            return Ok(Some((run.base_offset, range)));
+        }
+        Ok(None)
+    }
 }

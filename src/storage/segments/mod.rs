@@ -12,6 +12,7 @@ mod home;
 mod index;
 mod indexer;
 mod locate;
+mod salvage;
 mod scan;
 mod seal;
 mod segment;
