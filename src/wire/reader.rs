@@ -92,6 +92,12 @@ impl<'a> Reader<'a> {
 
     /// An unsigned varint: seven bits a byte, the lowest first, at most five bytes.
     pub fn read_uvarint(&mut self) -> Result<u32, WireError> {
+        // Nearly all are of one byte: lengths of short texts and arrays, and no tags.
+        if let Some((byte @ 0..=0x7f, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            self.position = self.position.saturating_add(1);
+            return Ok(u32::from(*byte));
+        }
         let mut value = 0_u32;
         for shift in [0_u32, 7, 14, 21, 28] {
             let [byte] = self.take_array()?;
