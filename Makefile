@@ -4,7 +4,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo build bench-python check check-bench check-deps fix lock test test-all clean
+.PHONY: help setup demo build bench bench-python check check-bench check-deps fix lock test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -51,6 +51,12 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 	mypy
 	stubtest streamlog
 	pytest --quiet tests/tidy
+
+BENCH ?=
+bench: setup build ## Every row of one broker and its clients, with its gate; make bench BENCH="--rounds 9 growth"
+	cargo build --release --locked --example client
+	cargo build --manifest-path bench/Cargo.toml --locked --release
+	python bench $(BENCH)
 
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name

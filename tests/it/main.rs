@@ -11,6 +11,7 @@ mod hostile;
 mod log_command;
 mod memberships;
 mod misconfigured;
+mod pipelining;
 mod power_cuts;
 mod producing;
 mod support;
