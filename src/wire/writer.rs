@@ -147,9 +147,13 @@ impl Writer {
     }
 
     /// The tagged fields that end a structure of a flexible version; nothing in other versions.
+    #[inline]
     pub(super) fn write_tags(&mut self, tags: &[Option<Tag>]) {
         if !self.layout.flexible {
             return;
+        }
+        if tags.iter().all(Option::is_none) {
+            return self.buffer.push(0);
         }
         let present = tags.iter().flatten();
         self.write_uvarint(u32::try_from(present.clone().count()).unwrap_or(u32::MAX));
