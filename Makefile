@@ -56,16 +56,18 @@ BENCH ?=
 bench: setup build ## Every row of one broker and its clients, with its gate; make bench BENCH="--rounds 9 growth"
 	cargo build --release --locked --example client
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	python bench $(BENCH)
+	python bench/suite.py $(BENCH)
 
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
-check-bench: ## The bench: its format and lints, and one round of every row
+check-bench: setup build ## The bench: its format and lints, and one short round of every row
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+	cargo build --release --locked --example client
+	python bench/rounds.py --rounds 1 inline queued yielding
+	python bench/suite.py --rounds 1 --log-gib 0.2 --records 20000
 
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources

@@ -44,9 +44,7 @@ def python(rounds: int, records: int) -> Iterator[Figure]:
         command = [sys.executable, "-m", "pytest", "--quiet", str(BENCH / "python")]
         command += ["--benchmark-only", f"--benchmark-json={report}"]
         sizes = {"BENCH_RECORDS": str(records), "BENCH_ROUNDS": str(rounds)}
-        subprocess.run(
-            command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **sizes}
-        )
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **sizes})
         found = json.loads(report.read_text())
     medians = {test["name"]: float(test["stats"]["median"]) for test in found["benchmarks"]}
     work = Work("flushed", "Python", record_bytes=200)

@@ -24,8 +24,8 @@ class Size:
     def cpu_ns(self, place: Place) -> float:
         """The broker's time per record at this size."""
         server = broker(f"num.partitions={self.partitions}")
-        load = ("produce", "--partitions", str(self.partitions))
-        load += ("--connections", str(self.connections))
+        load = ["produce", "--partitions", str(self.partitions)]
+        load += ["--connections", str(self.connections)]
         with running(server, place) as started:
             if self.log_bytes:
                 fill = str(self.log_bytes // RECORD_BYTES)
@@ -43,9 +43,7 @@ def rows(rounds: int, log_gib: float, place: Place) -> Iterator[Figure]:
     yield row(f"log of {log_gib:g} GiB ÷ 100 MiB", logs, 1.2, rounds, place)
 
 
-def row(
-    name: str, sizes: tuple[Size, Size], limit: float, rounds: int, place: Place
-) -> Figure:
+def row(name: str, sizes: tuple[Size, Size], limit: float, rounds: int, place: Place) -> Figure:
     """The median of the ratios."""
     small, large = sizes
     ratios = sorted(large.cpu_ns(place) / small.cpu_ns(place) for _ in range(rounds))

@@ -1,6 +1,5 @@
 """Rows of a broker that starts, and of one that has nothing to do."""
 
-import os
 import sys
 import tempfile
 import time
@@ -90,7 +89,7 @@ def touch(started: Running, partitions: int) -> None:
 def open_logs(started: Running) -> int:
     """How many files of logs the process has open."""
     links = Path(f"/proc/{started.pid}/fd").iterdir()
-    names = (os.readlink(link) for link in links)
+    names = (str(link.readlink()) for link in links)
     return sum(name.startswith(str(started.data)) and name.endswith(".log") for name in names)
 
 

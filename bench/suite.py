@@ -3,7 +3,7 @@
 Rates are ratios to the ruler in one run, for absolute figures drift with the hour. A gate that is
 not met stands in the table and ends the run with 1 only if that is asked for.
 
-    python bench --rounds 9 --realtime --json figures.json
+    python bench/suite.py --rounds 9 --realtime --json figures.json
 """
 
 import argparse
@@ -51,7 +51,9 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     """What was asked for."""
-    parser = argparse.ArgumentParser(prog="python bench", description="Every row with its gate.")
+    parser = argparse.ArgumentParser(
+        prog="python bench/suite.py", description="Every row with its gate."
+    )
     parser.add_argument("section", nargs="*", help=f"of {', '.join(SECTIONS)}; all when left out")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--realtime", action="store_true", help="before all other processes")
