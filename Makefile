@@ -53,7 +53,7 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 	pytest --quiet tests/tidy
 
 BENCH ?=
-bench: setup build ## Every row of one broker and its clients, with its gate; make bench BENCH="--rounds 9 growth"
+bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --json FILE growth"
 	cargo build --release --locked --example client
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
