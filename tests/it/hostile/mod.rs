@@ -2,5 +2,6 @@
 
 mod batches;
 mod frames;
+mod fuzzing;
 mod mutations;
 mod names;
