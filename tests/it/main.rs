@@ -14,7 +14,6 @@ mod hostile;
 mod log_command;
 mod memberships;
 mod misconfigured;
-mod pipelining;
 mod power_cuts;
 mod producing;
 mod removal;

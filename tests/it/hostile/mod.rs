@@ -5,3 +5,4 @@ mod frames;
 mod fuzzing;
 mod mutations;
 mod names;
+mod pipelining;
