@@ -1,4 +1,4 @@
-//! Good and bad produce requests that arrive together: taken together, answered one by one in order.
+//! Good and bad produce requests that arrive together: answered one by one, in their order.
 
 use bytes::Bytes;
 use streamlog::wire::produce::{ProduceRequest, ProduceResponse, RequestPartition, RequestTopic};
