@@ -16,7 +16,7 @@ const TOPIC: &str = "client";
 const RECORD_BYTES: usize = 200;
 
 /// How long any one step may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
