@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 const PREFIX: usize = 4;
 
 /// How much room a read gets at least, so that one call takes what a pipelining client sent.
-const READ_ROOM: usize = 256 * 1024;
+const READ_ROOM: usize = 64 * 1024;
 
 /// Why a connection cannot go on.
 #[derive(Debug, thiserror::Error)]
