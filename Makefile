@@ -4,8 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps fix fuzz
-.PHONY: lock settings-page test test-all clean
+.PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
+.PHONY: fix fuzz lock settings-page test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -75,6 +75,10 @@ check-bench: setup build ## The bench: its format and lints, and one short round
 	cargo build --release --locked --example client
 	python bench/rounds.py --rounds 1 inline queued yielding
 	python bench/suite.py --rounds 1 --log-gib 0.2 --records 20000
+
+check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
+	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
+	pytest tests/py/faults/traced.py
 
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources

@@ -6,18 +6,19 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use crate::broker::context::{Failure, Shared};
-use crate::broker::control::Control;
+use crate::broker::control::{COLD_READS, Control};
 use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
 use crate::broker::core::Inside;
 use crate::broker::core::startup::{open_data, open_metadata};
 use crate::broker::fetch_session::FetchSessions;
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
+use crate::config::ByteSize;
 use crate::io::{Clock, Disk};
 use crate::net::Budget;
 use crate::replication::Partitions;
 
-/// Threads that may wait for a disk on behalf of the control thread.
+/// Threads that may wait for a disk on behalf of the control thread, besides those of cold reads.
 const BLOCKING_THREADS: usize = 4;
 
 /// An open data directory with its partitions, that works until it is stopped or its disk fails.
@@ -42,9 +43,10 @@ impl Engine {
         let partitions = Arc::new(Partitions::default());
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
         let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
-        let request_memory = usize::try_from(config.request_memory.0).unwrap_or(usize::MAX);
+        let request_memory =
+            Budget::new(in_memory(config.request_memory), in_memory(config.frame_max));
         let shared = Arc::new(Shared {
-            request_memory: Budget::new(request_memory),
+            request_memory,
             fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             partitions,
             coordinators: Coordinators::default(),
@@ -110,11 +112,16 @@ impl Drop for Engine {
     }
 }
 
+/// A size as far as memory can have it.
+fn in_memory(size: ByteSize) -> usize {
+    usize::try_from(size.0).unwrap_or(usize::MAX)
+}
+
 /// One thread for the work, and a few beside it that wait for disks.
 pub(crate) fn control_runtime() -> Result<Runtime, BrokerError> {
     Builder::new_multi_thread()
         .worker_threads(1)
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(BLOCKING_THREADS + COLD_READS)
         .thread_name("streamlog-control")
         .enable_all()
         .build()

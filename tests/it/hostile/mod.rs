@@ -3,6 +3,7 @@
 mod batches;
 mod frames;
 mod fuzzing;
+mod memory;
 mod mutations;
 mod names;
 mod pipelining;
