@@ -4,8 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench-python check check-bench check-deps check-trace fix
-.PHONY: fuzz lock settings-page test test-all clean
+.PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
+.PHONY: fix fuzz lock settings-page test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -56,17 +56,25 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 	stubtest streamlog
 	pytest --quiet tests/tidy
 
+BENCH ?=
+bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --json FILE growth"
+	cargo build --release --locked --example client
+	cargo build --manifest-path bench/Cargo.toml --locked --release
+	python bench/suite.py $(BENCH)
+
 docs: ## The Rust API as pages, target/doc; a broken link or a missing word fails
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
 
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
-check-bench: ## The bench: its format and lints, and one round of every row
+check-bench: setup build ## The bench: its format and lints, and one short round of every row
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+	cargo build --release --locked --example client
+	python bench/rounds.py --rounds 1 inline queued yielding
+	python bench/suite.py --rounds 1 --log-gib 0.2 --records 20000
 
 check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
 	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null

@@ -2,40 +2,21 @@
 
 Absolute figures drift with the hour and with whoever shares the machine; what is kept of a round is
 each server's ratio to the mean of the two rulers around it. The result of a row is the median of
-those ratios with the 90 % interval of that median. Every server starts anew for every row, in a
-fresh directory, on a core of its own, and a warm-up is thrown away. Where others compute on the
-same cores, `--realtime` keeps their time slices out of the figures: a server that sleeps for each
-flush otherwise waits for the scheduler rather than for the disk.
+those ratios with the 90 % interval of that median. A warm-up is thrown away. Where others compute
+on the same cores, `--realtime` keeps their time slices out of the figures: a server that sleeps for
+each flush otherwise waits for the scheduler rather than for the disk.
 
     python bench/rounds.py --rounds 15 inline queued
 """
 
 import argparse
-import json
 import random
-import shutil
 import statistics
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-BENCH = Path(__file__).parent
-BUILT = BENCH / "target" / "release"
-SERVER_CORE, LOAD_CORE = ("taskset", "-c", "1"), ("taskset", "-c", "0")
-REALTIME = ("chrt", "--fifo", "10")
-
-
-@dataclass(frozen=True)
-class Server:
-    """How to start a server; `{data}` is its directory. It prints `ready HOST:PORT`."""
-
-    command: tuple[str, ...]
-    flushed: tuple[str, ...] = ()
-    cached: tuple[str, ...] = ()
-    load_options: tuple[str, ...] = ()
+from servers import BUILT, REALTIME, SERVERS, Place, Server, running
 
 
 @dataclass(frozen=True)
@@ -49,28 +30,35 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where and how servers run: a directory on the disk to be measured, and a command before."""
+class Ratio:
+    """The median of the rounds, and its 90 % interval."""
 
-    data: Path
-    priority: tuple[str, ...]
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> "Ratio":
+        """The interval comes from drawing the rounds anew."""
+        draw = random.Random(1)
+        drawn = (statistics.median(draw.choices(values, k=len(values))) for _ in range(2000))
+        medians = sorted(drawn)
+        return cls(statistics.median(values), medians[100], medians[1900])
+
+    def __str__(self) -> str:
+        """As in a table."""
+        return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-SERVERS = {
-    "ruler": Server((str(BUILT / "ruler"), "{data}/log"), flushed=("--flush",)),
-    "inline": Server((str(BUILT / "spike"), "{data}/log", "inline"), flushed=("--flush",)),
-    "queued": Server((str(BUILT / "spike"), "{data}/log", "queued"), flushed=("--flush",)),
-    "yielding": Server((str(BUILT / "spike"), "{data}/log", "yielding"), flushed=("--flush",)),
-    # The broker of the installed package, with one shard, as the ruler has one thread.
-    "streamlog": Server(
-        (
-            *("streamlog", "broker", "--listen", "127.0.0.1:0", "--data-dir", "{data}/broker"),
-            *("--log", "error", "--set", "num.network.threads=1"),
-        ),
-        cached=("--set", "write.caching=true"),
-        load_options=("--create",),
-    ),
-}
+@dataclass(frozen=True)
+class Comparison:
+    """One figure of one row: the ruler's median, and each server's ratio to it."""
+
+    row: Row
+    figure: str
+    ruler: float
+    ratios: dict[str, Ratio]
+
 
 ROWS = [
     Row("produce 1", False, ("produce", "--records", "400000")),
@@ -88,69 +76,37 @@ ROWS = [
 ]
 
 
-@contextmanager
-def running(server: Server, row: Row, place: Place, data: str) -> Iterator[tuple[str, int]]:
-    """The server's address and process id, until the block is left."""
-    options = server.flushed if row.flushed else server.cached
-    command = [part.replace("{data}", data) for part in (*server.command, *options)]
-    process = subprocess.Popen(
-        [*SERVER_CORE, *place.priority, *command], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        ready = process.stdout.readline().split()
-        assert ready[:1] == ["ready"], f"{command} said {ready}"
-        yield ready[1], process.pid
-    finally:
-        process.terminate()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
 def measure(server: Server, row: Row, place: Place) -> dict[str, float]:
     """The figures of one run."""
-    data = tempfile.mkdtemp(dir=place.data)
-    try:
-        with running(server, row, place, data) as (address, pid):
-            base = (*LOAD_CORE, *place.priority, str(BUILT / "load"), address)
-            subprocess.run(
-                [*base, *row.prepare, *server.load_options], check=True, capture_output=True
-            )
-            done = subprocess.run(
-                [*base, *row.load, "--pid", str(pid)], check=True, capture_output=True, text=True
-            )
-    finally:
-        shutil.rmtree(data)
-    figures: dict[str, float] = json.loads(done.stdout)
+    with running(server, place, flushed=row.flushed) as started:
+        started.load(*row.prepare)
+        before = started.log_bytes()
+        figures = started.load(*row.load)
+        written = started.log_bytes() - before
+    records = figures.pop("records")
+    if row.load[0] == "produce":
+        figures["disk_bytes"] = written / records
+    if row.load[0] == "latency":
+        # At a rate that is given, time per record is time idle as well.
+        del figures["cpu_ns"]
     return figures
 
 
-def interval(values: list[float]) -> tuple[float, float]:
-    """The 90 % interval of the median, by drawing the rounds anew."""
-    draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(2000))
-    return medians[100], medians[1900]
-
-
-def compare(row: Row, names: list[str], rounds: int, place: Place) -> Iterator[str]:
-    """Lines of a table: each figure of the row, the ruler's median, the others' ratios."""
+def compare(row: Row, names: list[str], rounds: int, place: Place) -> Iterator[Comparison]:
+    """Every figure of the row."""
     ratios: dict[str, dict[str, list[float]]] = {}
     rulers: dict[str, list[float]] = {}
     for _ in range(rounds):
         runs = [measure(SERVERS[name], row, place) for name in ("ruler", *names, "ruler")]
-        for figure in runs[0].keys() - {"records"}:
+        for figure in runs[0]:
             ruler = (runs[0][figure] + runs[-1][figure]) / 2
             rulers.setdefault(figure, []).append(ruler)
             for name, run in zip(names, runs[1:-1], strict=True):
                 ratio = run[figure] / ruler
                 ratios.setdefault(figure, {}).setdefault(name, []).append(ratio)
-    for figure, by_name in sorted(ratios.items()):
-        cells = [row.name, figure, f"{statistics.median(rulers[figure]):,.0f}"]
-        for name in names:
-            low, high = interval(by_name[name])
-            cells.append(f"{statistics.median(by_name[name]):.2f} ({low:.2f} to {high:.2f})")
-        yield f"| {' | '.join(cells)} |"
+    for figure, by_name in ratios.items():
+        medians = {name: Ratio.of(values) for name, values in by_name.items()}
+        yield Comparison(row, figure, statistics.median(rulers[figure]), medians)
 
 
 def main() -> None:
@@ -167,8 +123,10 @@ def main() -> None:
     print("|---" * (3 + len(options.servers)) + "|")
     for row in ROWS:
         if options.row is None or row.name in options.row:
-            for line in compare(row, options.servers, options.rounds, place):
-                print(line, flush=True)
+            for found in compare(row, options.servers, options.rounds, place):
+                cells = [row.name, found.figure, f"{found.ruler:,.0f}"]
+                cells += [str(found.ratios[name]) for name in options.servers]
+                print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

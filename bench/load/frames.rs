@@ -43,15 +43,26 @@ pub fn batch(count: usize, value: &[u8], timestamp: i64) -> Vec<u8> {
     batch
 }
 
-/// Produce 9 of one batch.
+/// Produce 9 of one batch for partition 0.
 pub fn produce(topic: &str, acks: i16, correlation: i32, batch: &[u8]) -> Vec<u8> {
+    produce_to((topic, 0), acks, correlation, batch)
+}
+
+/// Produce 9 of one batch for any partition.
+pub fn produce_to(
+    (topic, partition): (&str, u32),
+    acks: i16,
+    correlation: i32,
+    batch: &[u8],
+) -> Vec<u8> {
     let mut out = header(0, 9, correlation);
     out.extend([0, 0]); // tags of the header, no transaction
     out.extend(acks.to_be_bytes());
     out.extend(30_000i32.to_be_bytes());
     out.extend([2, topic.len() as u8 + 1]);
     out.extend(topic.as_bytes());
-    out.extend([2, 0, 0, 0, 0]); // one partition, number 0
+    out.push(2); // one partition
+    out.extend(partition.to_be_bytes());
     let mut length = batch.len() + 1;
     while length > 0x7f {
         out.push(length as u8 | 0x80);

@@ -51,6 +51,12 @@ enum Work {
         /// Requests sent before the first of them is answered.
         #[arg(long, default_value_t = 1000)]
         in_flight: u64,
+        /// Partitions that the requests go to in turn.
+        #[arg(long, default_value_t = 1)]
+        partitions: u32,
+        /// Connections that share the requests in flight.
+        #[arg(long, default_value_t = 1)]
+        connections: u64,
     },
     /// Read from the start with one fetch after another.
     Fetch {
@@ -82,20 +88,22 @@ fn main() -> io::Result<()> {
 }
 
 fn work(options: &Options) -> io::Result<(u64, String)> {
-    let plan = |batch, in_flight| Plan {
+    let plan = |batch, in_flight, partitions| Plan {
         topic: &options.topic,
         acks: options.acks,
         records: options.records,
         record_bytes: options.record_bytes,
         batch,
         in_flight,
+        partitions,
     };
     let rate = |records, took: Duration| {
         (records, format!("\"per_second\": {:.0}", records as f64 / took.as_secs_f64()))
     };
     Ok(match options.work {
-        Work::Produce { batch, in_flight } => {
-            let took = produce::run(connect(options)?, &plan(batch, in_flight))?;
+        Work::Produce { batch, in_flight, partitions, connections } => {
+            let streams = (0..connections).map(|_| connect(options)).collect::<io::Result<_>>()?;
+            let took = produce::run(streams, &plan(batch, in_flight, partitions))?;
             rate(options.records.next_multiple_of(batch as u64), took)
         }
         Work::Fetch { max_bytes } => {
@@ -104,7 +112,7 @@ fn work(options: &Options) -> io::Result<(u64, String)> {
             rate(count, took)
         }
         Work::Latency { rate } => {
-            let latencies = latency::run(|| connect(options), &plan(1, 1), rate)?;
+            let latencies = latency::run(|| connect(options), &plan(1, 1, 1), rate)?;
             (latencies.len() as u64, percentiles(latencies))
         }
     })

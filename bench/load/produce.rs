@@ -9,6 +9,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::frames;
 
+/// Room for answers, shared by the connections.
+const RECEIVE_BYTES: usize = 1 << 20;
+
 /// What to produce.
 pub struct Plan<'a> {
     pub topic: &'a str,
@@ -16,15 +19,22 @@ pub struct Plan<'a> {
     pub records: u64,
     pub record_bytes: usize,
     pub batch: usize,
+    /// In all; each connection has its share.
     pub in_flight: u64,
+    /// Numbered from 0; requests go to them in turn.
+    pub partitions: u32,
 }
 
 /// Answers and requests of one connection, counted.
 struct Window {
     stream: TcpStream,
-    /// As many ready frames as may be in flight, one after another; sent round and round.
+    /// The requests that this connection has to make.
+    requests: u64,
+    in_flight: u64,
+    /// Ready frames, one after another; sent round and round.
     frames: Vec<u8>,
     frame_bytes: usize,
+    frames_count: u64,
     sent_bytes: u64,
     answered: u64,
     received: Vec<u8>,
@@ -32,35 +42,68 @@ struct Window {
 }
 
 /// Produces all records and tells how long it took from the first byte to the last answer.
-pub fn run(stream: TcpStream, plan: &Plan<'_>) -> io::Result<Duration> {
-    stream.set_nonblocking(true)?;
-    let batch = frames::batch(plan.batch, &vec![b'x'; plan.record_bytes], 0);
-    let one = frames::produce(plan.topic, plan.acks, 0, &batch);
-    let numbered = (0..plan.in_flight as i32)
-        .flat_map(|correlation| frames::produce(plan.topic, plan.acks, correlation, &batch));
-    let mut window = Window {
-        stream,
-        frames: numbered.collect(),
-        frame_bytes: one.len(),
-        sent_bytes: 0,
-        answered: 0,
-        received: vec![0; 1 << 20],
-        filled: 0,
-    };
-    let requests = plan.records.div_ceil(plan.batch as u64);
+pub fn run(streams: Vec<TcpStream>, plan: &Plan<'_>) -> io::Result<Duration> {
+    let connections = streams.len() as u64;
+    let mut windows = (0..)
+        .zip(streams)
+        .map(|(number, stream)| Window::new(stream, plan, number, connections))
+        .collect::<io::Result<Vec<_>>>()?;
     let began = Instant::now();
-    while window.answered < requests {
-        let allowed = requests.min(window.answered + plan.in_flight) * window.frame_bytes as u64;
-        let blocked = window.send(allowed)?;
-        window.wait(blocked)?;
-        window.receive(plan)?;
+    let mut blocked = vec![false; windows.len()];
+    while windows.iter().any(|window| window.answered < window.requests) {
+        for (window, blocked) in windows.iter_mut().zip(&mut blocked) {
+            *blocked = window.send()?;
+        }
+        let ready = wait(&windows, &blocked)?;
+        for (window, _) in windows.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
+            window.receive(plan)?;
+        }
     }
     Ok(began.elapsed())
 }
 
+/// Waits until a connection has answers, or one whose socket was full takes more; which have
+/// something to read.
+fn wait(windows: &[Window], blocked: &[bool]) -> io::Result<Vec<bool>> {
+    let mut watched = Vec::with_capacity(windows.len());
+    for (window, blocked) in windows.iter().zip(blocked) {
+        let room = if *blocked { PollFlags::POLLOUT } else { PollFlags::empty() };
+        watched.push(PollFd::new(window.stream.as_fd(), PollFlags::POLLIN | room));
+    }
+    let ready = poll(&mut watched, PollTimeout::from(20_000u16))?;
+    assert!(ready > 0, "no answer for 20 seconds");
+    Ok(watched.iter().map(|fd| fd.revents().is_some_and(|events| !events.is_empty())).collect())
+}
+
 impl Window {
-    /// Sends up to `allowed` bytes since the start; whether the socket is full.
-    fn send(&mut self, allowed: u64) -> io::Result<bool> {
+    fn new(stream: TcpStream, plan: &Plan<'_>, number: u64, connections: u64) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let batch = frames::batch(plan.batch, &vec![b'x'; plan.record_bytes], 0);
+        let in_flight = (plan.in_flight / connections).max(1);
+        // Every partition comes up, however few requests are in flight.
+        let frames_count = in_flight.next_multiple_of(u64::from(plan.partitions));
+        let frame = |correlation: u32| {
+            let partition = (correlation + number as u32) % plan.partitions;
+            frames::produce_to((plan.topic, partition), plan.acks, correlation as i32, &batch)
+        };
+        let requests = plan.records.div_ceil(plan.batch as u64);
+        Ok(Self {
+            stream,
+            requests: requests / connections + u64::from(number < requests % connections),
+            in_flight,
+            frame_bytes: frame(0).len(),
+            frames: (0..frames_count as u32).flat_map(frame).collect(),
+            frames_count,
+            sent_bytes: 0,
+            answered: 0,
+            received: vec![0; RECEIVE_BYTES / connections as usize + 4096],
+            filled: 0,
+        })
+    }
+
+    /// Sends as many requests as may be in flight; whether the socket is full.
+    fn send(&mut self) -> io::Result<bool> {
+        let allowed = self.requests.min(self.answered + self.in_flight) * self.frame_bytes as u64;
         while self.sent_bytes < allowed {
             let ring = self.frames.len() as u64;
             let at = self.sent_bytes % ring;
@@ -72,14 +115,6 @@ impl Window {
             }
         }
         Ok(false)
-    }
-
-    fn wait(&self, blocked: bool) -> io::Result<()> {
-        let room = if blocked { PollFlags::POLLOUT } else { PollFlags::empty() };
-        let mut watched = [PollFd::new(self.stream.as_fd(), PollFlags::POLLIN | room)];
-        let ready = poll(&mut watched, PollTimeout::from(20_000u16))?;
-        assert!(ready > 0, "no answer for 20 seconds");
-        Ok(())
     }
 
     /// Takes the answers that are there and looks at their order and error codes.
@@ -107,7 +142,11 @@ impl Window {
 
     fn check(&self, plan: &Plan<'_>, answer: &[u8]) {
         let correlation = u32::from_be_bytes(answer[..4].try_into().expect("4 bytes"));
-        assert_eq!(u64::from(correlation), self.answered % plan.in_flight, "order of the answers");
+        assert_eq!(
+            u64::from(correlation),
+            self.answered % self.frames_count,
+            "order of the answers"
+        );
         frames::produced(plan.topic, answer);
     }
 }

@@ -21,7 +21,7 @@ import streamlog
 COUNT = int(os.environ.get("BENCH_RECORDS", "1000000"))
 SIZE = 200
 VALUE = bytes(SIZE)
-ROUNDS = 5
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 
 Work = Callable[[str, str], None]
 _numbers = count()

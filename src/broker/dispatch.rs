@@ -6,8 +6,6 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::BytesMut;
-
 use crate::broker::context::{Session, Shared};
 use crate::broker::handlers::{self, Appends, Taken};
 use crate::net::Piece;
@@ -143,11 +141,11 @@ pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
 /// # Errors
 /// When the connection must be closed instead.
 pub(crate) async fn execute(
-    frame: BytesMut,
+    frame: &mut [u8],
     shared: &Arc<Shared>,
     session: &Rc<Session>,
 ) -> Result<Vec<Piece>, Unanswerable> {
-    let (header, body) = RequestHeader::decode(&frame)?;
+    let (header, body) = RequestHeader::decode(frame)?;
     let client_id = header.client_id.unwrap_or_default();
     let call = Call { shared, session, version: header.version, client_id };
     match header.api_key {
@@ -160,23 +158,21 @@ pub(crate) async fn execute(
 
 /// A produce request that could not run ahead.
 async fn produce(
-    frame: BytesMut,
+    frame: &mut [u8],
     shared: &Arc<Shared>,
     session: &Rc<Session>,
 ) -> Result<Vec<Piece>, Unanswerable> {
-    let mut appends = Appends::default();
-    if let Taken::NotOpen(frame, partitions) = appends.take(frame, shared, session)? {
+    let mut appends = Appends::new(shared, session);
+    if let Taken::NotOpen(frame, partitions) = appends.take(frame)? {
         for partition in partitions {
             lead(partition, shared).await;
         }
-        appends.take_opened(frame, shared, session)?;
+        appends.take_opened(frame)?;
     }
-    let mut answer = Vec::new();
-    for mut produced in appends.append(shared) {
-        produced.settle(shared, session).await;
-        answer.extend(produced.into_answer()?.map(Piece::Bytes));
-    }
-    Ok(answer)
+    let mut produced = appends.append();
+    // It is one request, so this answers it.
+    produced.settle_next(shared, session).await;
+    Ok(produced.answers()?.map(Piece::Bytes).into_iter().collect())
 }
 
 async fn lead(partition: Arc<Partition>, shared: &Arc<Shared>) {

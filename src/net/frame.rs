@@ -35,12 +35,18 @@ pub enum FrameError {
 
 /// What has been received and not yet taken.
 ///
-/// Frames come out as slices of the buffer they were read into. An empty buffer holds no memory:
-/// an idle connection costs none.
+/// Frames come out in the buffer they were read into: one by one, or all whole ones together. An
+/// empty buffer holds no memory: an idle connection costs none.
 #[derive(Debug)]
 pub struct FrameBuffer {
     bytes: BytesMut,
     frame_max: usize,
+}
+
+/// Whole frames that were received together, to be looked at where they are.
+#[derive(Debug)]
+pub struct Frames {
+    bytes: BytesMut,
 }
 
 impl FrameBuffer {
@@ -63,22 +69,28 @@ impl FrameBuffer {
     /// # Errors
     /// [`FrameError::Length`] when the announced length is negative or beyond the limit.
     pub fn next_frame(&mut self) -> Result<Option<BytesMut>, FrameError> {
-        let Some(length) = self.announced()? else { return Ok(None) };
-        if self.bytes.len() - PREFIX < length {
-            return Ok(None);
-        }
-        self.bytes.advance(PREFIX);
-        let frame = self.bytes.split_to(length);
-        if self.bytes.is_empty() {
-            self.bytes = BytesMut::new();
-        }
+        let Some(size) = self.whole_at(0)? else { return Ok(None) };
+        let mut frame = self.take(size);
+        frame.advance(PREFIX);
         Ok(Some(frame))
+    }
+
+    /// All whole frames; `None` when more bytes are needed.
+    ///
+    /// # Errors
+    /// As [`FrameBuffer::next_frame`], after the frames before the one at fault have been taken.
+    pub fn next_frames(&mut self) -> Result<Option<Frames>, FrameError> {
+        let Some(mut end) = self.whole_at(0)? else { return Ok(None) };
+        while let Ok(Some(size)) = self.whole_at(end) {
+            end += size;
+        }
+        Ok(Some(Frames { bytes: self.take(end) }))
     }
 
     /// Bytes still to come of the frame begun; 0 between frames.
     pub fn missing(&self) -> usize {
-        match self.announced() {
-            Ok(Some(length)) => (length + PREFIX).saturating_sub(self.bytes.len()),
+        match self.announced_at(0) {
+            Ok(Some(size)) => size.saturating_sub(self.bytes.len()),
             Ok(None) if self.bytes.is_empty() => 0,
             Ok(None) => PREFIX - self.bytes.len(),
             Err(_) => 0,
@@ -90,14 +102,42 @@ impl FrameBuffer {
         self.bytes.len()
     }
 
-    fn announced(&self) -> Result<Option<usize>, FrameError> {
-        let Some(prefix) = self.bytes.first_chunk::<PREFIX>() else { return Ok(None) };
+    fn take(&mut self, size: usize) -> BytesMut {
+        let taken = self.bytes.split_to(size);
+        if self.bytes.is_empty() {
+            self.bytes = BytesMut::new();
+        }
+        taken
+    }
+
+    /// The size, prefix included, of the frame at `position` if all of it is here.
+    fn whole_at(&self, position: usize) -> Result<Option<usize>, FrameError> {
+        let held = self.bytes.len() - position;
+        Ok(self.announced_at(position)?.filter(|size| *size <= held))
+    }
+
+    /// The size, prefix included, that the frame at `position` announces.
+    fn announced_at(&self, position: usize) -> Result<Option<usize>, FrameError> {
+        let Some(prefix) = self.bytes[position..].first_chunk::<PREFIX>() else { return Ok(None) };
         let length = i32::from_be_bytes(*prefix);
         usize::try_from(length)
             .ok()
             .filter(|length| *length <= self.frame_max)
-            .map(Some)
+            .map(|length| Some(length + PREFIX))
             .ok_or(FrameError::Length { length, max: self.frame_max })
+    }
+}
+
+impl Frames {
+    /// The frames in their order, each without its length.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        let mut rest = self.bytes.as_mut();
+        std::iter::from_fn(move || {
+            let (prefix, behind) = std::mem::take(&mut rest).split_first_chunk_mut::<PREFIX>()?;
+            let (frame, behind) = behind.split_at_mut(u32::from_be_bytes(*prefix) as usize);
+            rest = behind;
+            Some(frame)
+        })
     }
 }
 
@@ -119,6 +159,25 @@ mod tests {
         buffer.bytes.extend_from_slice(b"e");
         assert_eq!(buffer.next_frame().unwrap().unwrap(), "cde");
         assert_eq!((buffer.missing(), buffer.held()), (0, 0));
+    }
+
+    #[test]
+    fn whole_frames_come_out_together_and_stay_where_they_were() {
+        let mut buffer = holding(b"\0\0\0\x02ab\0\0\0\0\0\0\0\x03cd");
+        let start = buffer.bytes.as_ptr();
+        let mut frames = buffer.next_frames().unwrap().unwrap();
+        let found: Vec<_> = frames.iter_mut().map(|frame| frame.to_vec()).collect();
+        assert_eq!(found, [&b"ab"[..], b""]);
+        assert_eq!(frames.bytes.as_ptr(), start);
+        assert!(buffer.next_frames().unwrap().is_none());
+        assert_eq!(buffer.missing(), 1);
+    }
+
+    #[test]
+    fn an_impossible_length_is_told_after_the_frames_before_it() {
+        let mut buffer = holding(b"\0\0\0\x02ab\xff\0\0\0");
+        assert_eq!(buffer.next_frames().unwrap().unwrap().iter_mut().count(), 1);
+        assert!(matches!(buffer.next_frames(), Err(FrameError::Length { .. })));
     }
 
     #[test]

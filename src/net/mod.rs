@@ -9,5 +9,5 @@ mod frame;
 mod outgoing;
 
 pub use budget::{Budget, Reserved};
-pub use frame::{FrameBuffer, FrameError};
+pub use frame::{FrameBuffer, FrameError, Frames};
 pub use outgoing::{Outgoing, Piece, Written};

@@ -102,6 +102,8 @@ pub struct Partition {
     /// Held while the log is opened or made, so that it happens once.
     opening: Mutex<()>,
     leadership: Mutex<Leadership>,
+    /// Up to where this replica holds the log as its topic asks: on the disk, or appended.
+    stored: AtomicI64,
     /// What `leadership` last said, for readers without a lock.
     high_watermark: AtomicI64,
     waiting: Arc<Waiting>,
@@ -126,6 +128,7 @@ impl Partition {
             log: OnceLock::new(),
             opening: Mutex::new(()),
             leadership: Mutex::new(leadership),
+            stored: AtomicI64::new(0),
             high_watermark: AtomicI64::new(0),
             waiting: Arc::default(),
             stopped: OnceLock::new(),
@@ -272,13 +275,11 @@ impl Partition {
     pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
         self.check_running()?;
         self.check_epoch(Some(target.epoch))?;
-        let reached = match (target.acks, self.log.get()) {
-            (Acks::None, _) => return Ok(true),
-            (Acks::Leader, Some(log)) => stored(log),
-            (Acks::Leader, None) => Offset::ZERO,
-            (Acks::All, _) => self.high_watermark(),
-        };
-        Ok(reached >= target.next_offset)
+        Ok(match target.acks {
+            Acks::None => true,
+            Acks::Leader => self.stored.load(Ordering::Acquire) >= target.next_offset.get(),
+            Acks::All => self.high_watermark() >= target.next_offset,
+        })
     }
 
     /// Whole batches from the one that holds the offset, as far as consumers may see.
@@ -405,6 +406,7 @@ impl Partition {
 
     /// This replica holds everything below `stored`: moves the watermark and wakes who waits.
     fn advance(&self, stored: Offset) {
+        self.stored.fetch_max(stored.get(), Ordering::AcqRel);
         let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
         if leadership.replica_reached(self.spec.broker, stored) {
             // Under the lock, so that a later value is never overwritten by an earlier one.
@@ -414,11 +416,6 @@ impl Partition {
         drop(leadership);
         self.waiting.wake_below(stored);
     }
-}
-
-/// Up to where this replica counts as holding the log.
-fn stored(log: &Log) -> Offset {
-    if log.config().write_caching { log.log_end_offset() } else { log.flushed_offset() }
 }
 
 impl fmt::Debug for Partition {

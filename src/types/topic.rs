@@ -149,6 +149,13 @@ pub struct TopicPartition {
     pub partition: PartitionIndex,
 }
 
+impl TopicPartition {
+    /// Whether it has this name and number.
+    pub fn is(&self, topic: &str, partition: PartitionIndex) -> bool {
+        self.partition == partition && self.topic.as_str() == topic
+    }
+}
+
 /// `topic-partition`, which is also the name of its directory.
 impl fmt::Display for TopicPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

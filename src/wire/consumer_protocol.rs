@@ -81,7 +81,7 @@ fn write_blob(value: &impl Wire, version: i16, message: &'static str) -> Result<
     let mut writer = Writer::new(Layout::classic(version));
     version.encode(&mut writer);
     value.encode(&mut writer);
-    writer.finish().map(bytes::BytesMut::freeze)
+    writer.finish()
 }
 
 #[cfg(test)]

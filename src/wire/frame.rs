@@ -12,10 +12,9 @@
 
 use std::ops::RangeInclusive;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
-use super::records::{EncodedFrame, sent_length};
-use super::writer::Gap;
+use super::records::EncodedFrame;
 use super::{ApiKey, Layout, Reader, Wire, WireError, Writer};
 
 /// A request's body: which API, which versions exist here, and what answers it.
@@ -76,16 +75,17 @@ pub fn encode_request<R: Message>(
     request: &R,
 ) -> Result<EncodedFrame, WireError> {
     check_version::<R>(version)?;
-    let layout = Layout::of(R::KEY, version);
-    let mut writer = start_frame();
+    let mut writer = Writer::new(Layout::classic(0));
+    let start = writer.begin_frame();
     R::KEY.encode(&mut writer);
     version.encode(&mut writer);
     correlation_id.encode(&mut writer);
     writer.write_text(Some(client_id));
-    writer.set_layout(layout);
+    writer.set_layout(Layout::of(R::KEY, version));
     writer.write_tags(&[]);
     request.encode(&mut writer);
-    finish_frame(writer)
+    writer.end_frame(start);
+    EncodedFrame::of(writer)
 }
 
 /// A response as a frame, ready to be sent. A version without a layout here is refused.
@@ -94,14 +94,28 @@ pub fn encode_response<R: Message>(
     version: i16,
     response: &R::Response,
 ) -> Result<EncodedFrame, WireError> {
+    let mut writer = Writer::new(Layout::classic(0));
+    write_response::<R>(&mut writer, correlation_id, version, |body| response.encode(body))?;
+    EncodedFrame::of(writer)
+}
+
+/// Writes a response as a frame behind what is written already; `body` writes what follows the
+/// header.
+pub(super) fn write_response<R: Message>(
+    writer: &mut Writer,
+    correlation_id: i32,
+    version: i16,
+    body: impl FnOnce(&mut Writer),
+) -> Result<(), WireError> {
     check_version::<R>(version)?;
-    let mut writer = start_frame();
-    correlation_id.encode(&mut writer);
+    let start = writer.begin_frame();
+    correlation_id.encode(writer);
     writer.set_layout(response_header_layout(R::KEY, version));
     writer.write_tags(&[]);
     writer.set_layout(Layout::of(R::KEY, version));
-    response.encode(&mut writer);
-    finish_frame(writer)
+    body(writer);
+    writer.end_frame(start);
+    Ok(())
 }
 
 /// The correlation id and body of a response. Byte fields are slices of `frame`.
@@ -127,28 +141,6 @@ fn check_version<R: Message>(version: i16) -> Result<(), WireError> {
 
 fn response_header_layout(api: ApiKey, version: i16) -> Layout {
     if api == ApiKey::ApiVersions { Layout::classic(version) } else { Layout::of(api, version) }
-}
-
-/// A writer with room for the length of the frame.
-fn start_frame() -> Writer {
-    let mut writer = Writer::new(Layout::classic(0));
-    writer.put(&[0; size_of::<i32>()]);
-    writer
-}
-
-fn finish_frame(writer: Writer) -> Result<EncodedFrame, WireError> {
-    let (mut buffer, gaps) = writer.finish_with_gaps()?;
-    set_length(&mut buffer, &gaps)?;
-    Ok(EncodedFrame::new(buffer, gaps))
-}
-
-fn set_length(buffer: &mut BytesMut, gaps: &[Gap]) -> Result<(), WireError> {
-    let length = sent_length(buffer.len(), gaps).saturating_sub(size_of::<i32>());
-    let prefix = i32::try_from(length).map_err(|_| WireError::TooLong(length))?;
-    if let Some(place) = buffer.first_chunk_mut() {
-        *place = prefix.to_be_bytes();
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use super::{Layout, WireError};
 /// A cursor over one message's bytes, together with the layout they are in.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
+    whole: &'a [u8],
     rest: &'a [u8],
-    position: usize,
     layout: Layout,
     /// The buffer whose bytes are read, when its parts may be shared instead of copied.
     shared: Option<&'a Bytes>,
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8], layout: Layout) -> Self {
         let memory =
             bytes.len().saturating_mul(Self::MEMORY_FACTOR).saturating_add(Self::MEMORY_LEAST);
-        Self { rest: bytes, position: 0, layout, shared: None, memory }
+        Self { whole: bytes, rest: bytes, layout, shared: None, memory }
     }
 
     /// Reads `bytes`; byte fields are slices that keep the whole buffer alive.
@@ -52,7 +52,8 @@ impl<'a> Reader<'a> {
 
     /// How many bytes have been read, counted from the start of the buffer.
     pub fn position(&self) -> usize {
-        self.position
+        // Not counted along: hardly anybody asks.
+        self.rest.as_ptr().addr().saturating_sub(self.whole.as_ptr().addr())
     }
 
     /// How many bytes are left.
@@ -61,37 +62,47 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `length` bytes.
+    #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], WireError> {
         let Some((taken, rest)) = self.rest.split_at_checked(length) else {
             return Err(self.truncated(length));
         };
         self.rest = rest;
-        self.position = self.position.saturating_add(length);
         Ok(taken)
     }
 
     /// The next `N` bytes, as a number's decoder wants them.
+    #[inline]
     pub fn take_array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.truncated(N));
         };
         self.rest = rest;
-        self.position = self.position.saturating_add(N);
         Ok(*taken)
     }
 
     /// The next `length` bytes as a value of their own: a slice of a shared buffer, else a copy.
     pub fn take_bytes(&mut self, length: usize) -> Result<Bytes, WireError> {
-        let start = self.position;
+        let start = self.position();
         let taken = self.take(length)?;
         Ok(match self.shared {
-            Some(buffer) => buffer.slice(start..self.position),
+            Some(buffer) => buffer.slice(start..self.position()),
             None => Bytes::copy_from_slice(taken),
         })
     }
 
     /// An unsigned varint: seven bits a byte, the lowest first, at most five bytes.
+    #[inline]
     pub fn read_uvarint(&mut self) -> Result<u32, WireError> {
+        // Nearly all are of one byte: lengths of short texts and arrays, and no tags.
+        if let Some((byte @ 0..=0x7f, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return Ok(u32::from(*byte));
+        }
+        self.read_long_uvarint()
+    }
+
+    fn read_long_uvarint(&mut self) -> Result<u32, WireError> {
         let mut value = 0_u32;
         for shift in [0_u32, 7, 14, 21, 28] {
             let [byte] = self.take_array()?;
@@ -109,6 +120,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The length of a text: `None` is null. Not yet checked against what remains.
+    #[inline]
     pub fn read_text_length(&mut self) -> Result<Option<usize>, WireError> {
         if self.layout.flexible {
             return self.read_compact_length();
@@ -117,6 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The length of a byte field or array: `None` is null. Not yet checked against what remains.
+    #[inline]
     pub fn read_length(&mut self) -> Result<Option<usize>, WireError> {
         if self.layout.flexible {
             return self.read_compact_length();
@@ -139,7 +152,7 @@ impl<'a> Reader<'a> {
 
     /// Takes `bytes` of memory off what this message may still allocate.
     pub fn charge(&mut self, bytes: usize) -> Result<(), WireError> {
-        let length = self.position.saturating_add(self.remaining());
+        let length = self.position().saturating_add(self.remaining());
         self.memory = self.memory.checked_sub(bytes).ok_or(WireError::TooDense(length))?;
         Ok(())
     }
@@ -189,6 +202,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    #[inline]
     fn read_compact_length(&mut self) -> Result<Option<usize>, WireError> {
         let length = self.read_uvarint()?.checked_sub(1);
         Ok(length.map(|length| usize::try_from(length).unwrap_or(usize::MAX)))

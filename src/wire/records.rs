@@ -4,7 +4,7 @@
 //! the buffers between the gaps and, for each gap, which of the files comes next. The size of a
 //! whole frame is known before its first byte is sent.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::writer::Gap;
 use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
@@ -75,13 +75,15 @@ pub enum Piece {
 }
 
 impl EncodedFrame {
-    pub(super) fn new(buffer: BytesMut, gaps: Vec<Gap>) -> Self {
-        Self { buffer: buffer.freeze(), gaps }
+    /// The frame that was written, or the first value that did not fit.
+    pub(super) fn of(writer: Writer) -> Result<Self, WireError> {
+        let (buffer, gaps) = writer.finish_with_gaps()?;
+        Ok(Self { buffer, gaps })
     }
 
     /// How many bytes go over the wire, the four of the length prefix included.
     pub fn size(&self) -> usize {
-        sent_length(self.buffer.len(), &self.gaps)
+        self.gaps.iter().fold(self.buffer.len(), |size, gap| size.saturating_add(gap.length))
     }
 
     /// The frame as one buffer.
@@ -113,9 +115,4 @@ impl EncodedFrame {
             pieces.push(Piece::Bytes(self.buffer.slice(range)));
         }
     }
-}
-
-/// How long a buffer is once its gaps are filled.
-pub(super) fn sent_length(buffered: usize, gaps: &[Gap]) -> usize {
-    gaps.iter().fold(buffered, |length, gap| length.saturating_add(gap.length))
 }

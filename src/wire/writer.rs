@@ -4,14 +4,14 @@
 //! reported at the end, so that the rows of a message need no error handling. Records that lie in
 //! a file are not copied: the writer notes where they belong, and the frame is cut there.
 
-use bytes::{BufMut, BytesMut};
+use bytes::Bytes;
 
 use super::{Layout, WireError};
 
 /// A buffer being filled with one message in one layout.
 #[derive(Debug)]
 pub struct Writer {
-    buffer: BytesMut,
+    buffer: Vec<u8>,
     layout: Layout,
     gaps: Vec<Gap>,
     failure: Option<WireError>,
@@ -45,7 +45,32 @@ impl Tag {
 impl Writer {
     /// An empty buffer for a message in this layout.
     pub fn new(layout: Layout) -> Self {
-        Self { buffer: BytesMut::new(), layout, gaps: Vec::new(), failure: None }
+        Self { buffer: Vec::new(), layout, gaps: Vec::new(), failure: None }
+    }
+
+    /// Makes room for so many more bytes at once.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        self.buffer.reserve(bytes);
+    }
+
+    /// Begins a frame: leaves room for its length, and tells where that is.
+    pub(super) fn begin_frame(&mut self) -> usize {
+        let start = self.buffer.len();
+        self.put(&[0; size_of::<i32>()]);
+        start
+    }
+
+    /// Ends the frame that began at `start`: writes its length.
+    pub(super) fn end_frame(&mut self, start: usize) {
+        let gaps = self.gaps.iter().filter(|gap| gap.position >= start);
+        let elsewhere = gaps.fold(0_usize, |sum, gap| sum.saturating_add(gap.length));
+        let frame = self.buffer.get_mut(start..).unwrap_or_default();
+        let Some((prefix, body)) = frame.split_first_chunk_mut() else { return };
+        let length = body.len().saturating_add(elsewhere);
+        match i32::try_from(length) {
+            Ok(length) => *prefix = length.to_be_bytes(),
+            Err(_) => self.failure = self.failure.or(Some(WireError::TooLong(length))),
+        }
     }
 
     /// The layout of what is written.
@@ -59,23 +84,24 @@ impl Writer {
     }
 
     /// The message, or the first value that did not fit.
-    pub fn finish(self) -> Result<BytesMut, WireError> {
+    pub fn finish(self) -> Result<Bytes, WireError> {
         let (buffer, gaps) = self.finish_with_gaps()?;
         assert!(gaps.is_empty(), "{} gaps in a message written without files", gaps.len());
         Ok(buffer)
     }
 
     /// The message and where foreign bytes belong into it.
-    pub(super) fn finish_with_gaps(self) -> Result<(BytesMut, Vec<Gap>), WireError> {
+    pub(super) fn finish_with_gaps(self) -> Result<(Bytes, Vec<Gap>), WireError> {
         match self.failure {
             Some(failure) => Err(failure),
-            None => Ok((self.buffer, self.gaps)),
+            None => Ok((self.buffer.into(), self.gaps)),
         }
     }
 
     /// Bytes as they are, without a length.
+    #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
-        self.buffer.put_slice(bytes);
+        self.buffer.extend_from_slice(bytes);
     }
 
     /// Leaves the next `length` bytes of the message to whoever sends it.
@@ -87,11 +113,11 @@ impl Writer {
     pub fn write_uvarint(&mut self, mut value: u32) {
         while let low @ 0x80.. = value {
             let [.., byte] = low.to_be_bytes();
-            self.buffer.put_u8(byte | 0x80);
+            self.buffer.push(byte | 0x80);
             value = low.wrapping_shr(7);
         }
         let [.., byte] = value.to_be_bytes();
-        self.buffer.put_u8(byte);
+        self.buffer.push(byte);
     }
 
     /// The length of a text; `None` is null.
@@ -99,9 +125,9 @@ impl Writer {
         if self.layout.flexible {
             return self.write_compact_length(length);
         }
-        let classic = length.map_or(Ok(-1), i16::try_from);
+        let classic = length.map_or(Ok(-1_i16), i16::try_from);
         let classic = classic.unwrap_or_else(|_| self.fail(length));
-        self.buffer.put_i16(classic);
+        self.put(&classic.to_be_bytes());
     }
 
     /// The length of a byte field or an array; `None` is null.
@@ -109,9 +135,9 @@ impl Writer {
         if self.layout.flexible {
             return self.write_compact_length(length);
         }
-        let classic = length.map_or(Ok(-1), i32::try_from);
+        let classic = length.map_or(Ok(-1_i32), i32::try_from);
         let classic = classic.unwrap_or_else(|_| self.fail(length));
-        self.buffer.put_i32(classic);
+        self.put(&classic.to_be_bytes());
     }
 
     /// A text with its length; `None` is null.
@@ -121,9 +147,13 @@ impl Writer {
     }
 
     /// The tagged fields that end a structure of a flexible version; nothing in other versions.
+    #[inline]
     pub(super) fn write_tags(&mut self, tags: &[Option<Tag>]) {
         if !self.layout.flexible {
             return;
+        }
+        if tags.iter().all(Option::is_none) {
+            return self.buffer.push(0);
         }
         let present = tags.iter().flatten();
         self.write_uvarint(u32::try_from(present.clone().count()).unwrap_or(u32::MAX));

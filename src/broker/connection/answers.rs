@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::BytesMut;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Receiver;
 
 use super::produced::Produced;
@@ -20,13 +20,22 @@ const GATHERED_MAX: u64 = 256 * 1024;
 
 /// What a connection owes its peer, in the order of the requests.
 #[derive(Debug)]
-pub(crate) enum Pending {
-    /// A produce request that was appended as it came.
+pub(crate) struct Pending {
+    /// What it is.
+    pub(crate) work: Work,
+    /// The places it takes among all that may be pending.
+    pub(crate) _room: OwnedSemaphorePermit,
+}
+
+/// One or more requests that are not answered yet.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Produce requests that were appended as they came.
     Produced(Produced),
     /// Any other request, executed when its turn comes.
     Request {
         /// The frame, without its length.
-        frame: BytesMut,
+        frame: Vec<u8>,
         /// Its share of the memory for large requests.
         _memory: Option<Reserved>,
     },
@@ -66,17 +75,18 @@ impl<'a> Answers<'a> {
     }
 
     async fn answer(&mut self, item: Pending, sequential: &Cell<usize>) -> Result<(), Closed> {
-        match item {
-            Pending::Produced(mut produced) => {
-                if !produced.is_settled() {
+        match item.work {
+            Work::Produced(mut produced) => {
+                self.out.push_all(produced.answers()?.map(Piece::Bytes));
+                while !produced.is_answered() {
                     self.send().await?;
-                    produced.settle(&self.shared, &self.session).await;
+                    produced.settle_next(&self.shared, &self.session).await;
+                    self.out.push_all(produced.answers()?.map(Piece::Bytes));
                 }
-                self.out.push_all(produced.into_answer()?.map(Piece::Bytes));
             }
-            Pending::Request { frame, .. } => {
+            Work::Request { mut frame, .. } => {
                 let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
-                let mut work = pin!(execute(frame, &shared, &session));
+                let mut work = pin!(execute(&mut frame, &shared, &session));
                 // Answers that are ready do not wait for one that is not.
                 let answer = tokio::select! {
                     biased;

@@ -3,11 +3,13 @@
 mod acceptor;
 mod admission;
 mod answers;
+mod part;
 mod produced;
 mod reader;
 mod shard;
 
 pub(crate) use acceptor::accept;
 pub(crate) use admission::Admission;
-pub(crate) use produced::{Outcome, Part, Produced};
+pub(crate) use part::Part;
+pub(crate) use produced::{Produced, Request};
 pub(crate) use shard::Shard;

@@ -11,18 +11,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
 
-use super::answers::{Answers, Pending};
+use super::answers::{Answers, Pending, Work};
 use crate::broker::context::{Session, Shared};
 use crate::broker::handlers::{Appends, Taken};
 use crate::net::{FrameBuffer, FrameError, Reserved};
 
-/// Requests of one connection that may be pending; the reader stops above it.
+/// Requests of one connection that may be pending, and their partitions; the reader stops above it.
 const PENDING_MAX: usize = 4096;
 
 /// Frames are charged for the memory they hold once so much of them has come.
@@ -64,6 +64,7 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
         session: Rc::clone(&session),
         shared: Arc::clone(&shared),
         queue,
+        room: Arc::new(Semaphore::new(PENDING_MAX)),
         sequential: Rc::clone(&sequential),
     };
     let answers = Answers::new(&stream, Rc::clone(&session), Arc::clone(&shared));
@@ -95,6 +96,8 @@ struct Reader<'a> {
     session: Rc<Session>,
     shared: Arc<Shared>,
     queue: Sender<Pending>,
+    /// Places among the pending requests.
+    room: Arc<Semaphore>,
     /// Pending requests that are not produce requests already appended.
     sequential: Rc<Cell<usize>>,
 }
@@ -170,42 +173,51 @@ impl Reader<'_> {
     /// Hands on every whole frame received, and tells whether there was one. The first is the one
     /// that `memory` was charged for.
     async fn take_frames(&mut self, memory: &mut Option<Reserved>) -> Result<bool, Closed> {
-        let mut appends = Appends::default();
         let mut any = false;
-        while let Some(frame) = self.frames.next_frame()? {
+        let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
+        while let Some(mut frames) = self.frames.next_frames()? {
             any = true;
-            let taken = if self.sequential.get() == 0 {
-                appends.take(frame, &self.shared, &self.session)?
-            } else {
-                Taken::OtherApi(frame)
-            };
-            match taken {
-                Taken::Yes => {}
-                Taken::OtherApi(frame) | Taken::NotOpen(frame, _) => {
-                    self.finish(&mut appends).await?;
-                    self.enqueue(frame, memory.take()).await?;
+            let mut appends = Appends::new(&shared, &session);
+            for frame in frames.iter_mut() {
+                let taken = if self.sequential.get() == 0 {
+                    appends.take(frame)?
+                } else {
+                    Taken::OtherApi(frame)
+                };
+                match taken {
+                    Taken::Yes => {}
+                    Taken::OtherApi(frame) | Taken::NotOpen(frame, _) => {
+                        self.finish(&mut appends).await?;
+                        self.enqueue(frame.to_vec(), memory.take()).await?;
+                    }
                 }
             }
+            self.finish(&mut appends).await?;
         }
-        self.finish(&mut appends).await?;
         Ok(any)
     }
 
     /// Appends what was gathered and queues its answers.
-    async fn finish(&mut self, appends: &mut Appends) -> Result<(), Closed> {
-        for produced in appends.append(&self.shared) {
-            self.push(Pending::Produced(produced)).await?;
+    async fn finish(&mut self, appends: &mut Appends<'_>) -> Result<(), Closed> {
+        let produced = appends.append();
+        match produced.requests.len().max(produced.parts.len()) {
+            0 => Ok(()),
+            places => self.push(Work::Produced(produced), places).await,
         }
-        Ok(())
     }
 
-    async fn enqueue(&mut self, frame: BytesMut, memory: Option<Reserved>) -> Result<(), Closed> {
+    async fn enqueue(&mut self, frame: Vec<u8>, memory: Option<Reserved>) -> Result<(), Closed> {
         self.sequential.set(self.sequential.get() + 1);
-        self.push(Pending::Request { frame, _memory: memory }).await
+        self.push(Work::Request { frame, _memory: memory }, 1).await
     }
 
-    async fn push(&mut self, pending: Pending) -> Result<(), Closed> {
-        // The writer ends first only when the connection broke.
+    /// Queues work that takes so many places, all there are at most.
+    async fn push(&mut self, work: Work, places: usize) -> Result<(), Closed> {
+        let places = u32::try_from(places.min(PENDING_MAX)).unwrap_or(u32::MAX);
+        // Neither is ever closed before the writer ends, which it does when the connection broke.
+        let room = Arc::clone(&self.room).acquire_many_owned(places).await;
+        let room = room.map_err(|_| Closed::ByPeer)?;
+        let pending = Pending { work, _room: room };
         self.queue.send(pending).await.map_err(|_| Closed::ByPeer)
     }
 }

@@ -1,8 +1,8 @@
 //! Produce: batches are checked, appended, and answered when what `acks` asks has come true.
 //!
 //! ```text
-//! frames of one read → Appends: checked, grouped by partition → one append each → Produced
-//! Produced → waits for flushed offset or high watermark → answer
+//! frames of one read → Appends: gathered, then by partition checked and appended → Produced
+//! Produced → waits for flushed offset or high watermark → answers
 //! ```
 //!
 //! A batch stays where the socket put it: offsets and epoch are written into the frame, and the
@@ -13,214 +13,229 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::connection::{Outcome, Part, Produced};
+use crate::broker::connection::{Part, Produced, Request};
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::broker::topic_settings::{first_produce_version, produce_rules};
-use crate::record::{HeaderMut, Packing, Repacker, validate_produced};
-use crate::replication::{Acks, Partition, Target};
+use crate::record::{HeaderMut, Packing, ProduceRules, Repacker, validate_produced};
+use crate::replication::{Acks, Partition};
 use crate::types::{PartitionIndex, Timestamp};
 use crate::wire::produce::{PartitionView, ProduceRequest, ProduceRequestView};
-use crate::wire::{ApiKey, ErrorCode, Message, RequestHeader};
+use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader};
 
 /// The client that may write to internal topics, as in Kafka.
 const ADMIN_CLIENT: &str = "__admin_client";
 
-/// Produce requests gathered to be appended together.
-#[derive(Debug, Default)]
-pub(crate) struct Appends {
-    requests: Vec<Produced>,
-    batches: Vec<Batch>,
+/// Produce requests gathered to be appended together, in the frames they came in.
+pub(crate) struct Appends<'f> {
+    shared: &'f Shared,
+    session: &'f Session,
+    /// When the gathering began, by the monotonic clock.
+    began: Duration,
+    produced: Produced,
+    batches: Vec<Batch<'f>>,
+    /// Where the batches of the request being read lie in its frame.
+    ranges: Vec<Option<Range<usize>>>,
 }
 
-/// A checked batch, and where its outcome belongs.
-#[derive(Debug)]
-struct Batch {
+/// A batch to be appended, and where among the requests its outcome belongs.
+struct Batch<'f> {
     request: usize,
     part: usize,
-    partition: Arc<Partition>,
-    bytes: BytesMut,
+    bytes: &'f mut [u8],
+    /// The batch as its topic wants it packed, where it came otherwise.
+    anew: Option<Vec<u8>>,
 }
 
 /// Whether a frame could be taken.
-#[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum Taken<'f> {
     /// It will be appended.
     Yes,
     /// It is no produce request.
-    OtherApi(BytesMut),
+    OtherApi(&'f mut [u8]),
     /// These partitions have to be opened first.
-    NotOpen(BytesMut, Vec<Arc<Partition>>),
+    NotOpen(&'f mut [u8], Vec<Arc<Partition>>),
 }
 
-/// A produce request as far as it can be judged without its records.
-struct Draft {
-    produced: Produced,
-    parts: Vec<DraftPart>,
-}
+impl<'f> Appends<'f> {
+    /// Nothing gathered yet.
+    pub(crate) fn new(shared: &'f Shared, session: &'f Session) -> Self {
+        Self {
+            shared,
+            session,
+            began: shared.clock.monotonic(),
+            produced: Produced::default(),
+            batches: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
 
-struct DraftPart {
-    records: Option<Range<usize>>,
-    target: Result<Arc<Partition>, Refusal>,
-}
-
-impl Appends {
     /// Takes a frame if it is a produce request whose partitions are open.
     ///
     /// # Errors
     /// When the frame is malformed: nothing of it has been taken, and the connection must end.
-    pub(crate) fn take(
-        &mut self,
-        frame: BytesMut,
-        shared: &Shared,
-        session: &Session,
-    ) -> Result<Taken, Unanswerable> {
-        let Some(draft) = Draft::read(&frame, shared, session)? else {
+    pub(crate) fn take(&mut self, frame: &'f mut [u8]) -> Result<Taken<'f>, Unanswerable> {
+        let (header, body) = RequestHeader::decode(frame)?;
+        if header.api_key != ApiKey::Produce {
             return Ok(Taken::OtherApi(frame));
-        };
-        let targets = draft.parts.iter().filter_map(|part| part.target.as_ref().ok());
-        let closed: Vec<_> = targets.filter(|p| !p.is_appendable()).cloned().collect();
+        }
+        let request = self.read(&header, body)?;
+        let partitions =
+            self.produced.parts[request.parts.clone()].iter().filter_map(Part::partition);
+        let closed: Vec<_> = partitions.filter(|p| !p.is_appendable()).cloned().collect();
         if !closed.is_empty() {
+            self.produced.parts.truncate(request.parts.start);
             return Ok(Taken::NotOpen(frame, closed));
         }
-        self.check(draft, frame, shared.clock.now());
+        self.gather(request, frame);
         Ok(Taken::Yes)
     }
 
     /// Takes a produce request after its partitions were to be opened; those that could not be
     /// refuse their batches.
-    pub(crate) fn take_opened(
-        &mut self,
-        frame: BytesMut,
-        shared: &Shared,
-        session: &Session,
-    ) -> Result<(), Unanswerable> {
-        if let Some(draft) = Draft::read(&frame, shared, session)? {
-            self.check(draft, frame, shared.clock.now());
-        }
+    pub(crate) fn take_opened(&mut self, frame: &'f mut [u8]) -> Result<(), Unanswerable> {
+        let (header, body) = RequestHeader::decode(frame)?;
+        let request = self.read(&header, body)?;
+        self.gather(request, frame);
         Ok(())
-    }
-
-    /// Checks the batches of a request and keeps those that may be appended.
-    fn check(&mut self, draft: Draft, mut frame: BytesMut, now: Timestamp) {
-        let Draft { mut produced, parts } = draft;
-        // From the back, so that a cut leaves the ranges before it where they are.
-        let mut cut: Vec<_> =
-            parts.iter().rev().map(|part| cut(&mut frame, part.records.as_ref())).collect();
-        cut.reverse();
-        let mut repacker = Repacker::default();
-        for (ordinal, (part, bytes)) in parts.into_iter().zip(cut).enumerate() {
-            let checked = part.target.and_then(|partition| {
-                let mut bytes = bytes.ok_or_else(|| Refusal::of(ErrorCode::InvalidRecord))?;
-                let place = (&*partition, now, produced.version);
-                if let Some(anew) = check_batch(&mut bytes, place, &mut repacker)? {
-                    bytes = Bytes::from(anew).into();
-                }
-                Ok(Batch { request: self.requests.len(), part: ordinal, partition, bytes })
-            });
-            match checked {
-                Ok(batch) => self.batches.push(batch),
-                Err(refusal) => produced.parts[ordinal].outcome = Outcome::Refused(refusal),
-            }
-        }
-        self.requests.push(produced);
     }
 
     /// Appends everything taken, each partition's batches with one call, and hands out the requests
     /// in their order.
-    pub(crate) fn append(&mut self, shared: &Shared) -> Vec<Produced> {
+    pub(crate) fn append(&mut self) -> Produced {
+        let mut produced = std::mem::take(&mut self.produced);
         // A stable sort keeps the order of a partition's batches.
-        self.batches.sort_by_key(|batch| Arc::as_ptr(&batch.partition));
-        let same = |a: &Batch, b: &Batch| Arc::ptr_eq(&a.partition, &b.partition);
-        for group in self.batches.chunk_by_mut(same) {
-            append_group(group, &mut self.requests, shared.clock.now());
+        self.batches.sort_by_key(|batch| produced.parts[batch.part].partition().map(Arc::as_ptr));
+        let mut rest = self.batches.as_mut_slice();
+        while let Some(first) = rest.first()
+            && let Some(partition) = produced.parts[first.part].partition().cloned()
+        {
+            let its = |batch: &&Batch<'_>| {
+                produced.parts[batch.part].partition().is_some_and(|p| Arc::ptr_eq(p, &partition))
+            };
+            let (group, others) = rest.split_at_mut(rest.iter().take_while(its).count());
+            append_group(&partition, group, &mut produced, self.shared.clock.now());
+            rest = others;
         }
         self.batches.clear();
-        std::mem::take(&mut self.requests)
+        produced
     }
-}
 
-/// Cuts the records out of the end of a frame.
-fn cut(frame: &mut BytesMut, records: Option<&Range<usize>>) -> Option<BytesMut> {
-    let range = records?;
-    let mut bytes = frame.split_off(range.start);
-    bytes.truncate(range.len());
-    Some(bytes)
-}
-
-/// Appends batches that all go to one partition.
-fn append_group(group: &mut [Batch], requests: &mut [Produced], now: Timestamp) {
-    let Some(first) = group.first() else { return };
-    let partition = Arc::clone(&first.partition);
-    let awaited = group.iter().any(|batch| requests[batch.request].acks != Acks::None);
-    let mut bytes: Vec<&mut [u8]> = group.iter_mut().map(|batch| batch.bytes.as_mut()).collect();
-    let acks = if awaited { Acks::Leader } else { Acks::None };
-    match partition.append(&mut bytes, acks, now) {
-        Ok(outcomes) => {
-            for (batch, outcome) in group.iter().zip(outcomes) {
-                let request = &mut requests[batch.request];
-                request.parts[batch.part].outcome = match outcome {
-                    Ok(appended) => {
-                        let target = Target {
-                            epoch: partition.epoch(),
-                            next_offset: appended.next_offset,
-                            acks: request.acks,
-                        };
-                        Outcome::Appended { partition: Arc::clone(&partition), target, appended }
-                    }
-                    Err(refused) => Outcome::Refused(Refusal::from(&refused)),
-                };
-            }
-        }
-        Err(error) => {
-            for batch in group {
-                requests[batch.request].parts[batch.part].outcome =
-                    Outcome::Refused(Refusal::from(&error));
-            }
-        }
-    }
-}
-
-impl Draft {
-    /// Reads a frame; `None` if it is no produce request.
+    /// Reads a request and adds its partitions to those of the others.
     fn read(
-        frame: &[u8],
-        shared: &Shared,
-        session: &Session,
-    ) -> Result<Option<Self>, Unanswerable> {
-        let (header, mut body) = RequestHeader::decode(frame)?;
-        if header.api_key != ApiKey::Produce {
-            return Ok(None);
-        }
+        &mut self,
+        header: &RequestHeader<'_>,
+        mut body: Reader<'_>,
+    ) -> Result<Request, Unanswerable> {
         if !ProduceRequest::VERSIONS.contains(&header.version) {
-            return Err(Unanswerable::not_served(&header));
+            return Err(Unanswerable::not_served(header));
         }
         let view = ProduceRequestView::decode(&mut body)?;
         let acks = acks_of(&view);
+        let first = self.produced.parts.len();
+        self.ranges.clear();
+        for part in view.partitions() {
+            let part = part?;
+            let found = acks.clone().and_then(|_| self.find(&part, header));
+            self.produced.parts.push(Part::new(&part, found));
+            self.ranges.push(part.records);
+        }
         let timeout = Duration::from_millis(u64::try_from(view.timeout_ms).unwrap_or(0));
-        let mut produced = Produced {
+        Ok(Request {
             correlation_id: header.correlation_id,
             version: header.version,
-            acks: acks.as_ref().copied().unwrap_or(Acks::Leader),
-            deadline: shared.clock.monotonic().saturating_add(timeout),
-            parts: Vec::with_capacity(1),
-        };
-        let mut parts = Vec::with_capacity(1);
-        for part in view.partitions() {
-            let part: PartitionView<'_> = part?;
-            let target = acks.clone().and_then(|_| find(&part, &header, shared, session));
-            let topic = match &target {
-                Ok(partition) => partition.id().topic.to_arc(),
-                Err(_) => part.topic.into(),
-            };
-            produced.parts.push(Part { topic, index: part.index, outcome: Outcome::Unknown });
-            parts.push(DraftPart { records: part.records, target });
+            acks: acks.unwrap_or(Acks::Leader),
+            deadline: self.began.saturating_add(timeout),
+            parts: first..self.produced.parts.len(),
+        })
+    }
+
+    /// The partition that a batch is for, if this client may write to it.
+    fn find(
+        &self,
+        part: &PartitionView<'_>,
+        header: &RequestHeader<'_>,
+    ) -> Result<Arc<Partition>, Refusal> {
+        if !self.session.may(Operation::Write, Resource::Topic(part.topic)) {
+            return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
         }
-        Ok(Some(Self { produced, parts }))
+        let index = PartitionIndex(part.index);
+        // Requests that came together often go to one partition.
+        let last = self.produced.parts.last().and_then(Part::partition);
+        let partition = last
+            .filter(|last| last.id().is(part.topic, index))
+            .cloned()
+            .or_else(|| self.shared.partitions.get(part.topic, index))
+            .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+        if partition.id().topic.is_internal() && header.client_id != Some(ADMIN_CLIENT) {
+            return Err(Refusal::of(ErrorCode::InvalidTopicException));
+        }
+        Ok(partition)
+    }
+
+    /// Keeps the batches of a request that was read.
+    fn gather(&mut self, request: Request, frame: &'f mut [u8]) {
+        let (mut rest, mut position) = (frame, 0);
+        for (part, range) in request.parts.clone().zip(self.ranges.drain(..)) {
+            let Some(range) = range else {
+                self.produced.parts[part].refuse(Refusal::of(ErrorCode::InvalidRecord));
+                continue;
+            };
+            let (_, from) = rest.split_at_mut(range.start - position);
+            let (bytes, behind) = from.split_at_mut(range.len());
+            (rest, position) = (behind, range.end);
+            if self.produced.parts[part].partition().is_some() {
+                self.batches.push(Batch {
+                    request: self.produced.requests.len(),
+                    part,
+                    bytes,
+                    anew: None,
+                });
+            }
+        }
+        self.produced.requests.push(request);
+    }
+}
+
+/// Checks batches that all go to one partition, and appends those that may be stored.
+fn append_group(
+    partition: &Partition,
+    group: &mut [Batch<'_>],
+    produced: &mut Produced,
+    now: Timestamp,
+) {
+    let Produced { requests, parts, .. } = produced;
+    let rules = produce_rules(&partition.config(), now);
+    let mut repacker = Repacker::default();
+    let mut acks = Acks::None;
+    let mut places = Vec::with_capacity(group.len());
+    let mut batches = Vec::with_capacity(group.len());
+    for batch in group {
+        let request = &requests[batch.request];
+        match check_batch(batch.bytes, (&rules, request.version), &mut repacker) {
+            Ok(anew) => {
+                if request.acks != Acks::None {
+                    acks = Acks::Leader;
+                }
+                places.push((batch.part, request.acks));
+                batch.anew = anew;
+                batches.push(batch.anew.as_deref_mut().unwrap_or(&mut *batch.bytes));
+            }
+            Err(refusal) => parts[batch.part].refuse(refusal),
+        }
+    }
+    match partition.append(&mut batches, acks, now) {
+        Ok(outcomes) => {
+            for ((part, acks), outcome) in places.into_iter().zip(outcomes) {
+                match outcome {
+                    Ok(appended) => parts[part].append(acks, appended),
+                    Err(refused) => parts[part].refuse(Refusal::from(&refused)),
+                }
+            }
+        }
+        Err(error) => places.iter().for_each(|(part, _)| parts[*part].refuse((&error).into())),
     }
 }
 
@@ -236,35 +251,14 @@ fn acks_of(view: &ProduceRequestView<'_>) -> Result<Acks, Refusal> {
     }
 }
 
-/// The partition that a batch is for, if this client may write to it.
-fn find(
-    part: &PartitionView<'_>,
-    header: &RequestHeader<'_>,
-    shared: &Shared,
-    session: &Session,
-) -> Result<Arc<Partition>, Refusal> {
-    if !session.may(Operation::Write, Resource::Topic(part.topic)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
-    }
-    let partition = shared
-        .partitions
-        .get(part.topic, PartitionIndex(part.index))
-        .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
-    if partition.id().topic.is_internal() && header.client_id != Some(ADMIN_CLIENT) {
-        return Err(Refusal::of(ErrorCode::InvalidTopicException));
-    }
-    Ok(partition)
-}
-
-/// Whether a batch may be stored in the partition; makes it what the topic asks. A batch that is
-/// to be packed otherwise is returned anew.
+/// Whether a batch may be stored under these rules; makes it what they ask. A batch that is to be
+/// packed otherwise is returned anew.
 fn check_batch(
     bytes: &mut [u8],
-    (partition, now, version): (&Partition, Timestamp, i16),
+    (rules, version): (&ProduceRules, i16),
     repacker: &mut Repacker,
 ) -> Result<Option<Vec<u8>>, Refusal> {
-    let rules = produce_rules(&partition.config(), now);
-    let checked = validate_produced(bytes, &rules)?;
+    let checked = validate_produced(bytes, rules)?;
     if checked.batch.is_transactional() {
         return Err(Refusal::of(ErrorCode::InvalidTxnState));
     }

@@ -22,7 +22,7 @@ const SEEDS: std::ops::Range<u64> = 0..40;
 fn encode(value: &impl Wire, layout: Layout) -> Bytes {
     let mut writer = Writer::new(layout);
     value.encode(&mut writer);
-    writer.finish().unwrap().freeze()
+    writer.finish().unwrap()
 }
 
 fn agree<Ours, Theirs>(layout: Layout, name: &str)

@@ -1,11 +1,13 @@
 //! Produce (key 0): record batches for partitions, and where they were appended.
 //!
-//! The broker reads requests by [`ProduceRequestView`], which leaves the records in the frame;
-//! [`ProduceRequest`] is the same message as a value, for clients and tests.
+//! The broker reads requests by [`ProduceRequestView`], which leaves the records in the frame, and
+//! writes responses by [`ProduceAnswers`], many into one buffer; [`ProduceRequest`] and
+//! [`ProduceResponse`] are the same messages as values, for clients and tests.
 
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Records};
 
+pub use super::produce_answers::ProduceAnswers;
 pub use super::produce_view::{PartitionView, Partitions, ProduceRequestView};
 
 structure! {

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use bytes::BytesMut;
+use bytes::Bytes;
 
 use super::*;
 use crate::wire::sample::{Sample, Samples};
@@ -10,7 +10,7 @@ use crate::wire::{Layout, Message, Reader, Wire, WireError, Writer};
 
 const SEEDS: std::ops::Range<u64> = 0..40;
 
-fn encode(value: &impl Wire, layout: Layout) -> BytesMut {
+fn encode(value: &impl Wire, layout: Layout) -> Bytes {
     let mut writer = Writer::new(layout);
     value.encode(&mut writer);
     writer.finish().unwrap()

@@ -9,3 +9,4 @@ mod memory;
 mod mutations;
 mod names;
 mod oversized;
+mod pipelining;

@@ -1,0 +1,60 @@
+"""Rows of our own clients: Rust, and Python beside the clients of others."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import Figure, Work, at_least
+from servers import BENCH, BROKER, Place, broker, running
+
+CLIENT = BROKER.parent / "examples" / "client"
+
+
+def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
+    """All of them, one after another."""
+    yield from rust(rounds, records, place)
+    yield from python(rounds, records)
+
+
+def rust(rounds: int, records: int, place: Place) -> Iterator[Figure]:
+    """Records a second through the Rust client; the client is the limit, so there is no ratio."""
+    runs: list[dict[str, float]] = []
+    for _ in range(rounds):
+        with running(broker(shards=2, flushed=True), place, flushed=True) as started:
+            command = [str(CLIENT), started.address, str(records)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            runs.append(json.loads(done.stdout))
+    work = Work("flushed", "Rust", record_bytes=200)
+    for name in ("produced_per_second", "consumed_per_second"):
+        values = sorted(run[name] for run in runs)
+        title = name.replace("_per_second", ", records/s")
+        median = statistics.median(values)
+        yield Figure("Rust client", title, median, work, low=values[0], high=values[-1])
+
+
+def python(rounds: int, records: int) -> Iterator[Figure]:
+    """What `make bench-python` measures, as ratios to the others' clients."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [sys.executable, "-m", "pytest", "--quiet", str(BENCH / "python")]
+        command += ["--benchmark-only", f"--benchmark-json={report}"]
+        sizes = {"BENCH_RECORDS": str(records), "BENCH_ROUNDS": str(rounds)}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **sizes})
+        found = json.loads(report.read_text())
+    medians = {test["name"]: float(test["stats"]["median"]) for test in found["benchmarks"]}
+    work = Work("flushed", "Python", record_bytes=200)
+
+    def ratio(kind: str, peer: str) -> float:
+        return medians[f"test_{kind}[{kind}_{peer}]"] / medians[f"test_{kind}[{kind}_streamlog]"]
+
+    row = "Python consume, touching .value"
+    yield Figure(row, "rate ÷ confluent-kafka", ratio("consume", "confluent"), work, at_least(4))
+    yield Figure(row, "rate ÷ kafka-python", ratio("consume", "kafka_python"), work, at_least(15))
+    row = "Python produce"
+    yield Figure(row, "rate ÷ confluent-kafka", ratio("produce", "confluent"), work, at_least(3))
+    yield Figure(row, "rate ÷ kafka-python", ratio("produce", "kafka_python"), work, at_least(15))

@@ -1,0 +1,73 @@
+"""Every row of one broker and its clients, each with its gate: what `make bench` runs.
+
+Rates are ratios to the ruler in one run, for absolute figures drift with the hour. A gate that is
+not met stands in the table and ends the run with 1 only if that is asked for.
+
+    python bench/suite.py --rounds 9 --realtime --json figures.json
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import clients
+import growth
+import lifecycle
+import throughput
+from figures import Figure, table
+from servers import BUILT, REALTIME, Place
+
+Section = Callable[[argparse.Namespace, Place], Iterator[Figure]]
+
+SECTIONS: dict[str, Section] = {
+    "throughput": lambda options, place: throughput.rows(options.rounds, place),
+    "lifecycle": lambda options, place: lifecycle.rows(options.rounds, place),
+    "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
+    "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
+}
+
+
+def main() -> int:
+    """Measures, prints the table, and writes what machines read."""
+    options = arguments()
+    place = Place(options.data, REALTIME if options.realtime else ())
+    figures: list[Figure] = []
+    for name in options.section or SECTIONS:
+        for figure in SECTIONS[name](options, place):
+            verdict = f" {figure.verdict}" if figure.verdict else ""
+            print(f"{figure.row}: {figure.name} {figure.value:.3g}{verdict}", file=sys.stderr)
+            figures.append(figure)
+    print(*table(figures), sep="\n")
+    if options.json is not None:
+        listed = [figure.as_json() for figure in figures]
+        options.json.write_text(json.dumps(listed, indent=2, ensure_ascii=False) + "\n")
+    missed = sum(figure.verdict == "NOT MET" for figure in figures)
+    gated = sum(figure.gate is not None for figure in figures)
+    print(f"\n{gated - missed} of {gated} gates met")
+    return 1 if missed and options.strict else 0
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(
+        prog="python bench/suite.py", description="Every row with its gate."
+    )
+    parser.add_argument("section", nargs="*", help=f"of {', '.join(SECTIONS)}; all when left out")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--realtime", action="store_true", help="before all other processes")
+    parser.add_argument("--data", type=Path, default=BUILT, help="on the disk to be measured")
+    parser.add_argument("--log-gib", type=float, default=2, help="size of the large log; 20 aimed")
+    parser.add_argument("--records", type=int, default=1_000_000, help="of each client's round")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--strict", action="store_true", help="1 when a gate is not met")
+    options = parser.parse_args()
+    unknown = set(options.section) - SECTIONS.keys()
+    if unknown:
+        parser.error(f"no section {', '.join(sorted(unknown))}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

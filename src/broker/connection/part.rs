@@ -1,0 +1,152 @@
+//! One partition of a produce request: whom its batch is for, and what became of it.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::broker::errors::Refusal;
+use crate::replication::{Acks, Partition, Target};
+use crate::storage::Appended;
+use crate::types::{Offset, Timestamp};
+use crate::wire::ErrorCode;
+use crate::wire::produce::{Partition as Answer, PartitionView, RecordError};
+
+/// One partition of a produce request.
+#[derive(Debug)]
+pub(crate) struct Part {
+    addressee: Addressee,
+    outcome: Outcome,
+}
+
+/// Whom a batch is for.
+#[derive(Debug)]
+enum Addressee {
+    /// A partition that this broker leads.
+    Led(Arc<Partition>),
+    /// By topic and number as the client wrote them: one to which it may not write.
+    Named(Arc<str>, i32),
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+enum Outcome {
+    /// It is not decided yet.
+    Open,
+    /// It was not appended, or nothing can be promised of it.
+    Refused(Refusal),
+    /// It was appended, or had been before.
+    Appended { appended: Appended, target: Target },
+}
+
+impl Part {
+    /// A part of a request for which this partition was found, or none was.
+    pub(crate) fn new(part: &PartitionView<'_>, found: Result<Arc<Partition>, Refusal>) -> Self {
+        match found {
+            Ok(partition) => Self { addressee: Addressee::Led(partition), outcome: Outcome::Open },
+            Err(refusal) => Self {
+                addressee: Addressee::Named(part.topic.into(), part.index),
+                outcome: Outcome::Refused(refusal),
+            },
+        }
+    }
+
+    /// The partition to which the batch goes, if it goes to any.
+    pub(crate) fn partition(&self) -> Option<&Arc<Partition>> {
+        if let Addressee::Led(partition) = &self.addressee { Some(partition) } else { None }
+    }
+
+    /// The batch was not appended.
+    pub(crate) fn refuse(&mut self, refusal: Refusal) {
+        self.outcome = Outcome::Refused(refusal);
+    }
+
+    /// The batch was appended, and its producer is answered when `acks` asks.
+    pub(crate) fn append(&mut self, acks: Acks, appended: Appended) {
+        let Addressee::Led(partition) = &self.addressee else { return };
+        let next_offset = appended.next_offset;
+        let target = Target { epoch: partition.epoch(), next_offset, acks };
+        self.outcome = Outcome::Appended { appended, target };
+    }
+
+    /// Why the batch was refused, if it was.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        if let Outcome::Refused(refusal) = &self.outcome { Some(refusal) } else { None }
+    }
+
+    /// Whether the producer can be told now. What will never come true is refused here.
+    pub(crate) fn is_settled(&mut self) -> bool {
+        let (Addressee::Led(partition), Outcome::Appended { target, .. }) =
+            (&self.addressee, &self.outcome)
+        else {
+            return true;
+        };
+        match partition.is_covered(*target) {
+            Ok(covered) => covered,
+            Err(error) => {
+                self.outcome = Outcome::Refused(Refusal::from(&error));
+                true
+            }
+        }
+    }
+
+    /// Waits until the producer can be told.
+    pub(crate) async fn settle(&mut self) {
+        let wake = Arc::new(Notify::new());
+        while let (Addressee::Led(partition), Outcome::Appended { target, .. }) =
+            (&self.addressee, &self.outcome)
+        {
+            // First the place, then the look: what happens in between is not missed.
+            let last = Offset::new(target.next_offset.get() - 1);
+            let _place = partition.wait_beyond(last, &wake);
+            if self.is_settled() {
+                return;
+            }
+            wake.notified().await;
+        }
+    }
+
+    /// Refuses what is not settled: its time is up.
+    pub(crate) fn time_out(&mut self) {
+        if !self.is_settled() {
+            self.outcome = Outcome::Refused(Refusal::of(ErrorCode::RequestTimedOut));
+        }
+    }
+
+    /// The topic's name.
+    pub(crate) fn topic(&self) -> &str {
+        match &self.addressee {
+            Addressee::Led(partition) => partition.id().topic.as_str(),
+            Addressee::Named(topic, _) => topic,
+        }
+    }
+
+    /// What the producer is told.
+    pub(crate) fn answer(&self) -> Answer {
+        let (index, log_start_offset) = match &self.addressee {
+            Addressee::Led(led) => (led.id().partition.0, led.log_start_offset().get()),
+            Addressee::Named(_, index) => (*index, -1),
+        };
+        match &self.outcome {
+            Outcome::Appended { appended, .. } => Answer {
+                index,
+                base_offset: appended.base_offset.get(),
+                log_append_time_ms: appended.log_append_time.map_or(-1, Timestamp::millis),
+                log_start_offset,
+                ..Answer::default()
+            },
+            Outcome::Refused(refusal) => Answer {
+                index,
+                error_code: refusal.code,
+                base_offset: -1,
+                record_errors: refusal
+                    .record
+                    .map(|batch_index| RecordError { batch_index, message: None })
+                    .into_iter()
+                    .collect(),
+                error_message: refusal.message.clone(),
+                ..Answer::default()
+            },
+            Outcome::Open => unreachable!("every batch taken is appended or refused"),
+        }
+    }
+}

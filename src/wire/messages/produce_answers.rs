@@ -1,0 +1,86 @@
+//! Produce responses written one behind the other into one buffer.
+//!
+//! A producer that pipelines gets its answers in bunches. Here none of them is a value of its own:
+//! the caller hands over topics and partitions as it has them, and nothing is allocated for each.
+
+use bytes::Bytes;
+
+use super::produce::{Partition, ProduceRequest};
+use crate::wire::frame::write_response;
+use crate::wire::{Layout, Wire, WireError, Writer};
+
+/// Produce responses ready to be sent together.
+#[derive(Debug)]
+pub struct ProduceAnswers {
+    writer: Writer,
+}
+
+impl ProduceAnswers {
+    /// No answers yet, with room for about so many.
+    pub fn with_room_for(answers: usize) -> Self {
+        let mut writer = Writer::new(Layout::classic(0));
+        writer.reserve(answers.saturating_mul(SIZE_EXPECTED));
+        Self { writer }
+    }
+
+    /// Adds the answer to one request: its topics by name, each with its partitions.
+    ///
+    /// # Errors
+    /// For a version without a layout here.
+    pub fn push<'a, P>(
+        &mut self,
+        correlation_id: i32,
+        version: i16,
+        topics: impl Iterator<Item = (&'a str, P)> + Clone,
+    ) -> Result<(), WireError>
+    where
+        P: ExactSizeIterator<Item = Partition>,
+    {
+        write_response::<ProduceRequest>(&mut self.writer, correlation_id, version, |writer| {
+            writer.write_length(Some(topics.clone().count()));
+            for (name, partitions) in topics {
+                writer.write_text(Some(name));
+                writer.write_length(Some(partitions.len()));
+                partitions.for_each(|partition| partition.encode(writer));
+                writer.write_tags(&[]);
+            }
+            // Nobody is throttled.
+            0_i32.encode(writer);
+            writer.write_tags(&[]);
+        })
+    }
+
+    /// The answers as one buffer, or the first value that did not fit.
+    pub fn finish(self) -> Result<Bytes, WireError> {
+        self.writer.finish()
+    }
+}
+
+/// About the bytes of an answer: one partition of a topic with a short name.
+const SIZE_EXPECTED: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::produce::{ProduceResponse, Topic};
+    use crate::wire::sample::{Sample, Samples};
+    use crate::wire::{ApiKey, Message, encode_response};
+
+    #[test]
+    fn answers_lie_on_the_wire_as_the_responses_they_stand_for() {
+        for version in ProduceRequest::VERSIONS {
+            let mut answers = ProduceAnswers::with_room_for(0);
+            let mut expected = Vec::new();
+            for seed in 0..50 {
+                let layout = Layout::of(ApiKey::Produce, version);
+                let topics = Vec::<Topic>::sample(&mut Samples::new(seed, layout));
+                let rows = topics.iter().map(|t| (t.name.as_str(), t.partitions.iter().cloned()));
+                answers.push(7, version, rows).unwrap();
+                let response = ProduceResponse { topics: topics.clone(), ..Default::default() };
+                let frame = encode_response::<ProduceRequest>(7, version, &response).unwrap();
+                expected.extend_from_slice(&frame.into_bytes());
+            }
+            assert_eq!(answers.finish().unwrap(), expected, "version {version}");
+        }
+    }
+}
