@@ -1,0 +1,28 @@
+"""Clients that administer topics."""
+
+import pytest
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+import streamlog
+from interop.support.driver import Driver
+from py.support.broker import BrokerProcess
+
+
+@pytest.mark.feature("create")
+def test_a_topic_is_created_with_partitions_and_settings(
+    driver: Driver, observer: streamlog.Client, broker: BrokerProcess, absent_topic: str
+) -> None:
+    driver.create(absent_topic, 3, {"retention.ms": "86400000", "cleanup.policy": "compact"})
+    assert observer.topic(absent_topic).partitions() == 3
+    resource = ConfigResource(ResourceType.TOPIC, absent_topic)
+    described = AdminClient({"bootstrap.servers": broker.address}).describe_configs([resource])
+    settings = described[resource].result(10)
+    assert settings["retention.ms"].value == "86400000"
+    assert settings["cleanup.policy"].value == "compact"
+
+
+@pytest.mark.feature("delete")
+def test_a_topic_is_deleted(driver: Driver, observer: streamlog.Client, topic: str) -> None:
+    assert topic in observer.admin.topics()
+    driver.delete(topic)
+    assert topic not in observer.admin.topics()
