@@ -73,8 +73,19 @@ def test_tombstones(driver: Driver, topic: str) -> None:
 
 @pytest.mark.feature("headers")
 def test_headers(driver: Driver, topic: str) -> None:
-    several = (("a", b"1"), ("b", bytes(range(256))), ("a", b"2"), ("empty", b""), ("null", None))
+    several = (("a", b"1"), ("b", bytes(range(256))), ("c", b""))
     roundtrip(driver, topic, [Record(b"k", b"v", several), Record(b"k", b"no headers")])
+
+
+@pytest.mark.feature("repeated headers")
+def test_headers_of_one_name_keep_their_order(driver: Driver, topic: str) -> None:
+    repeated = (("a", b"1"), ("b", b"2"), ("a", b"3"))
+    roundtrip(driver, topic, [Record(b"k", b"v", repeated)])
+
+
+@pytest.mark.feature("null headers")
+def test_headers_without_a_value(driver: Driver, topic: str) -> None:
+    roundtrip(driver, topic, [Record(b"k", b"v", (("null", None), ("a", b"1")))])
 
 
 @pytest.mark.feature("timestamp")

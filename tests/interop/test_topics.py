@@ -15,8 +15,8 @@ def test_a_topic_is_created_with_partitions_and_settings(
     driver.create(absent_topic, 3, {"retention.ms": "86400000", "cleanup.policy": "compact"})
     assert observer.topic(absent_topic).partitions() == 3
     resource = ConfigResource(ResourceType.TOPIC, absent_topic)
-    described = AdminClient({"bootstrap.servers": broker.address}).describe_configs([resource])
-    settings = described[resource].result(10)
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    settings = admin.describe_configs([resource])[resource].result(10)
     assert settings["retention.ms"].value == "86400000"
     assert settings["cleanup.policy"].value == "compact"
 

@@ -113,9 +113,14 @@ class Driver:
             AssertionError: There was no answer in time, or the driver ended.
         """
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
-        self.process.stdin.flush()
-        answer = json.loads(self._line(verb))
+        try:
+            self.process.stdin.write(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
+            self.process.stdin.flush()
+            answer = json.loads(self._line(verb))
+        except BaseException:
+            # Who did not wait for an answer would take it for the next one.
+            self.kill()
+            raise
         if "error" in answer:
             kind, text = answer["error"], answer["text"]
             raise (Unsupported if kind == "unsupported" else Refused)(kind, text)
@@ -131,7 +136,6 @@ class Driver:
             selector.register(pipe, selectors.EVENT_READ)
             while b"\n" not in parts[-1]:
                 if not selector.select(max(0.0, deadline - time.monotonic())):
-                    self.kill()
                     raise AssertionError(f"no answer to {verb} in {ANSWER_SECONDS} s{self.log()}")
                 part = os.read(pipe.fileno(), 1 << 20)
                 if not part:

@@ -19,6 +19,8 @@ KINDS: dict[str, str] = {
     "UnknownTopicOrPartitionError": "unknown_topic",
     "MessageSizeTooLargeError": "too_large",
     "OffsetOutOfRangeError": "out_of_range",
+    "CommitFailedError": "rebalancing",
+    "IllegalStateError": "rebalancing",
     "KafkaTimeoutError": "timeout",
 }
 T = TypeVar("T")
@@ -50,7 +52,7 @@ class Aiokafka(Verbs):
         self.reader: Any = None
         self.member: Any = None
         self.partition = TopicPartition("", 0)
-        self.given: dict[Any, int] = {}
+        self.given: dict[int, int] = {}
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
@@ -69,8 +71,11 @@ class Aiokafka(Verbs):
         """Creates a topic."""
 
         async def work() -> None:
-            async with AIOKafkaAdminClient(bootstrap_servers=self.address) as admin:
-                await admin.create_topics([NewTopic(topic, partitions, 1, topic_configs=config)])
+            new = NewTopic(topic, partitions, 1, topic_configs=config)
+            admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
+            await admin.start()
+            await admin.create_topics([new])
+            await admin.close()
 
         self.wait(work())
 
@@ -78,8 +83,10 @@ class Aiokafka(Verbs):
         """Deletes a topic."""
 
         async def work() -> None:
-            async with AIOKafkaAdminClient(bootstrap_servers=self.address) as admin:
-                await admin.delete_topics([topic])
+            admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
+            await admin.start()
+            await admin.delete_topics([topic])
+            await admin.close()
 
         self.wait(work())
 
@@ -166,15 +173,17 @@ class Aiokafka(Verbs):
     def poll(self, count: int, seconds: float) -> tuple[list[Record], list[int]]:
         """Reads as a member."""
         records = self.wait(self._consume(self.member, count, seconds))
-        topics = {partition.partition: partition for partition in self.member.assignment()}
-        for record in records:
-            if record.partition in topics:
-                self.given[topics[record.partition]] = (record.offset or 0) + 1
-        return records, list(topics)
+        self.given |= {record.partition: (record.offset or 0) + 1 for record in records}
+        return records, [partition.partition for partition in self.member.assignment()]
 
     def commit(self) -> None:
         """Commits what was given out."""
-        self.wait(self.member.commit(self.given))
+        offsets = {
+            mine: self.given[mine.partition]
+            for mine in self.member.assignment()
+            if mine.partition in self.given
+        }
+        self.wait(self.member.commit(offsets))
 
     def leave(self) -> None:
         """Stops the member."""

@@ -8,7 +8,7 @@ import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka import errors as kafka_errors
 
-from interop.drivers.python.serving import Refusal, Start, Verbs, serve
+from interop.drivers.python.serving import Refusal, Start, Verbs, serve, unsupported
 from interop.support.records import Json, Record
 
 WAIT_SECONDS = 20
@@ -17,6 +17,8 @@ KINDS: dict[str, str] = {
     "MessageSizeTooLargeError": "too_large",
     "RecordTooLargeError": "too_large",
     "OffsetOutOfRangeError": "out_of_range",
+    "CommitFailedError": "rebalancing",
+    "RebalanceInProgressError": "rebalancing",
     "KafkaTimeoutError": "timeout",
 }
 
@@ -47,7 +49,7 @@ class KafkaPython(Verbs):
         self.reader: Any = None
         self.member: Any = None
         self.partition = TopicPartition("", 0)
-        self.given: dict[Any, Any] = {}
+        self.given: dict[int, int] = {}
 
     def hello(self) -> Json:
         """Name and version."""
@@ -91,6 +93,12 @@ class KafkaPython(Verbs):
             ]
             producer.flush(WAIT_SECONDS)
             told = [future.get(WAIT_SECONDS).offset for future in sent]
+        except kafka_errors.KafkaTimeoutError as error:
+            if "update metadata" not in str(error):
+                raise refusal(error) from error
+            raise unsupported(f"other words for a topic that does not exist than {error}") from error
+        except TypeError as error:
+            raise unsupported(f"such headers: {error}") from error
         except kafka_errors.KafkaError as error:
             raise refusal(error) from error
         finally:
@@ -140,18 +148,18 @@ class KafkaPython(Verbs):
     def poll(self, count: int, seconds: float) -> tuple[list[Record], list[int]]:
         """Reads as a member."""
         records = consume(self.member, count, seconds)
-        assignment = self.member.assignment()
-        topics = {partition.partition: partition for partition in assignment}
-        for record in records:
-            if record.partition in topics:
-                next_offset = (record.offset or 0) + 1
-                self.given[topics[record.partition]] = OffsetAndMetadata(next_offset, "", -1)
-        return records, list(topics)
+        self.given |= {record.partition: (record.offset or 0) + 1 for record in records}
+        return records, [partition.partition for partition in self.member.assignment()]
 
     def commit(self) -> None:
         """Commits what was given out."""
+        offsets = {
+            mine: OffsetAndMetadata(self.given[mine.partition], "", -1)
+            for mine in self.member.assignment()
+            if mine.partition in self.given
+        }
         try:
-            self.member.commit(self.given)
+            self.member.commit(offsets)
         except kafka_errors.KafkaError as error:
             raise refusal(error) from error
 

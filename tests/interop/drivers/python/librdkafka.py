@@ -18,6 +18,9 @@ KINDS = {
     KafkaError.MSG_SIZE_TOO_LARGE: "too_large",
     KafkaError.OFFSET_OUT_OF_RANGE: "out_of_range",
     KafkaError._AUTO_OFFSET_RESET: "out_of_range",
+    KafkaError.ILLEGAL_GENERATION: "rebalancing",
+    KafkaError.UNKNOWN_MEMBER_ID: "rebalancing",
+    KafkaError.REBALANCE_IN_PROGRESS: "rebalancing",
     KafkaError._TIMED_OUT: "timeout",
 }
 
@@ -46,7 +49,7 @@ class Librdkafka(Verbs):
         self.reader: Consumer | None = None
         self.member: Consumer | None = None
         self.partition = TopicPartition("")
-        self.given: dict[int, TopicPartition] = {}
+        self.given: dict[int, int] = {}
 
     def hello(self) -> Json:
         """Name and version."""
@@ -54,15 +57,14 @@ class Librdkafka(Verbs):
 
     def create(self, topic: str, partitions: int, config: dict[str, str]) -> None:
         """Creates a topic."""
+        admin = AdminClient(self.bootstrap)
         new = NewTopic(topic, partitions, 1, config=config)
-        AdminClient(self.bootstrap).create_topics([new])[topic].result(WAIT_SECONDS)
+        admin.create_topics([new])[topic].result(WAIT_SECONDS)
 
     def delete(self, topic: str) -> None:
         """Deletes a topic."""
-        try:
-            AdminClient(self.bootstrap).delete_topics([topic])[topic].result(WAIT_SECONDS)
-        except KafkaException as error:
-            raise refusal(error.args[0]) from error
+        admin = AdminClient(self.bootstrap)
+        admin.delete_topics([topic])[topic].result(WAIT_SECONDS)
 
     def produce(
         self, topic: str, records: list[Record], *, codec: str, acks: str, idempotent: bool
@@ -146,19 +148,22 @@ class Librdkafka(Verbs):
         """Reads as a member."""
         assert self.member is not None
         records = consume(self.member, count, seconds)
-        assignment = self.member.assignment()
-        for record in records:
-            assert record.offset is not None
-            topic = assignment[0].topic if assignment else self.partition.topic
-            self.given[record.partition] = TopicPartition(
-                topic, record.partition, record.offset + 1
-            )
-        return records, [partition.partition for partition in assignment]
+        self.given |= {record.partition: (record.offset or 0) + 1 for record in records}
+        return records, [partition.partition for partition in self.member.assignment()]
 
     def commit(self) -> None:
         """Commits what was given out."""
         assert self.member is not None
-        self.member.commit(offsets=list(self.given.values()), asynchronous=False)
+        mine = self.member.assignment()
+        offsets = [
+            TopicPartition(p.topic, p.partition, self.given[p.partition])
+            for p in mine
+            if p.partition in self.given
+        ]
+        try:
+            self.member.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            raise refusal(error.args[0]) from error
 
     def leave(self) -> None:
         """Closes the member."""

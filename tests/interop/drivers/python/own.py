@@ -17,11 +17,20 @@ KINDS: dict[type[Exception], str] = {
     streamlog.OffsetOutOfRange: "out_of_range",
     streamlog.RequestTimeout: "timeout",
 }
+BROKER_KINDS = {
+    "MESSAGE_TOO_LARGE": "too_large",
+    "ILLEGAL_GENERATION": "rebalancing",
+    "UNKNOWN_MEMBER_ID": "rebalancing",
+    "REBALANCE_IN_PROGRESS": "rebalancing",
+}
 
 
 def refusal(error: Exception) -> Refusal:
     """An error in the protocol's words."""
-    return Refusal(KINDS.get(type(error), "other"), repr(error))
+    kind = KINDS.get(type(error), "other")
+    if isinstance(error, streamlog.BrokerError):
+        kind = BROKER_KINDS.get(error.name, "other")
+    return Refusal(kind, repr(error))
 
 
 def record_of(message: Message) -> Record:
@@ -79,6 +88,8 @@ class Own(Verbs):
             compression=cast("Codec", codec),
             idempotence=idempotent,
             max_request_size="8 MiB",
+            # Else it waits a minute for a topic to appear.
+            send_timeout=3.0,
         )
         try:
             with producer:
@@ -134,7 +145,10 @@ class Own(Verbs):
     def commit(self) -> None:
         """Commits what was given out."""
         assert self.member is not None
-        self.member.commit()
+        try:
+            self.member.commit()
+        except streamlog.StreamlogError as error:
+            raise refusal(error) from error
 
     def leave(self) -> None:
         """Closes the member."""
