@@ -14,7 +14,6 @@ import (
 
 const (
 	patience    = 20 * time.Second
-	largest     = 8 << 20
 	maxAttempts = 2
 )
 
@@ -96,7 +95,6 @@ func (f *franz) produce(r request) ([]*int64, error) {
 	options := []kgo.Opt{
 		kgo.ProducerBatchCompression(franzCodecs[r.Codec]),
 		kgo.RequiredAcks(franzAcks[r.Acks]),
-		kgo.ProducerBatchMaxBytes(largest),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		// Else it asks for an unknown topic without end.
 		kgo.UnknownTopicRetries(maxAttempts),

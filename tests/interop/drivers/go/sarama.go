@@ -83,7 +83,6 @@ func (s *saramaDriver) produce(r request) ([]*int64, error) {
 	config := settings()
 	config.Producer.Compression = saramaCodecs[r.Codec]
 	config.Producer.RequiredAcks = saramaAcks[r.Acks]
-	config.Producer.MaxMessageBytes = largest
 	config.Producer.Partitioner = sarama.NewManualPartitioner
 	config.Producer.Return.Successes = true
 	config.Producer.Retry.Max = maxAttempts
