@@ -4,7 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo build bench-python check check-bench check-deps fix lock test test-all clean
+.PHONY: help setup demo build bench-python check check-bench check-deps fix lock test test-all \
+  interop compatibility clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -76,16 +77,28 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	ruff check --fix --quiet .
 	ruff format --quiet .
 
-lock: $(VENV)/tools.stamp ## Pins requirements/dev.in anew as requirements/dev.txt
+lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
 
 test: check ## All checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked
-	pytest tests/py
+	pytest tests/py tests/interop
 
 test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
+
+CLIENTS ?= all
+interop: setup ## Every client against a broker, and each against the others; CLIENTS=go,kcat for some
+	$(MAKE) --no-print-directory -C tests/interop/drivers
+	pytest tests/interop --clients $(CLIENTS)
+
+compatibility: setup ## Tries all clients and writes what came of it to docs/compatibility.md
+	$(MAKE) --no-print-directory -C tests/interop/drivers
+	pytest tests/interop --clients all --record
+	PYTHONPATH=tests python -m interop.support.page
 
 clean: ## Removes everything that was built
 	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

@@ -1,4 +1,4 @@
-// The driver's end of the line protocol, and the choice of the client: `serve.js CLIENT ADDRESS`.
+// The driver's end of the line protocol.
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 
@@ -105,7 +105,7 @@ async function answer (driver, line) {
   }
 }
 
-async function main () {
+export async function main () {
   const [client, address] = process.argv.slice(2)
   const { default: Driver } = await import(`./${client}.js`)
   const driver = new Driver(address)
@@ -114,5 +114,3 @@ async function main () {
   }
   process.exit(0)
 }
-
-if (process.argv[1] === import.meta.filename) await main()
