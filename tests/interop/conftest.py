@@ -14,7 +14,7 @@ from interop.support.results import WORKS, Results
 from py.support.broker import BrokerProcess
 
 CLIENTS = pytest.StashKey[list[Client]]()
-CELLS = pytest.StashKey[dict[Client, dict[str, str]]]()
+CELLS = pytest.StashKey[defaultdict[Client, dict[str, str]]]()
 # Topics are created by who needs them, and members that join late shall not wait for others.
 SETTINGS = ("auto.create.topics.enable=false", "group.min.session.timeout.ms=1000")
 
@@ -33,7 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Looks the chosen clients up."""
     config.addinivalue_line("markers", "feature(cell): the cell of the matrix that a test fills")
     config.stash[CLIENTS] = chosen(config.getoption("--clients").split(","))
-    config.stash[CELLS] = defaultdict(dict)
+    cells: defaultdict[Client, dict[str, str]] = defaultdict(dict)
+    config.stash[CELLS] = cells
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -54,7 +55,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     cell = _cell(pyfuncitem)
     if cell is None:
         return (yield)
-    client: Client = pyfuncitem.callspec.params["client"]
+    client = pyfuncitem.callspec.params["client"]
+    assert isinstance(client, Client)
     cells = pyfuncitem.config.stash[CELLS][client]
     reason = client.limit(cell)
     try:

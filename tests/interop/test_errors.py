@@ -14,6 +14,12 @@ def kind_of(error: pytest.ExceptionInfo[Refused]) -> str:
     return error.value.kind
 
 
+def read_at(driver: Driver, topic: str, offset: int) -> None:
+    """Some clients find out when they are sent there, others when they read."""
+    driver.open(topic, {"offset": offset})
+    driver.read(1, 10)
+
+
 @pytest.mark.feature("unknown topic")
 def test_a_producer_learns_that_there_is_no_such_topic(driver: Driver, absent_topic: str) -> None:
     with pytest.raises(Refused) as error:
@@ -42,6 +48,5 @@ def test_a_consumer_learns_that_its_offset_is_out_of_range(
     with observer.producer() as producer:
         producer.send_all(topic, [b"0", b"1", b"2"])
     with pytest.raises(Refused) as error:
-        driver.open(topic, {"offset": 1000})
-        driver.read(1, 10)
+        read_at(driver, topic, 1000)
     assert kind_of(error) == "out_of_range", error.value

@@ -95,12 +95,12 @@ def test_a_member_resumes_where_another_has_committed(
     with observer.producer() as producer:
         producer.send_all(topic, [b"%d" % number for number in range(40)])
     first, second = launch(client), launch(client)
-    first.join(f"group of {topic}", topic, SESSION_MS)
+    first.join(f"group-of-{topic}", topic, SESSION_MS)
     assert [record.offset for record in take(first, 15)] == list(range(15))
     first.commit()
     assert [record.offset for record in take(first, 5)] == list(range(15, 20))
     first.leave()
-    second.join(f"group of {topic}", topic, SESSION_MS)
+    second.join(f"group-of-{topic}", topic, SESSION_MS)
     assert [record.offset for record in take(second, 25)] == list(range(15, 40))
     second.leave()
 
@@ -113,7 +113,7 @@ def test_two_of_three_take_over_from_the_killed_one(
     observer.admin.create_topic(absent_topic, partitions=PARTITIONS)
     drivers = [launch(client) for _ in range(3)]
     for driver in drivers:
-        driver.join(f"group of {absent_topic}", absent_topic, SESSION_MS)
+        driver.join(f"group-of-{absent_topic}", absent_topic, SESSION_MS)
     members = Members(drivers)
     members.until_shared(2)
     members.until_seen(publish(observer, absent_topic, b"three"))

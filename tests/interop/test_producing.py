@@ -63,7 +63,9 @@ def test_the_idempotent_producer(driver: Driver, topic: str) -> None:
 
 @pytest.mark.feature("null key")
 def test_null_and_empty_keys_and_empty_values(driver: Driver, topic: str) -> None:
-    roundtrip(driver, topic, [Record(None, b"no key"), Record(b"", b"empty key"), Record(b"k", b"")])
+    roundtrip(
+        driver, topic, [Record(None, b"no key"), Record(b"", b"empty key"), Record(b"k", b"")]
+    )
 
 
 @pytest.mark.feature("tombstone")

@@ -32,7 +32,7 @@ def test_the_page_tells_what_does_not_work_and_why() -> None:
     clients, results = planted()
     assert list(faults(clients, results)) == []
     page = render(clients, results)
-    assert "| seek back and forth | yes | – |" in page
+    assert "| seek back and forth | yes | no |" in page
     assert "- **cannot**, seek back and forth: It only goes forward.\n" in page
 
 

@@ -43,13 +43,7 @@ class Client:
 def all_clients() -> list[Client]:
     """Every client, in the order of the page."""
     table = tomllib.loads((INTEROP / "clients.toml").read_text())
-    return [Client(name=name, **_tupled(row)) for name, row in table.items()]
-
-
-def _tupled(row: dict[str, object]) -> dict[str, object]:
-    command = row["command"]
-    assert isinstance(command, list), "a command is a list"
-    return {**row, "command": tuple(command)}
+    return [Client(name, command=tuple(row.pop("command")), **row) for name, row in table.items()]
 
 
 def chosen(families: Sequence[str]) -> list[Client]:

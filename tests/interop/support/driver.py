@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from interop.support.records import Json, Record
 
@@ -105,7 +104,7 @@ class Driver:
         """Leaves the group."""
         self.ask("leave")
 
-    def ask(self, verb: str, **arguments: Any) -> Json:
+    def ask(self, verb: str, **arguments: object) -> Json:
         """Sends one request and waits for its answer.
 
         Raises:

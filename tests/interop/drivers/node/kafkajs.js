@@ -122,12 +122,19 @@ export default class Kafkajs {
   }
 
   async consume (groupId, topic, options) {
-    const consumer = this.kafka.consumer({ groupId, allowAutoTopicCreation: false, ...options })
+    // It does not send heartbeats while a fetch waits.
+    const settings = { groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 300 }
+    const consumer = this.kafka.consumer({ ...settings, ...options })
     this.inbox.clear()
-    consumer.on(consumer.events.CRASH, ({ payload }) => this.inbox.fail(payload.error))
+    const { CRASH, GROUP_JOIN, REBALANCING } = consumer.events
+    consumer.on(CRASH, ({ payload }) => this.inbox.fail(payload.error))
+    consumer.on(REBALANCING, () => { this.assignment = [] })
+    const joined = new Promise(resolve => consumer.on(GROUP_JOIN, ({ payload }) => {
+      this.assignment = payload.memberAssignment[topic] ?? []
+      resolve()
+    }))
     await consumer.connect()
     await consumer.subscribe({ topics: [topic], fromBeginning: true })
-    const joined = new Promise(resolve => consumer.on(consumer.events.GROUP_JOIN, resolve))
     await consumer.run({
       autoCommit: false,
       eachMessage: async ({ partition, message }) => this.inbox.push(recordOf(partition, message))
@@ -152,11 +159,6 @@ export default class Kafkajs {
     this.topic = topic
     const heartbeatInterval = sessionTimeout / 6
     this.member = await this.consume(group, topic, { sessionTimeout, heartbeatInterval })
-    const { GROUP_JOIN, REBALANCING } = this.member.events
-    this.member.on(GROUP_JOIN, ({ payload }) => {
-      this.assignment = payload.memberAssignment[topic] ?? []
-    })
-    this.member.on(REBALANCING, () => { this.assignment = [] })
   }
 
   async poll ({ count, seconds }) {

@@ -44,6 +44,7 @@ export default class Platformatic {
   }
 
   kind (error) {
+    if (/^Unknown topic /.test(error.message)) return 'unknown_topic'
     return [...causes(error)].map(cause => KINDS[cause.apiId]).find(Boolean)
   }
 

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka import errors as aiokafka_errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from interop.drivers.python.serving import Refusal, Start, Verbs, serve
+from interop.drivers.python.serving import Foreign, Refusal, Start, Verbs, serve
 from interop.support.records import Json, Record
 
 WAIT_SECONDS = 20
@@ -31,7 +31,7 @@ def refusal(error: Exception) -> Refusal:
     return Refusal(KINDS.get(type(error).__name__, "other"), repr(error))
 
 
-def record_of(message: Any) -> Record:
+def record_of(message: Foreign) -> Record:
     """A message as a record."""
     return Record(
         message.key,
@@ -49,8 +49,8 @@ class Aiokafka(Verbs):
     def __init__(self, address: str) -> None:
         """Starts the loop, so that heartbeats go on between the verbs."""
         self.address = address
-        self.reader: Any = None
-        self.member: Any = None
+        self.reader: Foreign = None
+        self.member: Foreign = None
         self.partition = TopicPartition("", 0)
         self.given: dict[int, int] = {}
         self.loop = asyncio.new_event_loop()
@@ -125,7 +125,7 @@ class Aiokafka(Verbs):
         """Assigns one partition, at a resolved offset."""
         self.wait(self._open(TopicPartition(topic, partition), start))
 
-    async def _open(self, partition: Any, start: Start) -> None:
+    async def _open(self, partition: Foreign, start: Start) -> None:
         if self.reader is not None:
             await self.reader.stop()
         self.reader = AIOKafkaConsumer(bootstrap_servers=self.address, auto_offset_reset="none")
@@ -137,9 +137,9 @@ class Aiokafka(Verbs):
                 offset = (await self.reader.beginning_offsets([partition]))[partition]
             case "end":
                 offset = (await self.reader.end_offsets([partition]))[partition]
-            case {"offset": offset}:
+            case {"offset": int(offset)}:
                 pass
-            case {"time": time_ms}:
+            case {"time": int(time_ms)}:
                 found = await self.reader.offsets_for_times({partition: time_ms})
                 offset = found[partition].offset
         self.reader.seek(partition, offset)
@@ -189,7 +189,7 @@ class Aiokafka(Verbs):
         """Stops the member."""
         self.wait(self.member.stop())
 
-    async def _consume(self, consumer: Any, count: int, seconds: float) -> list[Record]:
+    async def _consume(self, consumer: Foreign, count: int, seconds: float) -> list[Record]:
         records: list[Record] = []
         deadline = self.loop.time() + seconds
         while len(records) < count and (left := deadline - self.loop.time()) > 0:

@@ -2,13 +2,12 @@
 
 import sys
 import time
-from typing import Any
 
 import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka import errors as kafka_errors
 
-from interop.drivers.python.serving import Refusal, Start, Verbs, serve, unsupported
+from interop.drivers.python.serving import Foreign, Refusal, Start, Verbs, serve, unsupported
 from interop.support.records import Json, Record
 
 WAIT_SECONDS = 20
@@ -28,7 +27,7 @@ def refusal(error: Exception) -> Refusal:
     return Refusal(KINDS.get(type(error).__name__, "other"), repr(error))
 
 
-def record_of(message: Any) -> Record:
+def record_of(message: Foreign) -> Record:
     """A message as a record."""
     return Record(
         message.key,
@@ -46,8 +45,8 @@ class KafkaPython(Verbs):
     def __init__(self, address: str) -> None:
         """Connects when it is first needed."""
         self.address = address
-        self.reader: Any = None
-        self.member: Any = None
+        self.reader: Foreign = None
+        self.member: Foreign = None
         self.partition = TopicPartition("", 0)
         self.given: dict[int, int] = {}
 
@@ -96,7 +95,9 @@ class KafkaPython(Verbs):
         except kafka_errors.KafkaTimeoutError as error:
             if "update metadata" not in str(error):
                 raise refusal(error) from error
-            raise unsupported(f"other words for a topic that does not exist than {error}") from error
+            raise unsupported(
+                f"other words for a topic that does not exist than {error}"
+            ) from error
         except TypeError as error:
             raise unsupported(f"such headers: {error}") from error
         except kafka_errors.KafkaError as error:
@@ -117,9 +118,9 @@ class KafkaPython(Verbs):
                 offset = self.reader.beginning_offsets([self.partition])[self.partition]
             case "end":
                 offset = self.reader.end_offsets([self.partition])[self.partition]
-            case {"offset": offset}:
+            case {"offset": int(offset)}:
                 pass
-            case {"time": time_ms}:
+            case {"time": int(time_ms)}:
                 found = self.reader.offsets_for_times({self.partition: time_ms})
                 offset = found[self.partition].offset
         self.reader.seek(self.partition, offset)
@@ -168,7 +169,7 @@ class KafkaPython(Verbs):
         self.member.close(autocommit=False)
 
 
-def consume(consumer: Any, count: int, seconds: float) -> list[Record]:
+def consume(consumer: Foreign, count: int, seconds: float) -> list[Record]:
     """Up to so many records within the time."""
     records: list[Record] = []
     deadline = time.monotonic() + seconds

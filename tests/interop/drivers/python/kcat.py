@@ -87,7 +87,12 @@ class Kcat(Verbs):
         """Runs once for each stretch of records with the same headers."""
         options = ["-P", "-t", topic, "-z", codec, "-X", f"acks={acks}", "-D", escaped(RECORD_END)]
         options += ["-K", escaped(KEY_END), "-X", f"enable.idempotence={idempotent}".lower()]
-        options += ["-X", "message.max.bytes=8388608", "-X", "topic.metadata.propagation.max.ms=1000"]
+        options += [
+            "-X",
+            "message.max.bytes=8388608",
+            "-X",
+            "topic.metadata.propagation.max.ms=1000",
+        ]
         if any(record.timestamp is not None for record in records):
             raise unsupported("timestamps")
 
@@ -111,10 +116,10 @@ class Kcat(Verbs):
         """Resolves the offset; reading is another run."""
         self.topic, self.partition = topic, partition
         match start:
-            case {"offset": offset}:
+            case {"offset": int(offset)}:
                 self.position = offset
                 return
-            case {"time": time_ms}:
+            case {"time": int(time_ms)}:
                 asked = time_ms
             case _:
                 asked = {"start": -2, "end": -1}[str(start)]

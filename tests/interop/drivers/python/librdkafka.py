@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from interop.drivers.python.serving import Refusal, Start, Verbs, serve
 from interop.support.records import Json, Record
 
+Settings = dict[str, str | int | float | bool]
 WAIT_SECONDS = 20
 KINDS = {
     KafkaError.UNKNOWN_TOPIC_OR_PART: "unknown_topic",
@@ -45,7 +46,7 @@ class Librdkafka(Verbs):
 
     def __init__(self, address: str) -> None:
         """Connects when it is first needed."""
-        self.bootstrap = {"bootstrap.servers": address}
+        self.bootstrap: Settings = {"bootstrap.servers": address}
         self.reader: Consumer | None = None
         self.member: Consumer | None = None
         self.partition = TopicPartition("")
@@ -112,9 +113,9 @@ class Librdkafka(Verbs):
                 offset = low
             case "end":
                 offset = high
-            case {"offset": offset}:
+            case {"offset": int(offset)}:
                 pass
-            case {"time": time_ms}:
+            case {"time": int(time_ms)}:
                 asked = [TopicPartition(topic, partition, time_ms)]
                 offset = self.reader.offsets_for_times(asked, WAIT_SECONDS)[0].offset
         self.reader.assign([TopicPartition(topic, partition, offset)])

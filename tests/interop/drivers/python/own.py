@@ -50,9 +50,9 @@ def position(start: Start) -> str | int | datetime:
     match start:
         case "start":
             return "earliest"
-        case {"offset": offset}:
+        case {"offset": int(offset)}:
             return offset
-        case {"time": time_ms}:
+        case {"time": int(time_ms)}:
             return datetime.fromtimestamp(time_ms / 1000, UTC)
         case _:
             return "latest"

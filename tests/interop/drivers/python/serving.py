@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 from interop.support.records import Json, Record
 
 Start: TypeAlias = str | dict[str, int]
+# Something of a client that comes without types.
+Foreign: TypeAlias = Any
 
 
 class Refusal(Exception):
@@ -103,7 +105,7 @@ def serve(verbs: Verbs) -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         try:
-            answer = {"ok": _execute(verbs, request.pop("verb"), request)}
+            answer: Json = {"ok": _execute(verbs, request.pop("verb"), request)}
         except Refusal as error:
             answer = {"error": error.kind, "text": error.text}
         except Exception as error:
