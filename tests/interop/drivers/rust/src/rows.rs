@@ -1,6 +1,7 @@
 //! Records as the protocol has them, and as rskafka has them.
 
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -61,7 +62,11 @@ impl Row {
 }
 
 fn now() -> DateTime<Utc> {
-    DateTime::from(std::time::SystemTime::now())
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_millis())
+        .ok()
+        .and_then(DateTime::from_timestamp_millis)
+        .unwrap_or_default()
 }
 
 fn unpack(text: &str) -> Result<Vec<u8>, Refusal> {
