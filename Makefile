@@ -4,8 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo build bench-python check check-bench check-deps fix lock test test-all \
-  interop compatibility clean
+.PHONY: help setup demo build bench-python check check-bench check-deps fix lock test test-all clean
+.PHONY: interop compatibility
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,7 +21,7 @@ CARGO_DENY := target/tools/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 
 help: ## Shows this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 

@@ -90,6 +90,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 
 
 @pytest.fixture(scope="session")
+def creating_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """A broker that creates the topics it is asked for, as it does by default."""
+    with BrokerProcess(tmp_path_factory.mktemp("creating") / "data") as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
 def observer(broker: BrokerProcess) -> Iterator[streamlog.Client]:
     """Prepares topics, and looks at what a client has done."""
     with streamlog.connect(broker.address) as client:

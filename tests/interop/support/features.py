@@ -6,6 +6,7 @@ ACKS = ("0", "1", "all")
 FEATURES = {
     "create": "create a topic with partitions and settings",
     "delete": "delete a topic",
+    "auto create": "produce to a topic that the broker creates for that",
     **{f"produce {c} acks={a}": f"produce, {c}, acks={a}" for c in CODECS for a in ACKS},
     "idempotent": "idempotent producer",
     "null key": "null and empty keys, empty values",

@@ -96,6 +96,7 @@ func (f *franz) produce(r request) ([]*int64, error) {
 		kgo.ProducerBatchCompression(franzCodecs[r.Codec]),
 		kgo.RequiredAcks(franzAcks[r.Acks]),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.AllowAutoTopicCreation(),
 		// Else it asks for an unknown topic without end.
 		kgo.UnknownTopicRetries(maxAttempts),
 	}

@@ -83,7 +83,7 @@ export default class Kafkajs {
   }
 
   async produce ({ topic, codec, acks, idempotent, records }) {
-    const producer = this.kafka.producer({ idempotent, allowAutoTopicCreation: false })
+    const producer = this.kafka.producer({ idempotent })
     await producer.connect()
     try {
       const compression = CompressionTypes[CODECS[codec]]

@@ -71,7 +71,7 @@ export default class Platformatic {
   }
 
   async produce ({ topic, codec, acks, idempotent, records }) {
-    const producer = new Producer({ ...this.settings, idempotent })
+    const producer = new Producer({ ...this.settings, idempotent, autocreateTopics: true })
     const options = { compression: codec, acks: acks === 'all' ? -1 : Number(acks), idempotent }
     try {
       for (const part of parts(records)) {
