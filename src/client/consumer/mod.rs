@@ -27,3 +27,5 @@ pub use handle::Consumer;
 pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
 pub use until_end::UntilEnd;
+
+pub(crate) use membership::share_of;
