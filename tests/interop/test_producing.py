@@ -7,6 +7,8 @@ import pytest
 from interop.support.driver import Driver
 from interop.support.features import ACKS, CODECS
 from interop.support.records import Record
+from interop.support.stored import batches
+from py.support.broker import BrokerProcess
 
 BIG = 900 * 1024
 TEN_MEGABYTES = 10 * 1024 * 1024
@@ -43,7 +45,9 @@ def roundtrip(driver: Driver, topic: str, records: list[Record]) -> None:
 
 
 @pytest.mark.parametrize(("codec", "acks"), PRODUCING)
-def test_a_codec_and_acks(driver: Driver, topic: str, codec: str, acks: str) -> None:
+def test_a_codec_and_acks(
+    driver: Driver, broker: BrokerProcess, topic: str, codec: str, acks: str
+) -> None:
     records = keyed(200)
     offsets = driver.produce(topic, records, codec=codec, acks=acks)
     found = read_back(driver, topic, len(records))
@@ -52,13 +56,17 @@ def test_a_codec_and_acks(driver: Driver, topic: str, codec: str, acks: str) -> 
     told = {offset for offset in offsets if offset is not None}
     assert told <= set(range(len(records)))
     assert acks != "0" or not told, "nobody can have told an offset"
+    codecs = {batch.codec for batch in batches(broker.data_dir, topic)}
+    # A batch that does not get smaller may go as it is.
+    assert {codec} <= codecs <= {codec, "none"}
 
 
 @pytest.mark.feature("idempotent")
-def test_the_idempotent_producer(driver: Driver, topic: str) -> None:
+def test_the_idempotent_producer(driver: Driver, broker: BrokerProcess, topic: str) -> None:
     for start in (0, 50):
         driver.produce(topic, keyed(100)[start : start + 50], idempotent=True)
     assert contents(read_back(driver, topic, 100)) == contents(keyed(100))
+    assert all(batch.producer_id >= 0 for batch in batches(broker.data_dir, topic))
 
 
 @pytest.mark.feature("null key")

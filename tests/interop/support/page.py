@@ -111,7 +111,9 @@ def reasons(clients: Sequence[Client], cells: Cells) -> Iterator[str]:
 
 def _titled(pattern: str) -> str:
     """A pattern of cells in words."""
-    return FEATURES.get(pattern, pattern.replace("*", "").strip()).removeprefix("error: ")
+    return FEATURES.get(pattern, " ".join(pattern.replace("*", " ").split())).removeprefix(
+        "error: "
+    )
 
 
 def render(clients: Sequence[Client], results: dict[str, Results]) -> str:

@@ -18,7 +18,6 @@ const KINDS = {
 function headersOf (pairs) {
   const names = pairs.map(([name]) => name)
   if (new Set(names).size < names.length) throw unsupported('order among repeated headers')
-  if (pairs.some(([, value]) => value === null)) throw unsupported('headers without a value')
   return Object.fromEntries(pairs)
 }
 
@@ -55,6 +54,8 @@ export default class Kafkajs {
   kind (error) {
     const causes = [error, error.cause, ...(error.errors ?? [])]
     if (causes.some(cause => cause?.name === 'KafkaJSNotImplemented')) return 'unsupported'
+    // A value that it cannot write, as that of a header without one.
+    if (error.code === 'ERR_INVALID_ARG_TYPE') return 'unsupported'
     return causes.map(cause => KINDS[cause?.type]).find(Boolean)
   }
 
