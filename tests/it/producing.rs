@@ -1,10 +1,10 @@
 //! What a producer promises.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use streamlog::client::{
-    Acks, Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord, RecordMetadata,
+    Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord, RecordMetadata,
 };
 use streamlog::config::ByteSize;
 
@@ -111,24 +111,4 @@ fn failures_that_nobody_asked_about_are_reported() {
     let reported = producer.close(PATIENCE).unwrap_err();
     let ClientError::Delivery { failures, unlisted: 0 } = reported else { panic!("{reported}") };
     assert_eq!((failures.len(), failures[0].records), (1, 1));
-}
-
-#[test]
-fn what_needs_no_acknowledgement_is_out_before_the_producer_is_gone() {
-    let broker = TestBroker::start();
-    let client = broker.connect();
-    let value = vec![b'x'; 700 << 10];
-    for round in 1..=8 {
-        let config = ProducerConfig { acks: Acks::None, ..ProducerConfig::default() };
-        let producer = client.producer(config).unwrap();
-        for _ in 0..4 {
-            producer.send(&record("t", &value)).unwrap();
-        }
-        producer.close(PATIENCE).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while values(&client, "t").len() < round * 4 {
-            assert!(Instant::now() < deadline, "round {round} did not arrive");
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
 }
