@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::broker::topic_settings::{broker_names, refuse_unserved, set_default};
+use crate::broker::topic_settings::{broker_names, set_default};
 use crate::broker::{HostPort, OffsetsTopicConfig};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
@@ -221,6 +221,33 @@ impl BrokerConfig {
             get: |c| c.upkeep.size_max.map_or_else(|| "-1".to_owned(), |size| size.to_string()),
         },
         Key {
+            name: "log.cleaner.backoff.ms",
+            about: "Milliseconds between looks at what is to be compacted.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.upkeep.compaction.interval = v),
+            get: |c| c.upkeep.compaction.interval.as_millis().to_string(),
+        },
+        Key {
+            name: "log.cleaner.dedupe.buffer.size",
+            about: "Bytes of memory for the keys of a compaction; further keys wait for the next.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.map_size = v),
+            get: |c| c.upkeep.compaction.map_size.to_string(),
+        },
+        Key {
+            name: "log.cleaner.io.max.bytes.per.second",
+            about: "Bytes that compaction reads in a second at most; -1 for no limit.",
+            kind: Kind::Long,
+            set: |c, text| match text.trim() {
+                "-1" => {
+                    c.upkeep.compaction.rate = None;
+                    Ok(())
+                }
+                text => size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.rate = Some(v)),
+            },
+            get: |c| c.upkeep.compaction.rate.map_or_else(|| "-1".to_owned(), |v| v.to_string()),
+        },
+        Key {
             name: "producer.id.expiration.ms",
             about: "Milliseconds after which a silent idempotent producer is forgotten.",
             kind: Kind::Long,
@@ -306,7 +333,7 @@ impl BrokerConfig {
                 format!("at least socket.request.max.bytes, {}", self.frame_max),
             ));
         }
-        for checked in [self.log.validate(), refuse_unserved(&self.log), self.group.validate()] {
+        for checked in [self.log.validate(), self.group.validate()] {
             faults.extend(checked.err().into_iter().flat_map(|error| error.faults));
         }
         ConfigError::from_faults(faults)

@@ -16,9 +16,11 @@ mod handle;
 mod offsets;
 mod producer;
 mod settings;
+mod signals;
 mod waiting;
 
 pub use crate::record::Header;
+pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource, GroupDescription,
     GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,
@@ -35,3 +37,4 @@ pub use producer::{
     Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };
 pub use settings::ClientSettings;
+pub use signals::Signals;

@@ -8,9 +8,10 @@ use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 use super::admin::Admin;
 use super::arguments::{Form, Options, Word};
 use super::consumer::Consumer;
-use super::errors::{gives_up, raised};
+use super::errors::raised;
 use super::owned::{Birth, Owned};
 use super::producer::Producer;
+use super::signals::Interpreter;
 use super::topic::Topic;
 use crate::client::{self, ClientConfig, ClientSettings};
 
@@ -53,7 +54,7 @@ impl Client {
         let options = Options::of(Some(&options))?;
         options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
         let birth = Birth::now(py)?;
-        let config = ClientConfig { on_signal: Some(gives_up), ..defaults.client.clone() };
+        let config = ClientConfig { signals: Some(&Interpreter), ..defaults.client.clone() };
         let client = py.detach(|| client::Client::connect(config));
         let client = client.map_err(|error| raised(py, error))?;
         Ok(Self { inner: Owned::new(client, &birth), defaults })

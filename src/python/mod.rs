@@ -15,6 +15,7 @@ mod module;
 mod owned;
 mod producer;
 mod record_metadata;
+mod signals;
 mod ticket;
 mod topic;
 mod until_end;

@@ -2,6 +2,7 @@
 
 mod checked_text;
 mod checkpoint;
+mod compaction;
 mod config;
 mod config_keys;
 mod directory;
@@ -42,8 +43,10 @@ pub use producers::{
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
-pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
+pub use upkeep::{CompactionOptions, Upkeep, UpkeepListener, UpkeepOptions};
 
+#[cfg(test)]
+mod byte_offsets_tests;
 #[cfg(test)]
 mod epochs_tests;
 #[cfg(test)]

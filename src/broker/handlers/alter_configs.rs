@@ -1,11 +1,11 @@
-//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again.
+//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again,
+//! but for the one that a topic keeps for ever.
 
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
-use crate::broker::settings::{Change, change};
-use crate::broker::topics::{named_twice, repeated};
-use crate::metadata::ConfigEdit;
+use crate::broker::settings::{Altered, Change, OFFSET_UNIT, alter_each, change};
+use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
 use crate::wire::alter_configs::{
     AlterConfigsRequest, AlterConfigsResponse, RequestConfig, RequestResource, Resource,
@@ -13,26 +13,19 @@ use crate::wire::alter_configs::{
 
 pub(crate) type Request = AlterConfigsRequest;
 
-/// Changes the resources one after another; each succeeds or fails by itself, as a whole.
+/// Changes the resources, each by itself.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> AlterConfigsResponse {
-    let key = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
-    let repeated = repeated(request.resources.iter().map(key));
-    let mut responses = Vec::with_capacity(request.resources.len());
-    for wanted in request.resources {
-        let changed = if repeated.contains(&key(&wanted)) {
-            Err(named_twice())
-        } else {
-            replace(call, &wanted, request.validate_only).await
-        };
-        let refusal = changed.err();
-        responses.push(Resource {
-            error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
-            error_message: refusal.and_then(|refusal| refusal.message),
-            resource_type: wanted.resource_type,
-            resource_name: wanted.resource_name,
-        });
-    }
+    let name = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
+    let replace =
+        async |wanted: &RequestResource| replace(call, wanted, request.validate_only).await;
+    let altered = alter_each(&request.resources, name, replace).await;
+    let responses = altered.into_iter().map(resource).collect();
     AlterConfigsResponse { responses, ..AlterConfigsResponse::default() }
+}
+
+fn resource(altered: Altered) -> Resource {
+    let Altered { resource_type, resource_name, error_code, error_message } = altered;
+    Resource { error_code, error_message, resource_type, resource_name }
 }
 
 async fn replace(
@@ -42,8 +35,16 @@ async fn replace(
 ) -> Result<(), Refusal> {
     let target = target(call, wanted.resource_type, &wanted.resource_name)?;
     let sets = wanted.configs.iter().map(set).collect::<Result<Vec<_>, _>>()?;
-    let edits = [ConfigEdit::Clear].into_iter().chain(sets).collect();
+    let kept = fixed_setting(call, &target);
+    let edits = [ConfigEdit::Clear].into_iter().chain(kept).chain(sets).collect();
     change(call.shared, Change { target, edits, validate_only }).await
+}
+
+/// What a topic goes on saying of itself unless the request contradicts it, which is refused.
+fn fixed_setting(call: &Call<'_>, target: &ConfigTarget) -> Option<ConfigEdit> {
+    let ConfigTarget::Topic(name) = target else { return None };
+    let unit = call.shared.image().topic(name)?.configs.get(OFFSET_UNIT)?.clone();
+    Some(ConfigEdit::Set(OFFSET_UNIT.to_owned(), unit))
 }
 
 fn set(wanted: &RequestConfig) -> Result<ConfigEdit, Refusal> {

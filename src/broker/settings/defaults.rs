@@ -4,9 +4,10 @@
 use crate::broker::BrokerConfig;
 use crate::broker::topic_settings::set_default;
 use crate::metadata::{Configs, Image};
-use crate::storage::LogConfig;
+use crate::storage::{LogConfig, OffsetUnit};
 
-/// The settings of a topic without any of its own.
+/// The settings of a topic without any of its own. What its offsets count is not among those it
+/// inherits: a topic that says nothing of it counts records, and a new one says it for itself.
 pub(crate) fn log_defaults(config: &BrokerConfig, image: &Image) -> LogConfig {
     let mut defaults = config.log.clone();
     for configs in
@@ -14,7 +15,7 @@ pub(crate) fn log_defaults(config: &BrokerConfig, image: &Image) -> LogConfig {
     {
         overlay(&mut defaults, configs);
     }
-    defaults
+    LogConfig { offset_unit: OffsetUnit::Record, ..defaults }
 }
 
 /// Sets what `configs` say. They were judged when they were written, but maybe by a later release:

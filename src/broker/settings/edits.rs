@@ -5,7 +5,7 @@ use crate::broker::settings::topic::OFFSET_UNIT;
 use crate::broker::topic_settings::{broker_names, resolve, set_default, topic_key};
 use crate::config::{ConfigError, Fault, Kind};
 use crate::metadata::{Configs, Image};
-use crate::storage::LogConfig;
+use crate::storage::{LogConfig, OffsetUnit};
 
 /// Judges settings of brokers that are to change while they run: only what topics have by default
 /// takes effect without a restart, and every topic must be able to live with it.
@@ -31,6 +31,8 @@ pub(crate) fn check_broker_configs(
     }
     ConfigError::from_faults(faults)?;
     defaults.validate()?;
+    // No topic inherits what its offsets count.
+    let defaults = LogConfig { offset_unit: OffsetUnit::Record, ..defaults };
     image.topics().try_for_each(|topic| resolve(&defaults, &topic.configs).map(drop))
 }
 

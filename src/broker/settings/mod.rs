@@ -4,16 +4,20 @@
 //! brokers while they ran, then in the broker's configuration; at last there is a default. Settings
 //! of the broker itself are read at its start and cannot be changed while it runs.
 
+mod altered;
 mod broker;
 mod change;
 mod defaults;
 mod edits;
+#[cfg(test)]
+mod page_tests;
 mod setting;
 mod topic;
 
+pub(crate) use altered::{Altered, alter_each};
 pub(crate) use broker::{all_brokers_settings, broker_settings};
 pub(crate) use change::{Change, change};
 pub(crate) use defaults::log_defaults;
 pub(crate) use edits::{check_broker_configs, inherited_list};
 pub(crate) use setting::{Setting, Source, Value};
-pub(crate) use topic::topic_settings;
+pub(crate) use topic::{OFFSET_UNIT, topic_settings};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::io::FileRange;
-use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::segments::{Segment, Span};
+use crate::storage::segments::{Located, Segment, Span};
+use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
 /// How much a reader wants.
@@ -61,6 +61,9 @@ impl Log {
                 break;
             }
             let Some(batch) = segment.locate(from)? else { continue };
+            if self.is_beyond_records(from, &batch) {
+                return self.read_in(segments, batch.summary.next_offset(), limit);
+            }
             let next_base = segments.get(index + 1).map(|next| next.base());
             let span = Span {
                 bytes_max: limit.max_bytes,
@@ -77,5 +80,12 @@ impl Log {
             }));
         }
         Ok(None)
+    }
+
+    /// Whether an offset lies in a batch but behind its records, as happens where offsets count
+    /// bytes: what is wanted then begins with the next batch.
+    fn is_beyond_records(&self, offset: Offset, batch: &Located) -> bool {
+        let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
+        offset >= end && self.offset_unit() == OffsetUnit::Byte
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::storage::producers::entry::Entry;
 use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
-use crate::types::ProducerId;
+use crate::types::{Offset, ProducerId};
 
 /// How long and how many producers are remembered per partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +108,12 @@ impl ProducerStates {
     pub fn expire(&mut self, now: Duration) {
         let expiration = self.limits.expiration;
         self.entries.retain(|_, entry| now.saturating_sub(entry.last_seen) < expiration);
+    }
+
+    /// The offset of each producer's last record.
+    pub(in crate::storage) fn last_offsets(&self) -> HashMap<ProducerId, Offset> {
+        let last = |entry: &Entry| Some(entry.window.last()?.appended.last_offset);
+        self.entries.iter().filter_map(|(id, entry)| Some((*id, last(entry)?))).collect()
     }
 
     /// How many producers are remembered.

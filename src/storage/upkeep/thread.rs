@@ -7,16 +7,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::io::Clock;
+use crate::storage::flusher::Alarm;
 use crate::storage::upkeep::clock_watch::ClockWatch;
+use crate::storage::upkeep::compactor::Compactor;
 use crate::storage::upkeep::passes::{hold_to_size, is_local, retain};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 
-/// Whom upkeep asks and tells. Called on its thread, without a lock held.
+/// Whom upkeep asks and tells. Called on its threads, without a lock held.
 pub struct UpkeepListener {
     /// The high watermarks as they are now.
     pub high_watermarks: Box<dyn Fn() -> Offsets + Send + Sync>,
-    /// The disk has failed.
+    /// The disk has failed, or the thread has panicked.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
@@ -24,13 +26,14 @@ pub struct UpkeepListener {
 pub struct Upkeep {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    compactor: Compactor,
 }
 
 struct Shared {
     directory: Arc<DataDir>,
     clock: Arc<dyn Clock>,
     options: UpkeepOptions,
-    listener: UpkeepListener,
+    listener: Arc<UpkeepListener>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -41,7 +44,7 @@ struct State {
 }
 
 impl Upkeep {
-    /// Starts the thread.
+    /// Starts the thread, and another for compaction, which may take long.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -53,6 +56,13 @@ impl Upkeep {
     ) -> Result<Self, StorageError> {
         let schedule = Schedule::new(options, clock.monotonic());
         let path = directory.path().to_owned();
+        let listener = Arc::new(listener);
+        let compactor = Compactor::start(
+            Arc::clone(&directory),
+            Arc::clone(&clock),
+            options.compaction,
+            Arc::clone(&listener),
+        )?;
         let state = Mutex::new(State { schedule, stopping: false });
         let shared = Arc::new(Shared {
             directory,
@@ -65,9 +75,12 @@ impl Upkeep {
         let runner = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("upkeep".to_owned())
-            .spawn(move || runner.run())
+            .spawn(move || {
+                let _alarm = Alarm::new(&*runner.listener.on_fatal);
+                runner.run();
+            })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)), compactor })
     }
 
     /// Says that so many bytes were flushed: marks are to be recorded.
@@ -86,8 +99,9 @@ impl Upkeep {
         }
     }
 
-    /// Ends the thread after what it is doing.
+    /// Ends the threads after what they are doing; a compaction goes on at the next start.
     pub fn stop(&self) {
+        self.compactor.stop();
         self.shared.lock().stopping = true;
         self.shared.changed.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -5,7 +5,9 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use bytes::Bytes;
-use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits};
+use streamlog::record::{
+    BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor,
+};
 use streamlog::types::Timestamp;
 use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::produce::{self, ProduceRequest};
@@ -45,6 +47,11 @@ impl Connection {
     /// Sends bytes that may be anything.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
+    }
+
+    /// Tells the broker that nothing more will be sent.
+    pub(crate) fn send_no_more(&self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)
     }
 
     /// Sends no more, and returns what still comes until the broker closes.
@@ -175,23 +182,33 @@ impl Connection {
 
 /// A batch of numbers.
 pub(crate) fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    packed_batch(numbers, Compression::None)
+}
+
+/// A batch of numbers, in this codec if that makes it smaller.
+pub(crate) fn packed_batch(
+    numbers: impl IntoIterator<Item = u64>,
+    compression: Compression,
+) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in numbers {
         let value = number.to_be_bytes();
         builder.push(Timestamp::from_millis(1_700_000_000_000), None, Some(&value), &[]).unwrap();
     }
-    builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap()
+    let mut compressor = Compressor::new(compression, None).unwrap();
+    builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
 /// The offsets and numbers in fetched batches.
 pub(crate) fn values(records: &Records) -> Vec<(i64, u64)> {
     let Records::Bytes(bytes) = records else { return Vec::new() };
-    let limits = Limits::default();
+    let mut decompressor = Decompressor::default();
     let mut found = Vec::new();
     for batch in Batches::new(bytes) {
         let batch = batch.unwrap();
         assert!(batch.checksum_matches(), "a damaged batch was served");
-        for record in batch.records(batch.payload(), &limits) {
+        let unpacked = batch.decompressed(&mut decompressor).unwrap();
+        for record in batch.records(&unpacked, decompressor.limits()) {
             let record = record.unwrap();
             let number = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
             found.push((batch.offset_of(&record).get(), number));

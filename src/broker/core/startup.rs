@@ -12,9 +12,10 @@ use crate::io::{Clock, Disk, raise_open_file_limit};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
-    DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener, StorageError,
-    Upkeep, UpkeepListener,
+    CleanupPolicy, DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener,
+    StorageError, Upkeep, UpkeepListener,
 };
+use crate::types::WithCauses;
 
 /// Where in the data directory the metadata is.
 const METADATA_DIR: &str = "metadata";
@@ -46,7 +47,7 @@ pub(crate) fn open_data(
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: config.broker_id },
         boot_id: disk.boot_id().map_err(BrokerError::System)?,
-        configs: until_known(&config.log),
+        configs: configs(&config.log, Arc::clone(&partitions)),
         producers: config.producers,
         recovery_threads: config.recovery_threads,
         keep_deleted: config.log.file_delete_delay,
@@ -71,24 +72,28 @@ pub(crate) fn open_data(
     Ok(LocalLogs { data, flusher, upkeep })
 }
 
-/// The settings of a log that is opened before its topic's are known.
-fn until_known(defaults: &LogConfig) -> LogConfigs {
+/// The settings of a log that is opened before anybody has asked for its partition: its topic's or,
+/// until those are known, the broker's, by which nothing is deleted that the topic may want kept.
+fn configs(defaults: &LogConfig, partitions: Arc<Partitions>) -> LogConfigs {
     let defaults = defaults.clone();
-    Arc::new(move |_, metadata| {
-        Arc::new(LogConfig { offset_unit: metadata.offset_unit, ..defaults.clone() })
+    let nothing_goes = CleanupPolicy { delete: false, compact: false };
+    Arc::new(move |id, metadata| {
+        let topic = partitions.topic_by_id(metadata.topic_id).filter(|t| t.name == id.topic);
+        match topic.as_ref().and_then(|topic| topic.partition(id.partition)) {
+            Some(partition) => partition.config(),
+            None => Arc::new(LogConfig {
+                offset_unit: metadata.offset_unit,
+                cleanup_policy: nothing_goes,
+                ..defaults.clone()
+            }),
+        }
     })
 }
 
 /// What happens when the disk fails: the broker stops.
 fn fatal(failure: &Arc<Failure>) -> Box<dyn Fn(&StorageError) + Send + Sync> {
     let failure = Arc::clone(failure);
-    Box::new(move |error| failure.report(describe(error)))
-}
-
-/// An error with its causes.
-fn describe(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    Box::new(move |error| failure.report(WithCauses(error).to_string()))
 }
 
 /// Tells what recovery found.
