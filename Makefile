@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
-.PHONY: fix fuzz lock settings-page test test-all clean
+.PHONY: fix fuzz lock settings-page test test-all interop compatibility clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -102,17 +102,29 @@ fuzz: ## Any bytes for every decoder, TIME=60 seconds each; a panic prints seed 
 settings-page: ## Makes docs/configuration.md anew from the rows of all settings
 	STREAMLOG_WRITE_PAGES=1 cargo test --locked --quiet --lib broker::settings::page
 
-lock: $(VENV)/tools.stamp ## Pins requirements/dev.in anew as requirements/dev.txt
+lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
 
 test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
-	pytest tests/py
+	pytest tests/py tests/interop
 
 test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
+
+CLIENTS ?= all
+interop: setup ## Every client against a broker, and each against the others; CLIENTS=go,kcat for some
+	$(MAKE) --no-print-directory -C tests/interop/drivers
+	pytest tests/interop --clients $(CLIENTS)
+
+compatibility: setup ## Tries all clients and writes what came of it to docs/compatibility.md
+	$(MAKE) --no-print-directory -C tests/interop/drivers
+	pytest tests/interop --clients all --record
+	PYTHONPATH=tests python -m interop.support.page
 
 clean: ## Removes everything that was built
 	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

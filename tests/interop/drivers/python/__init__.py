@@ -1,0 +1,1 @@
+"""Drivers of the clients for Python, and of what has a command line only."""

@@ -1,0 +1,39 @@
+"""What came of each cell, kept as one file per client so that the page can be made of it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from interop.support.clients import INTEROP, Client
+
+RESULTS = INTEROP / "results"
+WORKS = "works"
+
+
+@dataclass
+class Results:
+    """The cells of one client: `works`, or the reason why the client cannot."""
+
+    client: str
+    version: str
+    cells: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, client: Client, folder: Path = RESULTS) -> Self:
+        """The recorded results of a client; empty if there are none."""
+        path = folder / f"{client.name}.json"
+        if not path.exists():
+            return cls(client.name, client.version)
+        fields = json.loads(path.read_text())
+        return cls(fields["client"], fields["version"], fields["cells"])
+
+    def write(self, folder: Path = RESULTS) -> None:
+        """Records them, in an order that does not depend on the run's."""
+        fields = {
+            "client": self.client,
+            "version": self.version,
+            "cells": dict(sorted(self.cells.items())),
+        }
+        text = json.dumps(fields, indent=1, ensure_ascii=False)
+        (folder / f"{self.client}.json").write_text(text + "\n")
