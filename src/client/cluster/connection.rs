@@ -54,6 +54,8 @@ struct Lane {
 #[derive(Debug, Default)]
 struct State {
     unsent: Vec<Piece>,
+    /// Whom to tell when what is unsent, or being sent, is out.
+    unwritten: Vec<oneshot::Sender<Result<Bytes, ClientError>>>,
     unanswered: VecDeque<Waiting>,
     next_correlation_id: i32,
     over: Option<ClientError>,
@@ -63,6 +65,20 @@ struct State {
 struct Waiting {
     correlation_id: i32,
     answer: oneshot::Sender<Result<Bytes, ClientError>>,
+}
+
+/// What a request is waited for by.
+#[derive(Debug)]
+enum Wish {
+    Answer(oneshot::Sender<Result<Bytes, ClientError>>),
+    Written(oneshot::Sender<Result<Bytes, ClientError>>),
+}
+
+/// A request that is never answered, on its way out.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    lane: Arc<Lane>,
+    written: oneshot::Receiver<Result<Bytes, ClientError>>,
 }
 
 /// An answer to come.
@@ -121,23 +137,33 @@ impl Connection {
         records: &[Bytes],
     ) -> Result<Reply<R>, ClientError> {
         let (answer, frame) = oneshot::channel();
-        self.lane.send(version, request, records, Some(answer))?;
+        self.lane.send(version, request, records, Wish::Answer(answer))?;
         Ok(Reply { version, lane: Arc::clone(&self.lane), frame, request: PhantomData })
     }
 
-    /// Sends a request that is never answered.
+    /// Sends a request that is never answered. The connection must outlive its leaving.
     pub(crate) fn submit_unanswered<R: Message>(
         &self,
         version: i16,
         request: &R,
         records: &[Bytes],
-    ) -> Result<(), ClientError> {
-        self.lane.send(version, request, records, None)
+    ) -> Result<Leaving, ClientError> {
+        let (wish, written) = oneshot::channel();
+        self.lane.send(version, request, records, Wish::Written(wish))?;
+        Ok(Leaving { lane: Arc::clone(&self.lane), written })
     }
 
     /// The version of `R` to use, of those up to `highest`.
     pub(crate) fn version_of<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
         self.versions.pick::<R>(highest)
+    }
+}
+
+impl Leaving {
+    /// Waits until the system has taken over all bytes.
+    pub(crate) async fn written(self) -> Result<(), ClientError> {
+        let limit = self.lane.answer_max;
+        self.lane.await_frame(self.written, limit).await.map(drop)
     }
 }
 
@@ -172,7 +198,7 @@ impl Lane {
         };
         loop {
             let (answer, frame) = oneshot::channel();
-            self.send(version, &request, &[], Some(answer))?;
+            self.send(version, &request, &[], Wish::Answer(answer))?;
             let frame = self.await_frame(frame, self.answer_max).await?;
             let (_, response) = ApiVersionsResponse::from_frame(&frame, version)
                 .map_err(|error| self.end(ClientError::unreachable(&self.address, error)))?;
@@ -189,7 +215,7 @@ impl Lane {
         version: i16,
         request: &R,
         records: &[Bytes],
-        answer: Option<oneshot::Sender<Result<Bytes, ClientError>>>,
+        wish: Wish,
     ) -> Result<(), ClientError> {
         let mut state = self.state();
         if let Some(error) = &state.over {
@@ -200,8 +226,9 @@ impl Lane {
         let frame = encode_request(correlation_id, &self.client_id, version, request)
             .map_err(|error| ClientError::unreachable(&self.address, error))?;
         state.unsent.extend(pieces(&frame, records));
-        if let Some(answer) = answer {
-            state.unanswered.push_back(Waiting { correlation_id, answer });
+        match wish {
+            Wish::Answer(answer) => state.unanswered.push_back(Waiting { correlation_id, answer }),
+            Wish::Written(written) => state.unwritten.push(written),
         }
         drop(state);
         self.work.notify_one();
@@ -237,9 +264,20 @@ impl Lane {
         let mut outgoing = Outgoing::default();
         loop {
             self.work.notified().await;
-            outgoing.push_all(std::mem::take(&mut self.state().unsent));
+            let written = {
+                let mut state = self.state();
+                outgoing.push_all(std::mem::take(&mut state.unsent));
+                state.unwritten.len()
+            };
             if let Err(error) = outgoing.write_to(stream, self.answer_max).await {
                 return ClientError::unreachable(&self.address, error);
+            }
+            // More may have been added meanwhile, behind these; or all were told of the end.
+            let mut state = self.state();
+            let written = written.min(state.unwritten.len());
+            for wish in state.unwritten.drain(..written) {
+                // Who asked may have stopped waiting.
+                let _ = wish.send(Ok(Bytes::new()));
             }
         }
     }
@@ -288,12 +326,14 @@ impl Lane {
         let mut state = self.state();
         let reason = state.over.get_or_insert(reason).clone();
         let unanswered = std::mem::take(&mut state.unanswered);
+        let unwritten = std::mem::take(&mut state.unwritten);
         state.unsent.clear();
         drop(state);
         self.closing.cancel();
-        for waiting in unanswered {
+        let answers = unanswered.into_iter().map(|waiting| waiting.answer);
+        for wish in answers.chain(unwritten) {
             // Who asked may have stopped waiting.
-            let _ = waiting.answer.send(Err(reason.clone()));
+            let _ = wish.send(Err(reason.clone()));
         }
         reason
     }

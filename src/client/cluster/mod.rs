@@ -13,6 +13,6 @@ mod versions;
 
 pub(crate) use backoff::Backoff;
 pub(crate) use brokers::{Brokers, Deadline};
-pub(crate) use connection::{Connection, Reply};
+pub(crate) use connection::{Connection, Leaving, Reply};
 pub(crate) use route::{Footing, Route};
 pub(crate) use topology::{TopicInfo, Topology};

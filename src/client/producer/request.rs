@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::lane::Packed;
 use super::tickets::Landed;
 use crate::client::ClientError;
-use crate::client::cluster::{Connection, Reply};
+use crate::client::cluster::{Connection, Leaving, Reply};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
 use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};
@@ -17,6 +17,15 @@ use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};
 pub(crate) struct Shipment {
     batches: BTreeMap<TopicName, Vec<(usize, PartitionIndex, Packed)>>,
     bytes: usize,
+}
+
+/// A shipment on its way, by what ends it.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    /// The answer.
+    Asked(Reply<ProduceRequest>),
+    /// Without acknowledgement: that it is out.
+    Unasked(Leaving),
 }
 
 /// A batch that is back, with the number of its lane.
@@ -36,13 +45,13 @@ impl Shipment {
         self.bytes
     }
 
-    /// Sends it; without acknowledgement there is no reply.
+    /// Sends it.
     pub(crate) fn send(
         &self,
         connection: &Connection,
         acks: i16,
         timeout_ms: i32,
-    ) -> Result<Option<Reply<ProduceRequest>>, ClientError> {
+    ) -> Result<Sent, ClientError> {
         let topics = self.batches.iter().map(|(name, rows)| RequestTopic {
             name: name.as_str().to_owned(),
             partitions: rows.iter().map(row).collect(),
@@ -53,9 +62,20 @@ impl Shipment {
             self.batches.values().flatten().map(|(_, _, batch)| batch.bytes.clone()).collect();
         let version = connection.version_of::<ProduceRequest>(i16::MAX)?;
         if acks == 0 {
-            connection.submit_unanswered(version, &request, &records).map(|()| None)
+            connection.submit_unanswered(version, &request, &records).map(Sent::Unasked)
         } else {
-            connection.submit_with(version, &request, &records).map(Some)
+            connection.submit_with(version, &request, &records).map(Sent::Asked)
+        }
+    }
+
+    /// Waits for the end of its way, and settles it.
+    pub(crate) async fn arrive(self, sent: Sent) -> Vec<Returned> {
+        match sent {
+            Sent::Asked(reply) => self.settle(&reply.answer().await),
+            Sent::Unasked(leaving) => match leaving.written().await {
+                Ok(()) => self.settle_unasked(),
+                Err(error) => self.settle(&Err(error)),
+            },
         }
     }
 
@@ -74,7 +94,7 @@ impl Shipment {
     }
 
     /// Each batch as sent without acknowledgement.
-    pub(crate) fn settle_unasked(self) -> Vec<Returned> {
+    fn settle_unasked(self) -> Vec<Returned> {
         let rows = self.batches.into_values().flatten();
         rows.map(|(lane, _, batch)| (lane, batch, Ok(Landed::default()))).collect()
     }

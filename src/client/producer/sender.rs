@@ -215,14 +215,11 @@ impl Sender {
             _ => Err(ClientError::unreachable(&address, "the connection is over")),
         };
         match sent {
-            Ok(Some(reply)) => {
+            Ok(sent) => {
                 route.sent();
-                self.jobs.spawn(async move {
-                    let answer = reply.answer().await;
-                    Event::Answered(address, shipment.settle(&answer))
-                });
+                self.jobs
+                    .spawn(async move { Event::Answered(address, shipment.arrive(sent).await) });
             }
-            Ok(None) => self.take_back(shipment.settle_unasked()),
             Err(error) => self.take_back(shipment.settle(&Err(error))),
         }
     }
