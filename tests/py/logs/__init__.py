@@ -1,0 +1,1 @@
+"""What topics may be set to do with their records, as clients see it."""
