@@ -58,7 +58,7 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 
 BENCH ?=
 bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --json FILE growth"
-	cargo build --release --locked --example client
+	cargo build --release --locked --example client --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
@@ -72,7 +72,7 @@ check-bench: setup build ## The bench: its format and lints, and one short round
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	cargo build --release --locked --example client
+	cargo build --release --locked --example client --example inside
 	python bench/rounds.py --rounds 1 inline queued yielding
 	python bench/suite.py --rounds 1 --log-gib 0.2 --records 20000
 

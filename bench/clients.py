@@ -1,4 +1,4 @@
-"""Rows of our own clients: Rust, and Python beside the clients of others."""
+"""Rows of who uses the engine: in its own process, through Rust, and through Python."""
 
 import json
 import os
@@ -13,12 +13,36 @@ from figures import Figure, Work, at_least
 from servers import BENCH, BROKER, Place, broker, running
 
 CLIENT = BROKER.parent / "examples" / "client"
+INSIDE = BROKER.parent / "examples" / "inside"
+
+EMBEDDED = {
+    "appended_per_second": ("appended, records/s", 50),
+    "read_per_second": ("read, records/s", 50),
+    "flushed_p50": ("append to flushed, p50 µs", 1),
+    "flushed_p99": ("append to flushed, p99 µs", 1),
+}
 
 
 def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
     """All of them, one after another."""
+    yield from embedded(rounds, records, place)
     yield from rust(rounds, records, place)
     yield from python(rounds, records)
+
+
+def embedded(rounds: int, records: int, place: Place) -> Iterator[Figure]:
+    """The engine without a socket; the ruler has one, so there is no ratio."""
+    runs: list[dict[str, float]] = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(dir=place.data) as folder:
+            command = [*place.priority, str(INSIDE), str(Path(folder) / "data"), str(records)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            runs.append(json.loads(done.stdout))
+    for name, (title, batch) in EMBEDDED.items():
+        values = sorted(run[name] for run in runs)
+        work = Work("flushed", "embedded", record_bytes=200, batch=batch)
+        median = statistics.median(values)
+        yield Figure("embedded", title, median, work, low=values[0], high=values[-1])
 
 
 def rust(rounds: int, records: int, place: Place) -> Iterator[Figure]:
