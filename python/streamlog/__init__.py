@@ -7,21 +7,14 @@
         for message in consumer:
             print(message.offset, message.value)
 
-The classes are written in Rust and re-exported here as they are; their documentation is the stub
-``_core.pyi``. Python is written only where it adds something.
+The classes are written in Rust and re-exported here as they are; their documentation is the stubs
+of ``_core``. Python is written only where it adds something.
 """
 
-from streamlog._core import (
-    Admin,
-    Client,
-    Consumer,
-    Message,
-    Producer,
-    RecordMetadata,
-    Ticket,
-    Topic,
-    __version__,
-)
+from streamlog._core import Broker, Client, __version__
+from streamlog._core.admin import Admin
+from streamlog._core.producing import Producer, RecordMetadata, Ticket
+from streamlog._core.reading import Consumer, Message, Topic
 from streamlog.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -45,6 +38,7 @@ __all__ = [
     "Admin",
     "AuthenticationError",
     "AuthorizationError",
+    "Broker",
     "BrokerError",
     "Client",
     "Closed",

@@ -7,11 +7,10 @@ use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::admin::Admin;
 use super::arguments::{Form, Options, Word};
-use super::consumer::Consumer;
 use super::errors::{gives_up, raised};
 use super::owned::{Birth, Owned};
-use super::producer::Producer;
-use super::topic::Topic;
+use super::producing::Producer;
+use super::reading::{Consumer, Topic};
 use crate::client::{self, ClientConfig, ClientSettings};
 
 const WORDS: &[Word] = &[

@@ -28,7 +28,7 @@ import_exception!(streamlog.errors, TopicNotFound);
 const CORRUPT_MESSAGE: i16 = 2;
 
 /// The exception for `error`.
-pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
     let text = error.to_string();
     match error {
         ClientError::Config(faults) => refused(&faults),
@@ -66,7 +66,7 @@ pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
 
 /// Called on a waiting thread that a signal has reached: runs the interpreter's handlers. `true`
 /// when one of them raised; its exception is then pending in this thread, for [`raised`] to take.
-pub(super) fn gives_up() -> bool {
+pub(crate) fn gives_up() -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
         Err(raised) => {
@@ -77,7 +77,7 @@ pub(super) fn gives_up() -> bool {
 }
 
 /// Settings or arguments do not fit.
-pub(super) fn refused(faults: &Faults) -> PyErr {
+pub(crate) fn refused(faults: &Faults) -> PyErr {
     ConfigError::new_err(faults.to_string())
 }
 

@@ -16,20 +16,20 @@ use super::errors::ForkError;
 /// How often this process was forked off since the module was loaded; kept by the module.
 #[pyclass(frozen, module = "streamlog._core")]
 #[derive(Debug, Default)]
-pub(super) struct Forks {
+pub(crate) struct Forks {
     count: Arc<AtomicU32>,
 }
 
 /// The process that something was made in, as far as forks tell.
 #[derive(Clone, Debug)]
-pub(super) struct Birth {
+pub(crate) struct Birth {
     forks: Arc<AtomicU32>,
     at: u32,
 }
 
 /// A value that only the process that made it uses and drops.
 #[derive(Debug)]
-pub(super) struct Owned<T> {
+pub(crate) struct Owned<T> {
     value: Option<T>,
     birth: Birth,
 }
@@ -45,7 +45,7 @@ impl Forks {
     const NAME: &str = "_forks";
 
     /// Lets the module count forks.
-    pub(super) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    pub(crate) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         let forks = Bound::new(py, Self::default())?;
         let options = [("after_in_child", forks.getattr("forked")?)].into_py_dict(py)?;
@@ -56,7 +56,7 @@ impl Forks {
 
 impl Birth {
     /// Now, in this process.
-    pub(super) fn now(py: Python<'_>) -> PyResult<Self> {
+    pub(crate) fn now(py: Python<'_>) -> PyResult<Self> {
         let forks = py.import("streamlog._core")?.getattr(Forks::NAME)?;
         let forks = Arc::clone(&forks.cast::<Forks>()?.get().count);
         let at = forks.load(Ordering::Acquire);
@@ -64,7 +64,7 @@ impl Birth {
     }
 
     /// Fails in a process that was forked off since.
-    pub(super) fn check(&self) -> PyResult<()> {
+    pub(crate) fn check(&self) -> PyResult<()> {
         if self.is_here() {
             return Ok(());
         }
@@ -81,18 +81,18 @@ impl Birth {
 
 impl<T> Owned<T> {
     /// Takes care of `value`, made in the process of `birth`.
-    pub(super) fn new(value: T, birth: &Birth) -> Self {
+    pub(crate) fn new(value: T, birth: &Birth) -> Self {
         Self { value: Some(value), birth: birth.clone() }
     }
 
     /// The value, unless this is a child of its process.
-    pub(super) fn get(&self) -> PyResult<&T> {
+    pub(crate) fn get(&self) -> PyResult<&T> {
         self.birth.check()?;
         Ok(self.value.as_ref().unwrap_or_else(|| unreachable!("it is taken by drop only")))
     }
 
     /// When it was made.
-    pub(super) fn birth(&self) -> &Birth {
+    pub(crate) fn birth(&self) -> &Birth {
         &self.birth
     }
 }

@@ -29,4 +29,4 @@ def test_the_package_and_the_engine_have_one_version() -> None:
 def test_type_checkers_find_the_types() -> None:
     package = Path(streamlog.__file__).parent
     assert (package / "py.typed").is_file()
-    assert (package / "_core.pyi").is_file()
+    assert (package / "_core" / "__init__.pyi").is_file()

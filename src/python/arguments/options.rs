@@ -33,10 +33,11 @@ pub(crate) struct Word {
 /// Takes settings by Kafka's names; the error names those that do not fit.
 pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
 
-/// A keyword that was given, and the setting's text.
+/// A keyword that was given, the setting behind it, and the setting's text.
 #[derive(Debug)]
-struct Given<'a> {
-    word: &'a Word,
+struct Given {
+    name: String,
+    key: String,
     text: String,
 }
 
@@ -86,23 +87,36 @@ impl<'py> Options<'py> {
         extracted.map(Some).map_err(|error| misfit(name, &error))
     }
 
-    /// Gives `set` the settings behind the `words`, and then those of `config={...}`; nothing may
-    /// be left then.
+    /// Gives `set` the settings behind the `words` and those of `config={...}`; nothing may be left
+    /// then.
     pub(crate) fn apply(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
+        let given = self.take_words(words)?;
+        let dotted = self.take("config");
+        self.none_left(words)?;
+        apply_all(given, dotted.as_ref(), set)
+    }
+
+    /// As [`apply`](Self::apply), but what is none of the `words` is the name of a setting, with
+    /// underscores for its dots.
+    pub(crate) fn apply_dotting(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
+        let mut given = self.take_words(words)?;
+        let dotted = self.take("config");
+        for (name, value) in self.rows {
+            let text = text(&name, Form::List, &value)?;
+            given.push(Given { key: name.replace('_', "."), name, text });
+        }
+        apply_all(given, dotted.as_ref(), set)
+    }
+
+    fn take_words(&mut self, words: &[Word]) -> PyResult<Vec<Given>> {
         let mut given = Vec::new();
         for word in words {
             if let Some(value) = self.take(word.name) {
-                given.push(Given { word, text: text(word.name, word.form, &value)? });
+                let text = text(word.name, word.form, &value)?;
+                given.push(Given { name: word.name.to_owned(), key: word.key.to_owned(), text });
             }
         }
-        let dotted = self.take("config");
-        self.none_left(words)?;
-        let settings: Vec<_> = given.iter().map(|row| (row.word.key, row.text.as_str())).collect();
-        set(&settings).map_err(|error| renamed(error, &given))?;
-        match dotted {
-            Some(dotted) => apply_dotted(&dotted, &given, set),
-            None => Ok(()),
-        }
+        Ok(given)
     }
 
     /// Fails if an option is left.
@@ -113,24 +127,33 @@ impl<'py> Options<'py> {
     }
 }
 
-fn apply_dotted(
-    dotted: &Bound<'_, PyAny>,
-    given: &[Given<'_>],
+/// Sets all at once, so that settings that contradict each other meet, wherever they were given.
+fn apply_all(
+    given: Vec<Given>,
+    dotted: Option<&Bound<'_, PyAny>>,
     set: &mut Setter<'_>,
 ) -> PyResult<()> {
+    let dotted = dotted.map(|dotted| read_dotted(dotted, &given)).transpose()?;
+    let dotted = dotted.unwrap_or_default();
+    let words = given.iter().map(|row| (&*row.key, &*row.text));
+    let names = dotted.iter().map(|(name, value)| (&**name, &**value));
+    let settings: Vec<(&str, &str)> = words.chain(names).collect();
+    set(&settings).map_err(|error| renamed(error, &given))
+}
+
+fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(String, String)>> {
     let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", &error.into()))?;
-    let mut values: Vec<(String, String)> = Vec::with_capacity(dotted.len());
+    let mut values = Vec::with_capacity(dotted.len());
     for (name, value) in dotted {
         let name: String = name.extract()?;
-        if let Some(row) = given.iter().find(|row| row.word.key == name) {
-            let reason = format!("given twice: here and as {}=", row.word.name);
+        if let Some(row) = given.iter().find(|row| row.key == name) {
+            let reason = format!("given twice: here and as {}=", row.name);
             return Err(refused(&ConfigError::single(&name, reason)));
         }
         let value = text(&name, Form::List, &value)?;
         values.push((name, value));
     }
-    let settings: Vec<_> = values.iter().map(|(name, value)| (&**name, &**value)).collect();
-    set(&settings).map_err(|error| refused(&error))
+    Ok(values)
 }
 
 /// The value in the form that settings are parsed from.
@@ -153,10 +176,10 @@ fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Faults under the words that the caller wrote.
-fn renamed(mut error: ConfigError, given: &[Given<'_>]) -> PyErr {
+fn renamed(mut error: ConfigError, given: &[Given]) -> PyErr {
     for fault in &mut error.faults {
-        if let Some(row) = given.iter().find(|row| row.word.key == fault.key) {
-            row.word.name.clone_into(&mut fault.key);
+        if let Some(row) = given.iter().find(|row| row.key == fault.key) {
+            fault.key.clone_from(&row.name);
         }
     }
     refused(&error)

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use pyo3::types::{PyAnyMethods, PyDict, PyString};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::arguments::{self, Options, Seek, Word};
 use super::bounded::Bounded;
-use super::errors::{raised, refused};
 use super::message::Message;
-use super::owned::Owned;
 use super::until_end::UntilEnd;
 use crate::client::{self, ClientError, Commit, ConsumerConfig, GroupConfig};
 use crate::config::{ConfigError, Fault, set_all};
+use crate::python::arguments::{self, Options, Seek, Word};
+use crate::python::errors::{raised, refused};
+use crate::python::owned::Owned;
 use crate::types::{Offset, TopicPartition};
 
 /// Keywords of `Client.consumer` that are settings.
@@ -32,13 +32,13 @@ type ByPartition<T> = HashMap<(String, i32), T>;
 /// Reads records, for ever.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Consumer {
+pub(crate) struct Consumer {
     inner: Owned<Arc<client::Consumer>>,
 }
 
 impl Consumer {
     /// Reads `topics` with the options that were given, else as `config` says.
-    pub(super) fn start(
+    pub(crate) fn start(
         client: &Owned<client::Client>,
         config: ConsumerConfig,
         topics: &Bound<'_, PyAny>,
@@ -58,12 +58,12 @@ impl Consumer {
     }
 
     /// The consumer behind it.
-    pub(super) fn reader(&self) -> &Owned<Arc<client::Consumer>> {
+    pub(crate) fn reader(&self) -> &Owned<Arc<client::Consumer>> {
         &self.inner
     }
 
     /// The next message within `timeout` seconds; `None` when there is none, or never will be.
-    pub(super) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
+    pub(crate) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
         let consumer = self.inner.get()?;
         let mut next = consumer.try_next();
         if matches!(next, Ok(None)) {

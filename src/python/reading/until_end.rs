@@ -5,15 +5,15 @@ use std::sync::Arc;
 use pyo3::{Py, PyResult, Python, pyclass, pymethods};
 
 use super::consumer::Consumer;
-use super::errors::raised;
 use super::message::Message;
-use super::owned::Owned;
 use crate::client::{self, ClientError};
+use crate::python::errors::raised;
+use crate::python::owned::Owned;
 
 /// The messages of a consumer up to the ends that its partitions had.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct UntilEnd {
+pub(crate) struct UntilEnd {
     inner: Owned<client::UntilEnd<Arc<client::Consumer>>>,
     /// A consumer that nobody holds is closed.
     _consumer: Py<Consumer>,
@@ -21,7 +21,7 @@ pub(super) struct UntilEnd {
 
 impl UntilEnd {
     /// Up to the ends as they are now.
-    pub(super) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
+    pub(crate) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
         let reader = consumer.get().reader();
         let shared = Arc::clone(reader.get()?);
         let messages = py.detach(|| client::UntilEnd::of(shared));

@@ -11,7 +11,7 @@ use super::message::Message;
 /// At most so many messages of a consumer, and not after a deadline.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Bounded {
+pub(crate) struct Bounded {
     consumer: Py<Consumer>,
     left: AtomicU64,
     deadline: Option<f64>,
@@ -19,7 +19,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     /// `count` messages within `timeout` seconds from now.
-    pub(super) fn new(
+    pub(crate) fn new(
         py: Python<'_>,
         consumer: Py<Consumer>,
         count: u64,

@@ -2,21 +2,21 @@
 
 use pyo3::{PyResult, Python, pyclass, pymethods};
 
-use super::arguments;
-use super::errors::raised;
-use super::owned::{Birth, Owned};
 use super::record_metadata::RecordMetadata;
 use crate::client;
+use crate::python::arguments;
+use crate::python::errors::raised;
+use crate::python::owned::{Birth, Owned};
 
 /// A record on its way; cheap to make and to forget.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(crate) struct Ticket {
     inner: Owned<client::Ticket>,
 }
 
 impl Ticket {
-    pub(super) fn new(ticket: client::Ticket, birth: &Birth) -> Self {
+    pub(crate) fn new(ticket: client::Ticket, birth: &Birth) -> Self {
         Self { inner: Owned::new(ticket, birth) }
     }
 }

@@ -9,10 +9,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
-use super::arguments::datetime;
-use super::errors::refused;
 use crate::client;
 use crate::config::ConfigError;
+use crate::python::arguments::datetime;
+use crate::python::errors::refused;
 use crate::types::{InvalidTopicName, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Bytes that `repr` shows of a key or a value.
@@ -27,7 +27,7 @@ type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 /// A record as it was read.
 #[pyclass(frozen, eq, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Message {
+pub(crate) struct Message {
     record: Record,
 }
 
@@ -73,7 +73,7 @@ impl Message {
     }
 
     /// Its partition, and the offset after it: what is committed once it is processed.
-    pub(super) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
+    pub(crate) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
         let (topic, partition, offset) = self.place();
         let topic = topic.parse().map_err(|error: InvalidTopicName| {
             refused(&ConfigError::single("message", error.to_string()))

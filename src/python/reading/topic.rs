@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use pyo3::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::arguments;
-use super::errors::{raised, refused};
-use super::owned::Owned;
 use crate::client::{self, ClientError, FoundOffset};
 use crate::config::ConfigError;
+use crate::python::arguments;
+use crate::python::errors::{raised, refused};
+use crate::python::owned::Owned;
 use crate::types::Offset;
 
 type Offsets = BTreeMap<i32, Option<i64>>;
@@ -16,7 +16,7 @@ type Offsets = BTreeMap<i32, Option<i64>>;
 /// A topic.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Topic {
+pub(crate) struct Topic {
     #[pyo3(get)]
     name: String,
     admin: Owned<client::Admin>,
@@ -24,7 +24,7 @@ pub(super) struct Topic {
 
 impl Topic {
     /// The topic `name`, seen over the connections of `client`.
-    pub(super) fn of(client: &Owned<client::Client>, name: String) -> PyResult<Self> {
+    pub(crate) fn of(client: &Owned<client::Client>, name: String) -> PyResult<Self> {
         Ok(Self { name, admin: Owned::new(client.get()?.admin(), client.birth()) })
     }
 

@@ -5,17 +5,17 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::arguments;
-use super::arguments::{Options, Word};
-use super::errors::raised;
-use super::owned::Owned;
 use super::ticket::Ticket;
 use crate::client::{self, Header, ProducerConfig, ProducerRecord};
 use crate::config::set_all;
+use crate::python::arguments;
+use crate::python::arguments::{Options, Word};
+use crate::python::errors::raised;
+use crate::python::owned::Owned;
 use crate::types::{PartitionIndex, Timestamp};
 
 /// Keywords of `Client.producer`.
-pub(super) const WORDS: &[Word] = &[
+pub(crate) const WORDS: &[Word] = &[
     Word::plain("acks", "acks"),
     Word::plain("compression", "compression.type"),
     Word::plain("compression_level", "compression.level"),
@@ -37,7 +37,7 @@ const SIGNALS_EVERY: u64 = 1024;
 /// forgets to close it waits at that point, and loses nothing.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Producer {
+pub(crate) struct Producer {
     inner: Owned<client::Producer>,
 }
 
@@ -54,7 +54,7 @@ struct Given<'py> {
 
 impl Producer {
     /// A producer with the options that were given, else as `config` says.
-    pub(super) fn start(
+    pub(crate) fn start(
         py: Python<'_>,
         client: &Owned<client::Client>,
         mut config: ProducerConfig,
