@@ -14,7 +14,7 @@ of ``_core``. Python is written only where it adds something.
 from streamlog._core import Broker, Client, __version__
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer, RecordMetadata, Ticket
-from streamlog._core.reading import Consumer, Message, Topic
+from streamlog._core.reading import Batch, Consumer, Message, Stream
 from streamlog.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -33,11 +33,16 @@ from streamlog.errors import (
     TopicExists,
     TopicNotFound,
 )
+from streamlog.groups import BROADCAST
+from streamlog.partition import Partition
+from streamlog.topic import Topic
 
 __all__ = [
+    "BROADCAST",
     "Admin",
     "AuthenticationError",
     "AuthorizationError",
+    "Batch",
     "Broker",
     "BrokerError",
     "Client",
@@ -52,9 +57,11 @@ __all__ = [
     "Message",
     "MessageTooLarge",
     "OffsetOutOfRange",
+    "Partition",
     "Producer",
     "RecordMetadata",
     "RequestTimeout",
+    "Stream",
     "StreamlogError",
     "Ticket",
     "Topic",

@@ -21,7 +21,8 @@ pub use crate::record::Header;
 pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
 pub use config::ClientConfig;
 pub use consumer::{
-    Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy, UntilEnd,
+    Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy,
+    Stream, UntilEnd,
 };
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;

@@ -1,14 +1,20 @@
 //! Creating, deleting and listing topics.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pyo3::types::{PyAnyMethods, PyDict, PyStringMethods};
-use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::arguments::Options;
-use super::errors::{TopicExists, TopicNotFound, raised};
+use super::arguments::{self, Options};
+use super::errors::{TopicExists, TopicNotFound, raised, refused};
 use super::owned::Owned;
-use crate::client::{self, NewTopic};
+use crate::client::{self, ClientError, FoundOffset, NewTopic};
+use crate::config::ConfigError;
+use crate::types::Offset;
+
+/// By partition; `None` where there is none.
+type Offsets = BTreeMap<i32, Option<i64>>;
 
 /// Administration of a cluster.
 #[pyclass(frozen, module = "streamlog")]
@@ -24,8 +30,40 @@ impl Admin {
     }
 }
 
+impl Admin {
+    fn found<F>(&self, py: Python<'_>, topic: &str, ask: F) -> PyResult<Offsets>
+    where
+        F: Send + FnOnce(&client::Admin, &str) -> Result<Vec<FoundOffset>, ClientError>,
+    {
+        let admin = self.inner.get()?;
+        let found = py.detach(|| ask(admin, topic)).map_err(|error| raised(py, error))?;
+        let row = |found: FoundOffset| (found.partition.partition.0, found.offset.map(Offset::get));
+        Ok(found.into_iter().map(row).collect())
+    }
+}
+
 #[pymethods]
 impl Admin {
+    fn begin_offsets(&self, py: Python<'_>, topic: &str) -> PyResult<Offsets> {
+        self.found(py, topic, client::Admin::begin_offsets)
+    }
+
+    fn end_offsets(&self, py: Python<'_>, topic: &str) -> PyResult<Offsets> {
+        self.found(py, topic, client::Admin::end_offsets)
+    }
+
+    fn offsets_at(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        time: &Bound<'_, PyAny>,
+    ) -> PyResult<Offsets> {
+        let time = arguments::timestamp("time", time)?.ok_or_else(|| {
+            refused(&ConfigError::single("time", "expected an aware datetime or a timedelta"))
+        })?;
+        self.found(py, topic, |admin, name| admin.offsets_at(name, time))
+    }
+
     #[pyo3(
         signature = (name, **options),
         text_signature = "($self, name, *, partitions=None, replicas=None, retention=None, \
@@ -82,6 +120,6 @@ fn new_topic(mut options: Options<'_>) -> PyResult<NewTopic> {
             topic.configs.push((name.extract()?, value.to_cow()?.into_owned()));
         }
     }
-    options.none_left(&[])?;
+    options.none_left()?;
     Ok(topic)
 }

@@ -10,7 +10,7 @@ use super::arguments::{Form, Options, Word};
 use super::errors::{gives_up, raised};
 use super::owned::{Birth, Owned};
 use super::producing::Producer;
-use super::reading::{Consumer, Topic};
+use super::reading::Consumer;
 use crate::client::{self, ClientConfig, ClientSettings};
 
 const WORDS: &[Word] = &[
@@ -25,9 +25,16 @@ const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 /// Connections to the brokers of a cluster.
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     inner: Owned<client::Client>,
     defaults: ClientSettings,
+}
+
+impl Client {
+    /// The client behind it.
+    pub(crate) fn inner(&self) -> &Owned<client::Client> {
+        &self.inner
+    }
 }
 
 #[pymethods]
@@ -72,19 +79,22 @@ impl Client {
     #[pyo3(
         signature = (topics, **options),
         text_signature = "($self, topics, *, group=None, commit='processed', commit_interval=1.0, \
-                          start='earliest', out_of_range='earliest', buffer='32 MiB', \
-                          fetch_bytes='8 MiB', fetch_wait=0.5, config=None)"
+                          start='earliest', on_out_of_range='earliest', key=None, value=None, \
+                          on_error='raise', on_assign=None, on_revoke=None, stop=None, \
+                          signals=False, buffer='32 MiB', fetch_bytes='8 MiB', fetch_wait=0.5, \
+                          config=None)"
     )]
     fn consumer(
-        &self,
+        this: &Bound<'_, Self>,
         topics: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Consumer> {
-        Consumer::start(&self.inner, self.defaults.consumer.clone(), topics, options)
+    ) -> PyResult<Py<Consumer>> {
+        Consumer::start(this, this.get().defaults.consumer.clone(), topics, options)
     }
 
-    fn topic(&self, name: String) -> PyResult<Topic> {
-        Topic::of(&self.inner, name)
+    fn topic<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        this.get().inner.get()?;
+        this.py().import("streamlog.topic")?.getattr("Topic")?.call1((this, name))
     }
 
     #[getter]

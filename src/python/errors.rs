@@ -14,6 +14,7 @@ import_exception!(streamlog.errors, BrokerError);
 import_exception!(streamlog.errors, Closed);
 import_exception!(streamlog.errors, ConfigError);
 import_exception!(streamlog.errors, ConnectError);
+import_exception!(streamlog.errors, DecodeError);
 import_exception!(streamlog.errors, DeliveryError);
 import_exception!(streamlog.errors, FencedError);
 import_exception!(streamlog.errors, ForkError);

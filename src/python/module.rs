@@ -23,13 +23,19 @@ mod core {
     #[pyo3::pymodule]
     mod reading {
         #[pymodule_export]
+        use crate::python::reading::Batch;
+        #[pymodule_export]
+        use crate::python::reading::Batches;
+        #[pymodule_export]
         use crate::python::reading::Bounded;
         #[pymodule_export]
         use crate::python::reading::Consumer;
         #[pymodule_export]
         use crate::python::reading::Message;
         #[pymodule_export]
-        use crate::python::reading::Topic;
+        use crate::python::reading::Range;
+        #[pymodule_export]
+        use crate::python::reading::Stream;
         #[pymodule_export]
         use crate::python::reading::UntilEnd;
     }

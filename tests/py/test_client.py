@@ -14,7 +14,7 @@ T0 = datetime(2024, 2, 29, 12, tzinfo=UTC)
 
 def read(client: Client, topic: str, count: int, **options: object) -> list[Message]:
     """The first `count` messages of a new consumer, within 20 s."""
-    with client.consumer(topic, **options) as consumer:  # type: ignore[arg-type]
+    with client.consumer(topic, **options) as consumer:  # type: ignore[call-overload]
         return list(consumer.take(count, timeout=20.0))
 
 
@@ -26,7 +26,7 @@ def produce_streamlog(address: str, topic: str, rows: Rows, codec: str) -> None:
     """Produces with our own client."""
     with (
         streamlog.connect(address) as client,
-        client.producer(compression=codec) as producer,  # type: ignore[arg-type]
+        client.producer(compression=codec) as producer,  # type: ignore[call-overload]
     ):
         sent = [producer.send(topic, value, key=key, partition=0) for key, value in rows]
         producer.flush(20)

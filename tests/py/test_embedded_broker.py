@@ -71,7 +71,7 @@ def test_a_setting_that_does_not_fit_is_named_and_nothing_is_left(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    with pytest.raises(streamlog.ConfigError, match="did you mean 'num.partitions'"):
+    with pytest.raises(streamlog.ConfigError, match=r"did you mean 'num\.partitions'"):
         streamlog.Broker(num_partition=3)
     with pytest.raises(streamlog.ConfigError, match=r"num_partitions: 'many' does not fit"):
         streamlog.Broker(num_partitions="many")

@@ -7,15 +7,18 @@ waits for as long as the client's own limits allow. In a child forked off every 
 too, and one that is unknown, raise ``ConfigError``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeAlias, final
+from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
 
 from streamlog._core import admin, producing, reading
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
-from streamlog._core.reading import Consumer, Topic, _Start
+from streamlog._core.reading import Consumer, _Start
+from streamlog.groups import Broadcast
+from streamlog.stopping import Event
+from streamlog.topic import Topic
 
 __all__ = [
     "Broker",
@@ -27,7 +30,10 @@ __all__ = [
     "reading",
 ]
 
+_T = TypeVar("_T")
 _Config: TypeAlias = Mapping[str, Any]
+_Decoder: TypeAlias = Callable[[bytes], _T]
+_Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
 
 __version__: Final[str]
 """Version of the package and of the engine in it."""
@@ -102,32 +108,58 @@ class Client:
             ConfigError: A setting does not fit, or contradicts another.
         """
 
+    @overload
     def consumer(
         self,
         topics: str | Sequence[str],
         *,
-        group: str | None = None,
+        group: str | Broadcast | None = None,
         commit: Literal["processed", "received", "manual"] = "processed",
         commit_interval: float = 1.0,
         start: _Start = "earliest",
-        out_of_range: Literal["earliest", "latest", "none"] = "earliest",
+        on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
+        key: _Decoder[Any] | None = None,
+        value: None = None,
+        on_error: str = "raise",
+        on_assign: _Changed | None = None,
+        on_revoke: _Changed | None = None,
+        stop: Event | None = None,
+        signals: bool = False,
         buffer: int | str = "32 MiB",
         fetch_bytes: int | str = "8 MiB",
         fetch_wait: float = 0.5,
         config: _Config | None = None,
-    ) -> Consumer:
+    ) -> Consumer[bytes | None]:
         """Makes a consumer of one topic or several.
+
+            def handle(consumer: streamlog.Consumer[Any]) -> None:
+                for message in consumer:
+                    print(message.key, message.value)
+
+            with client.consumer("orders", group="billing", value=json.loads) as consumer:
+                handle(consumer)
 
         Args:
             topics: The topics' names.
             group: Members of a group share the partitions, and go on where the group stopped.
-                Without one it reads all, and its positions are its own.
+                Without one it reads all, and its positions are its own. With BROADCAST it does
+                the same, from now on unless ``start`` says otherwise.
             commit: When a message counts as done: once the next is asked for, once it is given
                 out, or when ``commit`` is called.
             commit_interval: Seconds after which what is done is stored; closing does it too.
             start: Where to begin: an end of the log, an offset, a time, or a timedelta from now.
-            out_of_range: What to do when the log does not have the position (any more): go on at
-                one of its ends, or raise OffsetOutOfRange.
+            on_out_of_range: What to do when the log does not have the position (any more): go on
+                at one of its ends, or raise OffsetOutOfRange.
+            key: Makes a message's key of its bytes.
+            value: Makes a message's value of its bytes; tombstones stay None.
+            on_error: What to do with a message that these cannot decode: ``"raise"`` DecodeError,
+                ``"skip"`` it, or publish it as it is to ``"dead-letter:TOPIC"``, with headers
+                that tell where it was and what was wrong. It counts as done then.
+            on_assign: Called with the partitions that became this member's, by the thread that
+                reads, before their first message.
+            on_revoke: Called so with those that were its own, after they were shared out anew.
+            stop: An event that ends the loop, within a second, after the message in hand.
+            signals: Whether SIGTERM ends the loop after the message in hand.
             buffer: Bytes that are fetched ahead while the program works.
             fetch_bytes: Bytes that one answer may have.
             fetch_wait: Seconds that a broker waits for new records before it answers.
@@ -135,8 +167,32 @@ class Client:
 
         Raises:
             TopicNotFound: There is no such topic, and brokers do not create topics by themselves.
-            ConfigError: A setting does not fit.
+            ConfigError: A setting does not fit, or contradicts another.
         """
+
+    @overload
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        group: str | Broadcast | None = None,
+        commit: Literal["processed", "received", "manual"] = "processed",
+        commit_interval: float = 1.0,
+        start: _Start = "earliest",
+        on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
+        key: _Decoder[Any] | None = None,
+        value: _Decoder[_T],
+        on_error: str = "raise",
+        on_assign: _Changed | None = None,
+        on_revoke: _Changed | None = None,
+        stop: Event | None = None,
+        signals: bool = False,
+        buffer: int | str = "32 MiB",
+        fetch_bytes: int | str = "8 MiB",
+        fetch_wait: float = 0.5,
+        config: _Config | None = None,
+    ) -> Consumer[_T | None]:
+        """The same with values that are decoded."""
 
     def topic(self, name: str) -> Topic:
         """The topic of this name; no broker is asked yet."""
@@ -176,7 +232,7 @@ class Broker:
         listen: str = "127.0.0.1:0",
         advertise: str | None = None,
         config: _Config | None = None,
-        **settings: Any,
+        **settings: str | float,
     ) -> Self:
         """Starts a broker, and returns once it answers.
 

@@ -1,7 +1,7 @@
 """Administration."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import final
 
 __all__ = [
@@ -47,3 +47,25 @@ class Admin:
 
     def topics(self, *, internal: bool = False) -> list[str]:
         """The names of all topics; those that brokers keep for themselves only when asked for."""
+
+    def begin_offsets(self, topic: str) -> dict[int, int | None]:
+        """The first offset of each partition.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+
+    def end_offsets(self, topic: str) -> dict[int, int | None]:
+        """The offset after the last record of each partition.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+
+    def offsets_at(self, topic: str, time: datetime | timedelta) -> dict[int, int | None]:
+        """The first offset of that time or later, of each partition; None where there is none.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            ConfigError: The time has no time zone.
+        """

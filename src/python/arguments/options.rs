@@ -6,7 +6,7 @@
 
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
-use pyo3::{Bound, PyAny, PyErr, PyResult};
+use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
@@ -45,6 +45,8 @@ struct Given {
 #[derive(Debug)]
 pub(crate) struct Options<'py> {
     rows: Vec<(String, Bound<'py, PyAny>)>,
+    /// Names that the call knows.
+    asked: Vec<&'static str>,
 }
 
 impl Word {
@@ -68,17 +70,35 @@ impl<'py> Options<'py> {
                 rows.push((name.extract()?, value));
             }
         }
-        Ok(Self { rows })
+        Ok(Self { rows, asked: Vec::new() })
     }
 
     /// Takes the option `name` as it is, if it was given.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Bound<'py, PyAny>> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<Bound<'py, PyAny>> {
+        self.asked.push(name);
         let at = self.rows.iter().position(|(given, _)| given == name)?;
         Some(self.rows.swap_remove(at).1)
     }
 
+    /// The option `name`, if it was given; it stays.
+    pub(crate) fn peek(&self, name: &str) -> Option<&Bound<'py, PyAny>> {
+        self.rows.iter().find(|(given, _)| given == name).map(|(_, value)| value)
+    }
+
+    /// Takes the option `name`, which can be called, if it was given.
+    pub(crate) fn take_callable(&mut self, name: &'static str) -> PyResult<Option<Py<PyAny>>> {
+        match self.take(name) {
+            Some(value) if !value.is_callable() => {
+                let kind = value.get_type();
+                let reason = format!("expected something that can be called, not {kind}");
+                Err(refused(&ConfigError::single(name, reason)))
+            }
+            value => Ok(value.map(Bound::unbind)),
+        }
+    }
+
     /// Takes the option `name` as a value of type `T`, if it was given.
-    pub(crate) fn take_as<T>(&mut self, name: &str) -> PyResult<Option<T>>
+    pub(crate) fn take_as<T>(&mut self, name: &'static str) -> PyResult<Option<T>>
     where
         T: FromPyObjectOwned<'py>,
     {
@@ -92,7 +112,7 @@ impl<'py> Options<'py> {
     pub(crate) fn apply(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
         let given = self.take_words(words)?;
         let dotted = self.take("config");
-        self.none_left(words)?;
+        self.none_left()?;
         apply_all(given, dotted.as_ref(), set)
     }
 
@@ -120,8 +140,8 @@ impl<'py> Options<'py> {
     }
 
     /// Fails if an option is left.
-    pub(crate) fn none_left(&self, words: &[Word]) -> PyResult<()> {
-        let names = || words.iter().map(|word| word.name);
+    pub(crate) fn none_left(&self) -> PyResult<()> {
+        let names = || self.asked.iter().copied();
         let unknown = self.rows.iter().map(|(name, _)| Fault::unknown(name, names())).collect();
         ConfigError::from_faults(unknown).map_err(|error| refused(&error))
     }

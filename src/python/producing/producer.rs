@@ -202,7 +202,7 @@ impl Given<'_> {
                 None => Timestamp::from_millis(at.extract()?),
             });
         }
-        options.none_left(&[])
+        options.none_left()
     }
 }
 

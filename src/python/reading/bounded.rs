@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pyo3::types::PyAnyMethods;
 use pyo3::{Py, PyResult, Python, pyclass, pymethods};
 
 use super::consumer::Consumer;
+use super::hooks::monotonic;
 use super::message::Message;
 
 /// At most so many messages of a consumer, and not after a deadline.
@@ -52,8 +52,4 @@ impl Bounded {
         }
         message
     }
-}
-
-fn monotonic(py: Python<'_>) -> PyResult<f64> {
-    py.import("time")?.call_method0("monotonic")?.extract()
 }
