@@ -1,10 +1,13 @@
 """Reading topics without a consumer: slices, the last ones, backwards, again."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import streamlog
+from streamlog.backwards import newest_first, rewound
 
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -75,26 +78,28 @@ def test_a_stretch_of_time_is_read_and_replayed(topic: streamlog.Topic) -> None:
     assert numbers(topic.read(start=BEGIN + timedelta(days=1))) == []
 
 
+@pytest.mark.parametrize("gap", [1, 7, 1000, 123_456])
 def test_gaps_in_offsets_are_passed_over(
-    streamlog_client: streamlog.Client, streamlog_topic: str
+    gap: int, monkeypatch: pytest.MonkeyPatch, streamlog_client: streamlog.Client
 ) -> None:
-    config = {"offset.unit": "byte"}
-    streamlog_client.admin.create_topic(streamlog_topic, partitions=1, config=config)
-    with streamlog_client.producer() as producer:
-        for number in range(200):
-            producer.send(streamlog_topic, b"%d" % number, partition=0)
-            if number % 10 == 9:
-                producer.flush()
-    partition = streamlog_client.topic(streamlog_topic).partition(0)
-    assert partition.end_offset() > 1000
-    assert numbers(partition) == list(range(200))
-    assert numbers(partition[::-1]) == list(range(199, -1, -1))
-    assert numbers(partition[-15:]) == list(range(185, 200))
-    assert partition[-1].value == b"199"
-    with streamlog_client.consumer(streamlog_topic) as consumer:
-        assert len(list(consumer.until_end())) == 200
-        consumer.rewind(messages=25)
-        assert numbers(consumer.until_end()) == list(range(175, 200))
+    offsets = [number * gap for number in range(100)]
+    reads = 0
+
+    def read(_client: object, _topic: str, parts: list[tuple[int, int, int]]) -> list[object]:
+        nonlocal reads
+        reads += 1
+        ((_, first, stop),) = parts
+        return [SimpleNamespace(offset=at) for at in offsets if first <= at < stop]
+
+    monkeypatch.setattr("streamlog.backwards.Range", read)
+    end = offsets[-1] + gap
+    found = [message.offset for message in newest_first(streamlog_client, "t", 0, 0, end)]
+    assert found == offsets[::-1]
+    assert reads < 60
+    positions: dict[tuple[str, int], int | None] = {("t", 0): end, ("t", 1): None}
+    admin = SimpleNamespace(begin_offsets=lambda _topic: {0: 0, 1: 0})
+    client = cast(streamlog.Client, SimpleNamespace(admin=admin))
+    assert rewound(client, positions, 25) == {("t", 0): offsets[-25]}
 
 
 def test_what_is_not_there_is_said(
