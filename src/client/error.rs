@@ -147,6 +147,16 @@ impl ClientError {
         }
     }
 
+    /// The error that a code stands for, if it stands for one; `about` as for
+    /// [`from_code`](Self::from_code).
+    pub(crate) fn check(
+        code: ErrorCode,
+        about: &str,
+        message: Option<&str>,
+    ) -> Result<(), ClientError> {
+        if code.is_error() { Err(Self::from_code(code, about, message)) } else { Ok(()) }
+    }
+
     /// One address that could not be talked to.
     pub(crate) fn unreachable(address: impl fmt::Display, reason: impl fmt::Display) -> Self {
         let attempt = Attempt { address: address.to_string(), reason: reason.to_string() };

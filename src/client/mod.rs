@@ -8,6 +8,7 @@
 mod admin;
 mod background;
 mod cluster;
+mod committed;
 mod config;
 mod consumer;
 mod error;
@@ -18,7 +19,11 @@ mod settings;
 mod waiting;
 
 pub use crate::record::Header;
-pub use admin::{Admin, NewTopic, PartitionDescription, TopicDescription};
+pub use admin::{
+    Admin, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource, GroupDescription,
+    GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,
+    PartitionSize, ResetTo, Resource, TopicDescription,
+};
 pub use config::ClientConfig;
 pub use consumer::{
     Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy,

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a test waits in real time")]
 
+mod admin_client;
 mod administration;
 mod cluster;
 mod consuming;

@@ -15,9 +15,9 @@ use crate::client::error::{Attempt, Remedy};
 use crate::client::{ClientConfig, ClientError};
 use crate::config::HostPort;
 use crate::io::Clock;
-use crate::types::{PartitionIndex, TopicName};
+use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
-use crate::wire::{Message, MetadataRequest, MetadataResponse};
+use crate::wire::{FindCoordinatorRequest, Message, MetadataRequest, MetadataResponse};
 
 /// All that tasks of a client share about its cluster.
 #[derive(Debug)]
@@ -111,6 +111,36 @@ impl Brokers {
             Some(address) => self.call(address, request).await,
             None => self.call_any(request).await,
         }
+    }
+
+    /// Asks the broker of this number.
+    pub(crate) async fn call_broker<R: Message>(
+        &self,
+        broker: BrokerId,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        if self.topology().address(broker).is_none() {
+            self.refresh(Some(&[]), false).await?;
+        }
+        let address = self.topology().address(broker).cloned();
+        let missing = || ClientError::unreachable(format!("broker {broker}"), "nobody knows it");
+        self.call(&address.ok_or_else(missing)?, request).await
+    }
+
+    /// Where the coordinator of a group is reached.
+    pub(crate) async fn coordinator(&self, group: &str) -> Result<HostPort, ClientError> {
+        let request = FindCoordinatorRequest {
+            key: group.to_owned(),
+            coordinator_keys: vec![group.to_owned()],
+            ..FindCoordinatorRequest::default()
+        };
+        let answer = self.call_any(&request).await?;
+        let (code, words, host, port) = match answer.coordinators.first() {
+            Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
+            None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
+        };
+        ClientError::check(code, "finding the group's coordinator", words)?;
+        Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
     }
 
     /// Asks what the brokers know of `topics`; `None` is all of them, and none of them is about the

@@ -32,3 +32,5 @@ pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
 pub use stream::Stream;
 pub use until_end::UntilEnd;
+
+pub(crate) use membership::share_of;

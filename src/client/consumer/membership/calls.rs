@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::assignors::{Share, Wanting};
 use super::config::GroupConfig;
-use crate::client::ClientError;
-use crate::config::HostPort;
+use crate::client::{ClientError, committed};
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::{
-    Assignment, ErrorCode, FindCoordinatorRequest, FindCoordinatorResponse, HeartbeatRequest,
-    JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, OffsetCommitRequest,
-    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Subscription, SyncGroupRequest,
-    TopicPartitions, WireError, join_group, leave_group, offset_commit, offset_fetch, sync_group,
+    Assignment, ErrorCode, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse,
+    LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest, Subscription, SyncGroupRequest,
+    TopicPartitions, WireError, join_group, leave_group, sync_group,
 };
 
 /// What groups of consumers are for.
@@ -35,31 +33,8 @@ fn millis(time: std::time::Duration) -> i32 {
     i32::try_from(time.as_millis()).unwrap_or(i32::MAX)
 }
 
-pub(super) fn check(code: ErrorCode, about: &str, words: Option<&str>) -> Result<(), ClientError> {
-    if code.is_error() { Err(ClientError::from_code(code, about, words)) } else { Ok(()) }
-}
-
 fn unreadable(error: &WireError) -> ClientError {
     ClientError::from_code(ErrorCode::InconsistentGroupProtocol, &error.to_string(), None)
-}
-
-/// Who keeps the group?
-pub(super) fn find(group: &GroupConfig) -> FindCoordinatorRequest {
-    FindCoordinatorRequest {
-        key: group_id(group),
-        coordinator_keys: vec![group_id(group)],
-        ..FindCoordinatorRequest::default()
-    }
-}
-
-pub(super) fn found(answer: &FindCoordinatorResponse) -> Result<HostPort, ClientError> {
-    let (code, words, host, port) = match answer.coordinators.first() {
-        Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
-        None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
-    };
-    check(code, "finding the group's coordinator", words)?;
-    let port = u16::try_from(port).unwrap_or(0);
-    Ok(HostPort::new(host.clone(), port))
 }
 
 /// Let me be a member.
@@ -130,7 +105,7 @@ pub(super) fn sync(
 }
 
 /// The partitions of a share as it came; empty is nothing at all.
-pub(super) fn share(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
+pub(crate) fn share(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
     if blob.is_empty() {
         return Ok(Vec::new());
     }
@@ -174,78 +149,15 @@ pub(super) fn commit(
     seat: &Seat,
     offsets: &[(TopicPartition, Offset)],
 ) -> OffsetCommitRequest {
-    let mut topics: BTreeMap<&TopicName, Vec<offset_commit::RequestPartition>> = BTreeMap::new();
-    for (partition, offset) in offsets {
-        let row = offset_commit::RequestPartition {
-            partition_index: partition.partition.0,
-            committed_offset: offset.get(),
-            ..offset_commit::RequestPartition::default()
-        };
-        topics.entry(&partition.topic).or_default().push(row);
-    }
-    let topic = |(name, partitions): (&TopicName, _)| offset_commit::RequestTopic {
-        name: name.as_str().to_owned(),
-        partitions,
-    };
     OffsetCommitRequest {
-        group_id: group_id(group),
         generation_id_or_member_epoch: seat.generation,
         member_id: seat.member.clone(),
         group_instance_id: group.instance_id.clone(),
-        topics: topics.into_iter().map(topic).collect(),
-        ..OffsetCommitRequest::default()
+        ..committed::request(&group_id(group), offsets)
     }
-}
-
-pub(super) fn check_commit(answer: &OffsetCommitResponse) -> Result<(), ClientError> {
-    let mut rows = answer.topics.iter().flat_map(|topic| &topic.partitions);
-    rows.try_for_each(|row| check(row.error_code, "committing offsets", None))
 }
 
 /// How far had we come?
 pub(super) fn stored(group: &GroupConfig, share: &[TopicPartition]) -> OffsetFetchRequest {
-    let mut topics: BTreeMap<&TopicName, Vec<i32>> = BTreeMap::new();
-    for partition in share {
-        topics.entry(&partition.topic).or_default().push(partition.partition.0);
-    }
-    let topic = |(name, partition_indexes): (&TopicName, _)| offset_fetch::RequestTopic {
-        name: name.as_str().to_owned(),
-        partition_indexes,
-    };
-    let topics: Vec<offset_fetch::RequestTopic> = topics.into_iter().map(topic).collect();
-    OffsetFetchRequest {
-        group_id: group_id(group),
-        topics: Some(topics.clone()),
-        groups: vec![offset_fetch::RequestGroup {
-            group_id: group_id(group),
-            topics: Some(topics),
-            ..offset_fetch::RequestGroup::default()
-        }],
-        ..OffsetFetchRequest::default()
-    }
-}
-
-/// The offsets stored; partitions without one are left out.
-pub(super) fn read_stored(
-    answer: &OffsetFetchResponse,
-) -> Result<BTreeMap<TopicPartition, Offset>, ClientError> {
-    let about = "fetching committed offsets";
-    check(answer.error_code, about, None)?;
-    let mut rows: Vec<&offset_fetch::Topic> = answer.topics.iter().collect();
-    for group in &answer.groups {
-        check(group.error_code, about, None)?;
-        rows.extend(&group.topics);
-    }
-    let mut stored = BTreeMap::new();
-    for topic in rows {
-        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
-        for row in &topic.partitions {
-            check(row.error_code, about, None)?;
-            let partition = PartitionIndex(row.partition_index);
-            if let Some(offset) = Offset::checked(row.committed_offset) {
-                stored.insert(TopicPartition { topic: name.clone(), partition }, offset);
-            }
-        }
-    }
-    Ok(stored)
+    committed::question(&group_id(group), Some(share))
 }

@@ -12,6 +12,7 @@ use super::config::{Commit, GroupConfig};
 use super::standing::{Place, Standing};
 use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Brokers, Connection, Reply};
+use crate::client::committed;
 use crate::client::consumer::Start;
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
@@ -104,8 +105,8 @@ impl Member {
 
     /// Takes part by way of one coordinator. Only leaving is success.
     async fn take_part(&mut self) -> Result<(), ClientError> {
-        let answer = self.brokers().call_any(&calls::find(self.group())).await?;
-        let coordinator = calls::found(&answer)?;
+        let group = self.group().id.as_deref().unwrap_or_default();
+        let coordinator = self.brokers().coordinator(group).await?;
         let connection = self.brokers().open(&coordinator).await?;
         loop {
             // After a lost connection the place may still be there.
@@ -159,10 +160,10 @@ impl Member {
         let request = calls::sync(self.group(), &seat, &shares)?;
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         let synced = connection.submit(&request)?.answer_within(limit).await?;
-        calls::check(synced.error_code, "taking over a share", None)?;
+        ClientError::check(synced.error_code, "taking over a share", None)?;
         let share = calls::share(&synced.assignment)?;
         let stored = connection.submit(&calls::stored(self.group(), &share))?.answer().await?;
-        self.committed = calls::read_stored(&stored)?;
+        self.committed = committed::read(&stored)?;
         self.heard_at = self.shared.now();
         self.backoff.reset();
         self.standing.set_place(Some(Place { coordinator: coordinator.clone(), seat }));
@@ -185,7 +186,7 @@ impl Member {
                 self.name = joined.member_id;
                 continue;
             }
-            calls::check(joined.error_code, "joining the group", None)?;
+            ClientError::check(joined.error_code, "joining the group", None)?;
             self.name.clone_from(&joined.member_id);
             return Ok(joined);
         }
@@ -267,7 +268,7 @@ impl Member {
         let Some(place) = self.standing.place() else { return Ok(()) };
         let request = calls::heartbeat(self.group(), &place.seat);
         let answer = connection.submit(&request)?.answer().await?;
-        calls::check(answer.error_code, "a heartbeat", None)?;
+        ClientError::check(answer.error_code, "a heartbeat", None)?;
         self.heard_at = self.shared.now();
         Ok(())
     }

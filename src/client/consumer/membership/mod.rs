@@ -14,5 +14,6 @@ mod standing;
 pub use assignors::Strategy;
 pub use config::{Commit, GroupConfig};
 
+pub(crate) use calls::share as share_of;
 pub(crate) use member::Member;
 pub(crate) use standing::Standing;

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::ClientError;
 use crate::client::cluster::Brokers;
+use crate::client::committed;
 use crate::client::consumer::membership::GroupConfig;
 use crate::client::consumer::membership::calls::{self, Seat};
 use crate::config::HostPort;
@@ -83,7 +84,7 @@ impl Standing {
         };
         let request = calls::commit(&self.group, &place.seat, offsets);
         let answer = brokers.call(&place.coordinator, &request).await?;
-        calls::check_commit(&answer)
+        committed::check(&answer)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Place>> {

@@ -1,27 +1,15 @@
-//! Topics: creating, deleting, describing them, and where their logs begin and end.
+//! Topics: creating, deleting, growing and describing them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use crate::client::cluster::{Brokers, Deadline};
+use crate::client::ClientError;
+use crate::client::admin::handle::{Admin, unanswered};
+use crate::client::cluster::TopicInfo;
 use crate::client::error::topic_name;
-use crate::client::handle::Core;
-use crate::client::offsets::{Asked, list_offsets};
-use crate::client::{ClientError, FoundOffset};
-use crate::types::{
-    BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicName, TopicPartition,
-};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::wire::create_topics::{RequestConfig, RequestTopic};
 use crate::wire::{
-    CreateTopicsRequest, DeleteTopicsRequest, ErrorCode, delete_topics, list_offsets as asked,
+    CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, create_partitions,
+    delete_topics,
 };
-
-/// Administration over one client's connections.
-#[derive(Clone, Debug)]
-pub struct Admin {
-    core: Arc<Core>,
-}
 
 /// A topic to be created. `Default` leaves everything to the broker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,10 +51,6 @@ pub struct PartitionDescription {
 }
 
 impl Admin {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self { core }
-    }
-
     /// Creates a topic and waits until it can be used.
     ///
     /// # Errors
@@ -88,12 +72,9 @@ impl Admin {
         let request = CreateTopicsRequest { topics: vec![row], timeout_ms, validate_only: false };
         self.with_brokers("creating a topic", async move |brokers, deadline| {
             let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
-            let topic = answer.topics.first();
-            let code = topic.map_or(ErrorCode::UnknownServerError, |topic| topic.error_code);
-            if code.is_error() {
-                let message = topic.and_then(|topic| topic.error_message.as_deref());
-                return Err(ClientError::from_code(code, name.as_str(), message));
-            }
+            let topic = answer.topics.first().ok_or_else(|| unanswered(name.as_str()))?;
+            let words = topic.error_message.as_deref();
+            ClientError::check(topic.error_code, name.as_str(), words)?;
             let about = [name.clone()];
             brokers.until(deadline, &about, || brokers.topic(&name, false)).await.map(drop)
         })
@@ -116,14 +97,34 @@ impl Admin {
         };
         self.with_brokers("deleting a topic", async move |brokers, deadline| {
             let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
-            let topic = answer.responses.first();
-            let code = topic.map_or(ErrorCode::UnknownServerError, |topic| topic.error_code);
-            let message = topic.and_then(|topic| topic.error_message.as_deref());
-            if code.is_error() {
-                Err(ClientError::from_code(code, name.as_str(), message))
-            } else {
-                Ok(())
-            }
+            let topic = answer.responses.first().ok_or_else(|| unanswered(name.as_str()))?;
+            let words = topic.error_message.as_deref();
+            ClientError::check(topic.error_code, name.as_str(), words)
+        })
+    }
+
+    /// Gives a topic more partitions: `partitions` is their number afterwards.
+    ///
+    /// # Errors
+    /// [`ClientError::TopicNotFound`], and `InvalidPartitions` for a number that is not larger.
+    pub fn create_partitions(&self, topic: &str, partitions: i32) -> Result<(), ClientError> {
+        let name = topic_name(topic)?;
+        let row = create_partitions::RequestTopic {
+            name: topic.to_owned(),
+            count: partitions,
+            assignments: None,
+        };
+        let request = CreatePartitionsRequest {
+            topics: vec![row],
+            timeout_ms: self.timeout_ms(),
+            validate_only: false,
+        };
+        self.with_brokers("adding partitions", async move |brokers, deadline| {
+            let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
+            let topic = answer.results.first().ok_or_else(|| unanswered(name.as_str()))?;
+            let words = topic.error_message.as_deref();
+            ClientError::check(topic.error_code, name.as_str(), words)?;
+            brokers.refresh(Some(&[name]), false).await.map(drop)
         })
     }
 
@@ -169,79 +170,9 @@ impl Admin {
             Ok(describe(name.clone(), name.is_internal(), &info))
         })
     }
-
-    /// The first offset of each partition.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn begin_offsets(&self, topic: &str) -> Result<Vec<FoundOffset>, ClientError> {
-        self.offsets(topic, asked::EARLIEST)
-    }
-
-    /// The end of what can be read of each partition: the offset after the last record.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn end_offsets(&self, topic: &str) -> Result<Vec<FoundOffset>, ClientError> {
-        self.offsets(topic, asked::LATEST)
-    }
-
-    /// The first offset of each partition whose record is of `time` or later; the offset is `None`
-    /// where there is no such record.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn offsets_at(
-        &self,
-        topic: &str,
-        time: Timestamp,
-    ) -> Result<Vec<FoundOffset>, ClientError> {
-        self.offsets(topic, time.millis().max(0))
-    }
-
-    fn offsets(&self, topic: &str, at: i64) -> Result<Vec<FoundOffset>, ClientError> {
-        let name = topic_name(topic)?;
-        let count = i32::try_from(self.topic(topic)?.partitions.len()).unwrap_or(i32::MAX);
-        let row = |index| {
-            let partition = PartitionIndex(index);
-            Asked { partition: TopicPartition { topic: name.clone(), partition }, at }
-        };
-        let rows: Vec<Asked> = (0..count).map(row).collect();
-        self.with_brokers("looking up offsets", async move |brokers, deadline| {
-            let found: BTreeMap<_, _> = list_offsets(&brokers, deadline, &rows)
-                .await?
-                .into_iter()
-                .map(|found| (found.partition.clone(), found))
-                .collect();
-            Ok(found.into_values().collect())
-        })
-    }
-
-    fn with_brokers<T, F>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(Arc<Brokers>, Deadline) -> F,
-    ) -> Result<T, ClientError>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T, ClientError>> + Send + 'static,
-    {
-        let brokers = Arc::clone(&self.core.brokers);
-        let deadline = brokers.deadline(operation, brokers.config().timeout);
-        self.core.run(work(brokers, deadline))
-    }
-
-    fn timeout_ms(&self) -> i32 {
-        let timeout: Duration = self.core.brokers.config().timeout;
-        i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX)
-    }
 }
 
-fn describe(
-    name: TopicName,
-    is_internal: bool,
-    info: &crate::client::cluster::TopicInfo,
-) -> TopicDescription {
+fn describe(name: TopicName, is_internal: bool, info: &TopicInfo) -> TopicDescription {
     let partitions =
         info.partitions.iter().zip(0..).map(|(partition, index)| PartitionDescription {
             partition: PartitionIndex(index),

@@ -1,0 +1,99 @@
+//! The cluster: its brokers, and what its partitions take on their disks.
+
+use crate::client::ClientError;
+use crate::client::admin::handle::Admin;
+use crate::config::HostPort;
+use crate::types::{BrokerId, PartitionIndex, TopicPartition};
+use crate::wire::{DescribeClusterRequest, DescribeLogDirsRequest};
+
+/// A cluster as one of its brokers sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterDescription {
+    /// The identity it got when it was made.
+    pub id: String,
+    /// The broker that administration is addressed to, while there is one.
+    pub controller: Option<BrokerId>,
+    /// Its live brokers, by number.
+    pub brokers: Vec<BrokerDescription>,
+}
+
+/// A live broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerDescription {
+    /// Its number.
+    pub id: BrokerId,
+    /// Where clients reach it.
+    pub address: HostPort,
+    /// Where it stands, if that was said.
+    pub rack: Option<String>,
+}
+
+/// What one partition takes on the disk of one broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionSize {
+    /// Which broker.
+    pub broker: BrokerId,
+    /// The data directory it is in.
+    pub directory: String,
+    /// Which partition.
+    pub partition: TopicPartition,
+    /// Bytes of its segments.
+    pub bytes: u64,
+}
+
+impl Admin {
+    /// The cluster and its brokers.
+    ///
+    /// # Errors
+    /// Those of reaching a broker.
+    pub fn cluster(&self) -> Result<ClusterDescription, ClientError> {
+        self.with_brokers("describing the cluster", async move |brokers, deadline| {
+            let request = DescribeClusterRequest::default();
+            let answer = brokers.until(deadline, &[], || brokers.call_any(&request)).await?;
+            let words = answer.error_message.as_deref();
+            ClientError::check(answer.error_code, "the cluster", words)?;
+            let describe = |row: &crate::wire::describe_cluster::Broker| BrokerDescription {
+                id: BrokerId(row.broker_id),
+                address: HostPort::new(row.host.clone(), u16::try_from(row.port).unwrap_or(0)),
+                rack: row.rack.clone(),
+            };
+            let mut brokers: Vec<_> = answer.brokers.iter().map(describe).collect();
+            brokers.sort_by_key(|broker| broker.id);
+            let controller = (answer.controller_id >= 0).then_some(BrokerId(answer.controller_id));
+            Ok(ClusterDescription { id: answer.cluster_id, controller, brokers })
+        })
+    }
+
+    /// What every partition takes on the disks of every live broker.
+    ///
+    /// # Errors
+    /// Those of reaching the brokers, and `KafkaStorageError` of one whose disk failed.
+    pub fn partition_sizes(&self) -> Result<Vec<PartitionSize>, ClientError> {
+        let ids: Vec<BrokerId> = self.cluster()?.brokers.iter().map(|broker| broker.id).collect();
+        self.with_brokers("measuring logs", async move |brokers, deadline| {
+            let request = DescribeLogDirsRequest::default();
+            let mut sizes = Vec::new();
+            for id in ids {
+                let asking = || brokers.call_broker(id, &request);
+                let answer = brokers.until(deadline, &[], asking).await?;
+                for directory in answer.results {
+                    ClientError::check(directory.error_code, &directory.log_dir, None)?;
+                    for topic in directory.topics {
+                        let Ok(name) = topic.name.parse() else { continue };
+                        let size = |row: crate::wire::describe_log_dirs::Partition| PartitionSize {
+                            broker: id,
+                            directory: directory.log_dir.clone(),
+                            partition: TopicPartition {
+                                topic: crate::types::TopicName::clone(&name),
+                                partition: PartitionIndex(row.partition_index),
+                            },
+                            bytes: u64::try_from(row.partition_size).unwrap_or(0),
+                        };
+                        sizes.extend(topic.partitions.into_iter().map(size));
+                    }
+                }
+            }
+            Ok(sizes)
+        })
+    }
+}

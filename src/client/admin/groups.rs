@@ -1,0 +1,156 @@
+//! Groups of consumers: which there are, who is in them, deleting them.
+
+use crate::client::ClientError;
+use crate::client::admin::handle::{Admin, unanswered};
+use crate::client::consumer::share_of;
+use crate::types::{BrokerId, TopicPartition};
+use crate::wire::{
+    DeleteGroupsRequest, DescribeGroupsRequest, ErrorCode, ListGroupsRequest, describe_groups,
+};
+
+/// The state of a group that does not exist.
+const DEAD: &str = "Dead";
+
+/// The state of a group that has offsets, and nobody in it.
+pub(super) const EMPTY: &str = "Empty";
+
+/// A group, in a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupListing {
+    /// Its name.
+    pub group: String,
+    /// What it is for; `consumer` for groups of consumers.
+    pub protocol_type: String,
+    /// Kafka's name of its state, as `Stable`; empty where the broker is too old to say.
+    pub state: String,
+    /// The broker that looks after it.
+    pub coordinator: BrokerId,
+}
+
+/// A group and its members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupDescription {
+    /// Its name.
+    pub group: String,
+    /// Kafka's name of its state, as `Stable`.
+    pub state: String,
+    /// How its members share the partitions, once that is settled; as `range`.
+    pub assignor: String,
+    /// Who is in it.
+    pub members: Vec<MemberDescription>,
+}
+
+/// A member of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberDescription {
+    /// The name the coordinator gave it.
+    pub member_id: String,
+    /// The name it has of its own, if it is a static member.
+    pub instance_id: Option<String>,
+    /// What its client calls itself.
+    pub client_id: String,
+    /// Where it connects from.
+    pub host: String,
+    /// The partitions it reads.
+    pub assignment: Vec<TopicPartition>,
+}
+
+impl Admin {
+    /// All groups of all brokers, by name.
+    ///
+    /// # Errors
+    /// Those of reaching the brokers.
+    pub fn groups(&self) -> Result<Vec<GroupListing>, ClientError> {
+        let ids: Vec<BrokerId> = self.cluster()?.brokers.iter().map(|broker| broker.id).collect();
+        self.with_brokers("listing groups", async move |brokers, deadline| {
+            let request = ListGroupsRequest::default();
+            let mut groups = Vec::new();
+            for coordinator in ids {
+                let asking = || async {
+                    let answer = brokers.call_broker(coordinator, &request).await?;
+                    ClientError::check(answer.error_code, "listing groups", None)?;
+                    Ok(answer.groups)
+                };
+                let rows = brokers.until(deadline, &[], asking).await?;
+                groups.extend(rows.into_iter().map(|row| GroupListing {
+                    group: row.group_id,
+                    protocol_type: row.protocol_type,
+                    state: row.group_state,
+                    coordinator,
+                }));
+            }
+            groups.sort_by(|one, other| one.group.cmp(&other.group));
+            Ok(groups)
+        })
+    }
+
+    /// One group and its members.
+    ///
+    /// # Errors
+    /// [`ClientError::Broker`] with `GroupIdNotFound` when there is none.
+    pub fn group(&self, group: &str) -> Result<GroupDescription, ClientError> {
+        let name = group.to_owned();
+        let request = DescribeGroupsRequest {
+            groups: vec![name.clone()],
+            include_authorized_operations: false,
+        };
+        self.with_brokers("describing a group", async move |brokers, deadline| {
+            let asking = || async {
+                let coordinator = brokers.coordinator(&name).await?;
+                let answer = brokers.call(&coordinator, &request).await?;
+                let row = answer.groups.into_iter().next().ok_or_else(|| unanswered(&name))?;
+                ClientError::check(row.error_code, &name, row.error_message.as_deref())?;
+                Ok(row)
+            };
+            let row = brokers.until(deadline, &[], asking).await?;
+            if row.group_state == DEAD {
+                return Err(ClientError::from_code(ErrorCode::GroupIdNotFound, &name, None));
+            }
+            GroupDescription::of(row)
+        })
+    }
+
+    /// Deletes a group that nobody is in, with its offsets.
+    ///
+    /// # Errors
+    /// [`ClientError::Broker`] with `GroupIdNotFound`, or `NonEmptyGroup` while it has members.
+    pub fn delete_group(&self, group: &str) -> Result<(), ClientError> {
+        let name = group.to_owned();
+        let request = DeleteGroupsRequest { groups_names: vec![name.clone()] };
+        self.with_brokers("deleting a group", async move |brokers, deadline| {
+            let asking = || async {
+                let coordinator = brokers.coordinator(&name).await?;
+                let answer = brokers.call(&coordinator, &request).await?;
+                let row = answer.results.first().ok_or_else(|| unanswered(&name))?;
+                ClientError::check(row.error_code, &name, None)
+            };
+            brokers.until(deadline, &[], asking).await
+        })
+    }
+}
+
+impl GroupDescription {
+    fn of(row: describe_groups::Group) -> Result<Self, ClientError> {
+        let members: Result<Vec<_>, _> =
+            row.members.into_iter().map(MemberDescription::of).collect();
+        Ok(Self {
+            group: row.group_id,
+            state: row.group_state,
+            assignor: row.protocol_data,
+            members: members?,
+        })
+    }
+}
+
+impl MemberDescription {
+    fn of(row: describe_groups::Member) -> Result<Self, ClientError> {
+        Ok(Self {
+            assignment: share_of(&row.member_assignment)?,
+            member_id: row.member_id,
+            instance_id: row.group_instance_id,
+            client_id: row.client_id,
+            // Kafka writes addresses as Java prints them, after a slash.
+            host: row.client_host.trim_start_matches('/').to_owned(),
+        })
+    }
+}

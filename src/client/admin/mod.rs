@@ -1,0 +1,19 @@
+//! Administration: topics, offsets, settings, groups and the cluster itself.
+//!
+//! Every question is one blocking call within the client's timeout, asked of whoever can answer it:
+//! the controller, a partition's leader, a group's coordinator, or each broker in turn.
+
+mod cluster;
+mod configs;
+mod group_offsets;
+mod groups;
+mod handle;
+mod offsets;
+mod topics;
+
+pub use cluster::{BrokerDescription, ClusterDescription, PartitionSize};
+pub use configs::{ConfigEntry, ConfigSource, Resource};
+pub use group_offsets::{OffsetChange, PartitionLag, ResetTo};
+pub use groups::{GroupDescription, GroupListing, MemberDescription};
+pub use handle::Admin;
+pub use topics::{NewTopic, PartitionDescription, TopicDescription};

@@ -1,0 +1,90 @@
+//! Offsets that groups have stored: the requests that ask for them and store them, and the answers.
+
+use std::collections::BTreeMap;
+
+use crate::client::ClientError;
+use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
+use crate::wire::{
+    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse,
+    offset_commit, offset_fetch,
+};
+
+/// Stores offsets for a group, as somebody who is not in it.
+pub(crate) fn request(group: &str, offsets: &[(TopicPartition, Offset)]) -> OffsetCommitRequest {
+    let mut topics: BTreeMap<&TopicName, Vec<offset_commit::RequestPartition>> = BTreeMap::new();
+    for (partition, offset) in offsets {
+        let row = offset_commit::RequestPartition {
+            partition_index: partition.partition.0,
+            committed_offset: offset.get(),
+            ..offset_commit::RequestPartition::default()
+        };
+        topics.entry(&partition.topic).or_default().push(row);
+    }
+    let topic = |(name, partitions): (&TopicName, _)| offset_commit::RequestTopic {
+        name: name.as_str().to_owned(),
+        partitions,
+    };
+    OffsetCommitRequest {
+        group_id: group.to_owned(),
+        topics: topics.into_iter().map(topic).collect(),
+        ..OffsetCommitRequest::default()
+    }
+}
+
+/// Whether all of them were stored.
+pub(crate) fn check(answer: &OffsetCommitResponse) -> Result<(), ClientError> {
+    let mut rows = answer.topics.iter().flat_map(|topic| &topic.partitions);
+    rows.try_for_each(|row| ClientError::check(row.error_code, "committing offsets", None))
+}
+
+/// Asks for the offsets stored of these partitions; `None` is of all that have one.
+pub(crate) fn question(group: &str, partitions: Option<&[TopicPartition]>) -> OffsetFetchRequest {
+    let topics = partitions.map(by_topic);
+    OffsetFetchRequest {
+        group_id: group.to_owned(),
+        topics: topics.clone(),
+        groups: vec![offset_fetch::RequestGroup {
+            group_id: group.to_owned(),
+            topics,
+            ..offset_fetch::RequestGroup::default()
+        }],
+        ..OffsetFetchRequest::default()
+    }
+}
+
+fn by_topic(partitions: &[TopicPartition]) -> Vec<offset_fetch::RequestTopic> {
+    let mut topics: BTreeMap<&TopicName, Vec<i32>> = BTreeMap::new();
+    for partition in partitions {
+        topics.entry(&partition.topic).or_default().push(partition.partition.0);
+    }
+    let topic = |(name, partition_indexes): (&TopicName, _)| offset_fetch::RequestTopic {
+        name: name.as_str().to_owned(),
+        partition_indexes,
+    };
+    topics.into_iter().map(topic).collect()
+}
+
+/// The offsets stored; partitions without one are left out.
+pub(crate) fn read(
+    answer: &OffsetFetchResponse,
+) -> Result<BTreeMap<TopicPartition, Offset>, ClientError> {
+    let about = "fetching committed offsets";
+    ClientError::check(answer.error_code, about, None)?;
+    let mut rows: Vec<&offset_fetch::Topic> = answer.topics.iter().collect();
+    for group in &answer.groups {
+        ClientError::check(group.error_code, about, None)?;
+        rows.extend(&group.topics);
+    }
+    let mut stored = BTreeMap::new();
+    for topic in rows {
+        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        for row in &topic.partitions {
+            ClientError::check(row.error_code, about, None)?;
+            let partition = PartitionIndex(row.partition_index);
+            if let Some(offset) = Offset::checked(row.committed_offset) {
+                stored.insert(TopicPartition { topic: name.clone(), partition }, offset);
+            }
+        }
+    }
+    Ok(stored)
+}
