@@ -33,6 +33,8 @@ __all__ = [
 _T = TypeVar("_T")
 _Config: TypeAlias = Mapping[str, Any]
 _Decoder: TypeAlias = Callable[[bytes], _T]
+_Serializer: TypeAlias = Callable[[Any], bytes | str | None]
+_Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
 
 __version__: Final[str]
@@ -86,9 +88,15 @@ class Client:
         send_timeout: float = 60.0,
         delivery_timeout: float = 120.0,
         idempotence: bool | None = None,
+        partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice = "keyed",
+        key: _Serializer | None = None,
+        value: _Serializer | None = None,
         config: _Config | None = None,
     ) -> Producer:
         """Makes a producer.
+
+            with client.producer(compression="zstd", value=json.dumps) as producer:
+                producer.send("orders", {"id": 1}, key=b"42")
 
         Args:
             acks: When a record counts as delivered: flushed by all in-sync replicas, by the leader,
@@ -102,6 +110,11 @@ class Client:
             send_timeout: Seconds that ``send`` may wait for room, or for its topic to be found.
             delivery_timeout: Seconds for which delivery of a record is tried.
             idempotence: Whether retries are stored once; ``None`` is "with acks='all'".
+            partitioner: Who chooses partitions: the key's hash (without one, records stay
+                together until a batch is full), never the key, any, one after another; or a
+                callable of topic, key, value and the number of partitions.
+            key: Makes bytes of the keys that are sent; texts are encoded as UTF-8.
+            value: Makes bytes of the values that are sent; None stays a tombstone.
             config: Other settings of a producer under Kafka's names.
 
         Raises:

@@ -24,19 +24,22 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: bytes | None,
+        value: object,
         *,
-        key: bytes | None = None,
+        key: object = None,
         headers: _Headers | None = None,
         partition: int | None = None,
         timestamp: datetime | int | None = None,
     ) -> Ticket:
         """Hands over a record. Waits only while the buffer is full or the topic not yet known.
 
+            producer.send("orders", b"payload", key=b"42", headers={"trace": b"ab12"}).result()
+
         Args:
             topic: Where it goes.
-            value: What it says; None is a tombstone.
-            key: Records of one key go to one partition, in order.
+            value: What it says: bytes, or what the producer's ``value=`` makes bytes of. None is a
+                tombstone.
+            key: Bytes, or what the producer's ``key=`` makes bytes of. Records of one key go to one partition, in order.
             headers: Names and values beside it.
             partition: Where it goes within the topic; by the key if omitted.
             timestamp: Its time, milliseconds since 1970 if a number; now if omitted.
@@ -100,6 +103,13 @@ class Ticket:
         Raises:
             RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
             StreamlogError: The reason why it was not delivered.
+        """
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """Waits until the outcome is known: None if the record is delivered, or why it is not.
+
+        Raises:
+            RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
         """
 
     def done(self) -> bool:

@@ -348,8 +348,8 @@ impl Consumer {
                 next => Some(next),
             }
         };
-        let waited = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
-        waited.unwrap_or(Ok(None))
+        let found = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
+        found.unwrap_or(Ok(None))
     }
 
     /// The next message that is wanted, if there is one already.

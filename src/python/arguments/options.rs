@@ -113,7 +113,7 @@ impl<'py> Options<'py> {
         let given = self.take_words(words)?;
         let dotted = self.take("config");
         self.none_left()?;
-        apply_all(given, dotted.as_ref(), set)
+        apply_all(&given, dotted.as_ref(), set)
     }
 
     /// As [`apply`](Self::apply), but what is none of the `words` is the name of a setting, with
@@ -125,7 +125,7 @@ impl<'py> Options<'py> {
             let text = text(&name, Form::List, &value)?;
             given.push(Given { key: name.replace('_', "."), name, text });
         }
-        apply_all(given, dotted.as_ref(), set)
+        apply_all(&given, dotted.as_ref(), set)
     }
 
     fn take_words(&mut self, words: &[Word]) -> PyResult<Vec<Given>> {
@@ -149,16 +149,16 @@ impl<'py> Options<'py> {
 
 /// Sets all at once, so that settings that contradict each other meet, wherever they were given.
 fn apply_all(
-    given: Vec<Given>,
+    given: &[Given],
     dotted: Option<&Bound<'_, PyAny>>,
     set: &mut Setter<'_>,
 ) -> PyResult<()> {
-    let dotted = dotted.map(|dotted| read_dotted(dotted, &given)).transpose()?;
+    let dotted = dotted.map(|dotted| read_dotted(dotted, given)).transpose()?;
     let dotted = dotted.unwrap_or_default();
     let words = given.iter().map(|row| (&*row.key, &*row.text));
     let names = dotted.iter().map(|(name, value)| (&**name, &**value));
     let settings: Vec<(&str, &str)> = words.chain(names).collect();
-    set(&settings).map_err(|error| renamed(error, &given))
+    set(&settings).map_err(|error| renamed(error, given))
 }
 
 fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(String, String)>> {

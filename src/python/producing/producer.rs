@@ -5,12 +5,13 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
+use super::making::Making;
 use super::ticket::Ticket;
 use crate::client::{self, Header, ProducerConfig, ProducerRecord};
-use crate::config::set_all;
+use crate::config::{ConfigError, Fault, set_all};
 use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
-use crate::python::errors::raised;
+use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{PartitionIndex, Timestamp};
 
@@ -26,7 +27,11 @@ pub(crate) const WORDS: &[Word] = &[
     Word::seconds("send_timeout", "max.block.ms"),
     Word::seconds("delivery_timeout", "delivery.timeout.ms"),
     Word::plain("idempotence", "enable.idempotence"),
+    Word::plain("partitioner", "partitioner"),
 ];
+
+/// Keywords of `Producer.send`.
+const OF_RECORDS: [&str; 4] = ["key", "headers", "partition", "timestamp"];
 
 /// Records between two looks at signals, when no wait looks at them.
 const SIGNALS_EVERY: u64 = 1024;
@@ -39,15 +44,16 @@ const SIGNALS_EVERY: u64 = 1024;
 #[derive(Debug)]
 pub(crate) struct Producer {
     inner: Owned<client::Producer>,
+    making: Making,
 }
 
 /// A record that owns what it is made of.
 #[derive(Debug, Default)]
-struct Given<'py> {
+pub(super) struct Given<'py> {
     topic: Option<Bound<'py, PyString>>,
     partition: Option<i32>,
-    key: Option<PyBackedBytes>,
-    value: Option<PyBackedBytes>,
+    pub(super) key: Option<PyBackedBytes>,
+    pub(super) value: Option<PyBackedBytes>,
     headers: Vec<(String, Option<PyBackedBytes>)>,
     timestamp: Option<Timestamp>,
 }
@@ -60,21 +66,28 @@ impl Producer {
         mut config: ProducerConfig,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = Options::of(given)?;
+        let mut options = Options::of(given)?;
+        let making = Making::of(&mut options)?;
         options.apply(WORDS, &mut |values| {
-            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())
+            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())?;
+            config.validate()
         })?;
         let producer = client.get()?.producer(config).map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(producer, client.birth()) })
+        Ok(Self { inner: Owned::new(producer, client.birth()), making })
     }
 
     fn send_given(&self, py: Python<'_>, given: &Given<'_>) -> PyResult<client::Ticket> {
         let producer = self.inner.get()?;
         let topic = given.topic.as_ref().map(PyStringMethods::to_cow).transpose()?;
         let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
+        let topic = topic.as_deref().unwrap_or_default();
+        let partition = match (given.partition, &self.making.partitioner) {
+            (None, Some(choose)) => Some(choose.choose(py, producer, topic, given)?),
+            (partition, _) => partition,
+        };
         let record = ProducerRecord {
-            topic: topic.as_deref().unwrap_or_default(),
-            partition: given.partition.map(PartitionIndex),
+            topic,
+            partition: partition.map(PartitionIndex),
             key: given.key.as_deref(),
             value: given.value.as_deref(),
             headers: &headers,
@@ -103,10 +116,10 @@ impl Producer {
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Ticket> {
-        let mut given =
-            Given { topic: Some(topic), value: bytes("value", value)?, ..Given::default() };
-        if options.is_some() {
-            given.take(Options::of(options)?)?;
+        let value = bytes_of("value", self.making.value.as_ref(), value)?;
+        let mut given = Given { topic: Some(topic), value, ..Given::default() };
+        if let Some(options) = options {
+            given.take(&self.making, options)?;
         }
         let ticket = self.send_given(py, &given)?;
         Ok(Ticket::new(ticket, self.inner.birth()))
@@ -128,7 +141,7 @@ impl Producer {
             given.key = key.map(|make| made("key", make, &item)).transpose()?.flatten();
             given.value = match value {
                 Some(make) => made("value", make, &item)?,
-                None => bytes("value", &item)?,
+                None => bytes_of("value", self.making.value.as_ref(), &item)?,
             };
             self.send_given(py, &given)?;
             count += 1;
@@ -188,21 +201,30 @@ impl Drop for Producer {
 }
 
 impl Given<'_> {
-    fn take(&mut self, mut options: Options<'_>) -> PyResult<()> {
-        if let Some(key) = options.take("key") {
-            self.key = bytes("key", &key)?;
+    /// The keywords of one record, which are looked at for every record: nothing is made of them
+    /// that is not kept.
+    fn take(&mut self, making: &Making, options: &Bound<'_, PyDict>) -> PyResult<()> {
+        for (name, value) in options {
+            if value.is_none() {
+                continue;
+            }
+            match &*name.cast::<PyString>()?.to_cow()? {
+                "key" => self.key = bytes_of("key", making.key.as_ref(), &value)?,
+                "headers" => self.headers = read_headers(&value)?,
+                "partition" => self.partition = Some(value.extract()?),
+                "timestamp" => {
+                    self.timestamp = Some(match arguments::timestamp("timestamp", &value)? {
+                        Some(timestamp) => timestamp,
+                        None => Timestamp::from_millis(value.extract()?),
+                    });
+                }
+                unknown => {
+                    let fault = Fault::unknown(unknown, OF_RECORDS.into_iter());
+                    return Err(refused(&ConfigError { faults: vec![fault] }));
+                }
+            }
         }
-        if let Some(headers) = options.take("headers") {
-            self.headers = read_headers(&headers)?;
-        }
-        self.partition = options.take_as("partition")?;
-        if let Some(at) = options.take("timestamp") {
-            self.timestamp = Some(match arguments::timestamp("timestamp", &at)? {
-                Some(timestamp) => timestamp,
-                None => Timestamp::from_millis(at.extract()?),
-            });
-        }
-        options.none_left()
+        Ok(())
     }
 }
 
@@ -227,6 +249,18 @@ fn made(
     match value.cast::<PyString>() {
         Ok(text) => Ok(Some(PyBackedBytes::from(text.encode_utf8()?))),
         Err(_) => bytes(name, &value),
+    }
+}
+
+/// What the serializer makes of it, if there is one; else it is to be bytes.
+fn bytes_of(
+    name: &str,
+    serializer: Option<&Py<PyAny>>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<PyBackedBytes>> {
+    match serializer {
+        Some(make) if !value.is_none() => made(name, make.bind(value.py()), value),
+        _ => bytes(name, value),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A record on its way.
 
-use pyo3::{PyResult, Python, pyclass, pymethods};
+use pyo3::{PyErr, PyResult, Python, pyclass, pymethods};
 
 use super::record_metadata::RecordMetadata;
 use crate::client;
@@ -29,6 +29,17 @@ impl Ticket {
         let timeout = arguments::timeout(timeout)?;
         let outcome = py.detach(|| ticket.wait(timeout));
         outcome.map(Into::into).map_err(|error| raised(py, error))
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<PyErr>> {
+        let ticket = self.inner.get()?;
+        let timeout = arguments::timeout(timeout)?;
+        match py.detach(|| ticket.wait(timeout)) {
+            Ok(_) => Ok(None),
+            Err(error) if ticket.is_done() => Ok(Some(raised(py, error))),
+            Err(error) => Err(raised(py, error)),
+        }
     }
 
     fn done(&self) -> PyResult<bool> {

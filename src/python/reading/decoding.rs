@@ -102,16 +102,19 @@ impl Decoding {
 }
 
 impl DeadLetters {
+    /// The producer, made with the first dead letter.
+    fn producer(&self, py: Python<'_>) -> PyResult<&Producer> {
+        if let Some(producer) = self.producer.get() {
+            return Ok(producer);
+        }
+        let made = self.client.producer(ProducerConfig::default());
+        let made = made.map_err(|error| raised(py, error))?;
+        Ok(self.producer.get_or_init(|| made))
+    }
+
     /// Publishes the message with the reason and its origin as headers, and waits until it is there.
     fn publish(&self, py: Python<'_>, message: &client::Message, reason: &str) -> PyResult<()> {
-        let producer = match self.producer.get() {
-            Some(producer) => producer,
-            None => {
-                let made = self.client.producer(ProducerConfig::default());
-                let made = made.map_err(|error| raised(py, error))?;
-                self.producer.get_or_init(|| made)
-            }
-        };
+        let producer = self.producer(py)?;
         let (partition, offset) = (message.partition().to_string(), message.offset().to_string());
         let mut headers: Vec<Header<'_>> = message.headers().collect();
         let origin = [
