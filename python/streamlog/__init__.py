@@ -12,7 +12,7 @@ of ``_core``. Python is written only where it adds something.
 """
 
 from streamlog._core import Broker, Client, __version__
-from streamlog._core.admin import Admin
+from streamlog._core.admin import Admin, Group
 from streamlog._core.producing import Producer, RecordMetadata, Ticket
 from streamlog._core.reading import Batch, Consumer, Message, Stream
 from streamlog.errors import (
@@ -54,6 +54,7 @@ __all__ = [
     "DeliveryError",
     "FencedError",
     "ForkError",
+    "Group",
     "Message",
     "MessageTooLarge",
     "OffsetOutOfRange",

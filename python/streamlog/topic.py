@@ -9,6 +9,7 @@ from typing import Any
 from streamlog._core import Client
 from streamlog._core.reading import Message, Range
 from streamlog.backwards import newest_first
+from streamlog.descriptions import TopicDescription
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition, Place
 
@@ -40,6 +41,14 @@ class Topic:
             TopicNotFound: There is no such topic.
         """
         return len(self.end_offsets())
+
+    def describe(self) -> TopicDescription:
+        """Its partitions, and which brokers have them.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return self._client.admin.topic(self.name)
 
     def partition(self, number: int) -> Partition:
         """The partition of this number; no broker is asked yet."""

@@ -11,6 +11,7 @@ use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 use super::arguments::{Options, Word};
 use super::client::Client;
 use super::errors::{StreamlogError, refused};
+use super::logging;
 use super::owned::{Birth, Owned};
 use crate::broker::{self, BrokerConfig, BrokerError, HostPort};
 
@@ -47,6 +48,7 @@ struct AtExit {
 
 impl Broker {
     fn start(py: Python<'_>, config: BrokerConfig, is_temporary: bool) -> PyResult<Self> {
+        logging::install(py)?;
         let data_dir = config.data_dir.clone();
         let started = py.detach(|| broker::Broker::start(config));
         let broker = started.map_err(|error| failed(&error)).inspect_err(|_| {

@@ -1,14 +1,17 @@
 //! Connecting.
 
 use std::env;
+use std::sync::Arc;
 
+use arc_swap::Guard;
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::admin::Admin;
+use super::administration::Admin;
 use super::arguments::{Form, Options, Word};
 use super::errors::{gives_up, raised};
-use super::owned::{Birth, Owned};
+use super::logging;
+use super::owned::{Birth, Owned, Renewed};
 use super::producing::Producer;
 use super::reading::Consumer;
 use crate::client::{self, ClientConfig, ClientSettings};
@@ -26,14 +29,14 @@ const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Client {
-    inner: Owned<client::Client>,
+    inner: Renewed<client::Client>,
     defaults: ClientSettings,
 }
 
 impl Client {
-    /// The client behind it.
-    pub(crate) fn inner(&self) -> &Owned<client::Client> {
-        &self.inner
+    /// The client behind it; a forked child connects anew.
+    pub(crate) fn connected(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Client>>>> {
+        self.inner.get(py, || connect(py, &self.defaults))
     }
 }
 
@@ -59,10 +62,9 @@ impl Client {
         let options = Options::of(Some(&options))?;
         options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
         let birth = Birth::now(py)?;
-        let config = ClientConfig { on_signal: Some(gives_up), ..defaults.client.clone() };
-        let client = py.detach(|| client::Client::connect(config));
-        let client = client.map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(client, &birth), defaults })
+        logging::install(py)?;
+        let client = connect(py, &defaults)?;
+        Ok(Self { inner: Renewed::new(client, &birth), defaults })
     }
 
     #[pyo3(
@@ -73,8 +75,8 @@ impl Client {
                           idempotence=None, partitioner='keyed', key=None, value=None, \
                           config=None)"
     )]
-    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
-        Producer::start(py, &self.inner, self.defaults.producer.clone(), options)
+    fn producer(this: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
+        Producer::start(this, this.get().defaults.producer.clone(), options)
     }
 
     #[pyo3(
@@ -94,17 +96,18 @@ impl Client {
     }
 
     fn topic<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        this.get().inner.get()?;
         this.py().import("streamlog.topic")?.getattr("Topic")?.call1((this, name))
     }
 
     #[getter]
-    fn admin(&self) -> PyResult<Admin> {
-        Admin::of(&self.inner)
+    fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
+        Admin::of(&*self.connected(py)?)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let client = self.inner.get()?;
+        // A child that has not used it has nothing to close.
+        let Some(current) = self.inner.if_here() else { return Ok(()) };
+        let client = current.get()?;
         py.detach(|| client.close());
         Ok(())
     }
@@ -134,11 +137,16 @@ impl Client {
         Ok(((), options))
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let config = self.inner.get()?.config();
+    fn __repr__(&self) -> String {
+        let config = &self.defaults.client;
         let servers: Vec<String> = config.bootstrap.iter().map(ToString::to_string).collect();
-        Ok(format!("<Client {:?} of {}>", config.client_id, servers.join(",")))
+        format!("<Client {:?} of {}>", config.client_id, servers.join(","))
     }
+}
+
+fn connect(py: Python<'_>, settings: &ClientSettings) -> PyResult<client::Client> {
+    let config = ClientConfig { on_signal: Some(gives_up), ..settings.client.clone() };
+    py.detach(|| client::Client::connect(config)).map_err(|error| raised(py, error))
 }
 
 /// Whether `config={...}` says where to connect to.

@@ -4,11 +4,12 @@
 //! reach it. What Python sees is said in the stubs of `_core`, and a test proves that the stubs and
 //! this module agree.
 
-mod admin;
+mod administration;
 mod arguments;
 mod broker;
 mod client;
 mod errors;
+mod logging;
 mod module;
 mod owned;
 mod producing;

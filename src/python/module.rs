@@ -55,7 +55,9 @@ mod core {
     #[pyo3::pymodule]
     mod admin {
         #[pymodule_export]
-        use crate::python::admin::Admin;
+        use crate::python::administration::Admin;
+        #[pymodule_export]
+        use crate::python::administration::Group;
     }
 
     #[pymodule_init]

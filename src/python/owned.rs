@@ -2,12 +2,14 @@
 //!
 //! After `fork` a child has its parent's connections, but not the thread that serves them: every
 //! wait would be for ever, and so would be the end of that thread, for which a client waits when it
-//! is dropped. So a child is refused at each use, and what it inherited is never dropped there.
+//! is dropped. So what a child inherited is never dropped there, and at its first use it is made
+//! anew, as clients and producers are, or refused, as a consumer is whose place is the parent's.
 
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use arc_swap::{ArcSwap, Guard};
 use pyo3::types::{IntoPyDict, PyAnyMethods, PyModule};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
@@ -32,6 +34,12 @@ pub(crate) struct Birth {
 pub(crate) struct Owned<T> {
     value: Option<T>,
     birth: Birth,
+}
+
+/// A value that a forked child makes anew when it uses it.
+#[derive(Debug)]
+pub(crate) struct Renewed<T> {
+    current: ArcSwap<Owned<T>>,
 }
 
 #[pymethods]
@@ -69,8 +77,8 @@ impl Birth {
             return Ok(());
         }
         Err(ForkError::new_err(
-            "this client belongs to the process that this one was forked from: \
-             connect again in the child",
+            "this belongs to the process that this one was forked from: make it anew in the \
+             child, as client.consumer(...) does, or start processes with \"spawn\"",
         ))
     }
 
@@ -94,6 +102,33 @@ impl<T> Owned<T> {
     /// When it was made.
     pub(crate) fn birth(&self) -> &Birth {
         &self.birth
+    }
+}
+
+impl<T> Renewed<T> {
+    /// Takes care of `value`, made in the process of `birth`.
+    pub(crate) fn new(value: T, birth: &Birth) -> Self {
+        Self { current: ArcSwap::from_pointee(Owned::new(value, birth)) }
+    }
+
+    /// The value, which in a child of its process is what `make` makes.
+    pub(crate) fn get(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<Guard<Arc<Owned<T>>>> {
+        let current = self.current.load();
+        if current.birth.is_here() {
+            return Ok(current);
+        }
+        let birth = Birth::now(py)?;
+        self.current.store(Arc::new(Owned::new(make()?, &birth)));
+        Ok(self.current.load())
+    }
+
+    /// The value as it is, unless this is a child of its process and has not used it.
+    pub(crate) fn if_here(&self) -> Option<Guard<Arc<Owned<T>>>> {
+        Some(self.current.load()).filter(|current| current.birth.is_here())
     }
 }
 

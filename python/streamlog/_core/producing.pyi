@@ -39,7 +39,8 @@ class Producer:
             topic: Where it goes.
             value: What it says: bytes, or what the producer's ``value=`` makes bytes of. None is a
                 tombstone.
-            key: Bytes, or what the producer's ``key=`` makes bytes of. Records of one key go to one partition, in order.
+            key: Bytes, or what the producer's ``key=`` makes bytes of. Records of
+                one key go to one partition, in order.
             headers: Names and values beside it.
             partition: Where it goes within the topic; by the key if omitted.
             timestamp: Its time, milliseconds since 1970 if a number; now if omitted.

@@ -176,6 +176,11 @@ fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(Stri
     Ok(values)
 }
 
+/// The value of the setting `name` as its text.
+pub(crate) fn plain(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    text(&name.extract::<String>()?, Form::List, value)
+}
+
 /// The value in the form that settings are parsed from.
 fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match form {

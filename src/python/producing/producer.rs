@@ -1,5 +1,8 @@
 //! Publishing records.
 
+use std::sync::Arc;
+
+use arc_swap::Guard;
 use pyo3::exceptions::PyTypeError;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
@@ -11,8 +14,9 @@ use crate::client::{self, Header, ProducerConfig, ProducerRecord};
 use crate::config::{ConfigError, Fault, set_all};
 use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
+use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
-use crate::python::owned::Owned;
+use crate::python::owned::{Owned, Renewed};
 use crate::types::{PartitionIndex, Timestamp};
 
 /// Keywords of `Client.producer`.
@@ -43,7 +47,9 @@ const SIGNALS_EVERY: u64 = 1024;
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Producer {
-    inner: Owned<client::Producer>,
+    inner: Renewed<client::Producer>,
+    client: Py<Client>,
+    config: ProducerConfig,
     making: Making,
 }
 
@@ -61,8 +67,7 @@ pub(super) struct Given<'py> {
 impl Producer {
     /// A producer with the options that were given, else as `config` says.
     pub(crate) fn start(
-        py: Python<'_>,
-        client: &Owned<client::Client>,
+        client: &Bound<'_, Client>,
         mut config: ProducerConfig,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -72,12 +77,23 @@ impl Producer {
             set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())?;
             config.validate()
         })?;
-        let producer = client.get()?.producer(config).map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(producer, client.birth()), making })
+        let producer = make(client, &config)?;
+        let inner = Renewed::new(producer, client.get().connected(client.py())?.birth());
+        Ok(Self { inner, client: client.clone().unbind(), config, making })
     }
 
-    fn send_given(&self, py: Python<'_>, given: &Given<'_>) -> PyResult<client::Ticket> {
-        let producer = self.inner.get()?;
+    /// The producer behind it; a forked child makes one of its own, and the parent keeps what it
+    /// has not sent.
+    fn sender(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Producer>>>> {
+        self.inner.get(py, || make(self.client.bind(py), &self.config))
+    }
+
+    fn send_given(
+        &self,
+        py: Python<'_>,
+        producer: &client::Producer,
+        given: &Given<'_>,
+    ) -> PyResult<client::Ticket> {
         let topic = given.topic.as_ref().map(PyStringMethods::to_cow).transpose()?;
         let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
         let topic = topic.as_deref().unwrap_or_default();
@@ -121,8 +137,9 @@ impl Producer {
         if let Some(options) = options {
             given.take(&self.making, options)?;
         }
-        let ticket = self.send_given(py, &given)?;
-        Ok(Ticket::new(ticket, self.inner.birth()))
+        let sender = self.sender(py)?;
+        let ticket = self.send_given(py, sender.get()?, &given)?;
+        Ok(Ticket::new(ticket, sender.birth()))
     }
 
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
@@ -134,6 +151,7 @@ impl Producer {
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let py = items.py();
+        let sender = self.sender(py)?;
         let mut given = Given { topic: Some(topic), ..Given::default() };
         let mut count = 0;
         for item in items.try_iter()? {
@@ -143,7 +161,7 @@ impl Producer {
                 Some(make) => made("value", make, &item)?,
                 None => bytes_of("value", self.making.value.as_ref(), &item)?,
             };
-            self.send_given(py, &given)?;
+            self.send_given(py, sender.get()?, &given)?;
             count += 1;
             if count % SIGNALS_EVERY == 0 {
                 py.check_signals()?;
@@ -154,15 +172,17 @@ impl Producer {
 
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let producer = self.inner.get()?;
         let timeout = arguments::timeout(timeout)?;
+        let Some(sender) = self.inner.if_here() else { return Ok(()) };
+        let producer = sender.get()?;
         py.detach(|| producer.flush(timeout)).map_err(|error| raised(py, error))
     }
 
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let producer = self.inner.get()?;
         let timeout = arguments::timeout(timeout)?;
+        let Some(sender) = self.inner.if_here() else { return Ok(()) };
+        let producer = sender.get()?;
         py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
     }
 
@@ -191,7 +211,8 @@ impl Producer {
 impl Drop for Producer {
     fn drop(&mut self) {
         // A forked child has nothing to flush.
-        let Ok(producer) = self.inner.get() else { return };
+        let Some(sender) = self.inner.if_here() else { return };
+        let Ok(producer) = sender.get() else { return };
         Python::attach(|py| {
             if let Err(error) = py.detach(|| producer.close(None)) {
                 raised(py, error).write_unraisable(py, None);
@@ -226,6 +247,12 @@ impl Given<'_> {
         }
         Ok(())
     }
+}
+
+fn make(client: &Bound<'_, Client>, config: &ProducerConfig) -> PyResult<client::Producer> {
+    let py = client.py();
+    let made = client.get().connected(py)?.get()?.producer(config.clone());
+    made.map_err(|error| raised(py, error))
 }
 
 /// Bytes, or `None`; a text is refused, for it would have to be encoded somehow.

@@ -47,7 +47,7 @@ impl Consumer {
         let py = topics.py();
         let names = read_topics(topics)?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let owned = client.get().inner();
+        let owned = client.get().connected(py)?;
         let connected = owned.get()?;
         let Subscription { config, hooks, stop, signals } =
             Subscription::read(connected, config, Options::of(given)?, py)?;

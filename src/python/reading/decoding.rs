@@ -112,7 +112,7 @@ impl DeadLetters {
         Ok(self.producer.get_or_init(|| made))
     }
 
-    /// Publishes the message with the reason and its origin as headers, and waits until it is there.
+    /// Publishes the message with the reason and its origin as headers, and waits for that.
     fn publish(&self, py: Python<'_>, message: &client::Message, reason: &str) -> PyResult<()> {
         let producer = self.producer(py)?;
         let (partition, offset) = (message.partition().to_string(), message.offset().to_string());

@@ -17,4 +17,5 @@ pub(super) use consumer::Consumer;
 pub(super) use message::Message;
 pub(super) use range::Range;
 pub(super) use stream::Stream;
+pub(super) use subscription::read_topics;
 pub(super) use until_end::UntilEnd;

@@ -53,12 +53,13 @@ impl Range {
             return Ok(Self { inner: None });
         }
         let config = ConsumerConfig { auto_create_topics: false, ..ConsumerConfig::default() };
-        let connected = client.inner().get()?;
+        let owned = client.connected(py)?;
+        let connected = owned.get()?;
         let consumer = py.detach(|| connected.partition_consumer(&starts, config));
         let consumer = Arc::new(consumer.map_err(|error| raised(py, error))?);
         let messages = client::UntilEnd::below(Arc::clone(&consumer), &ends);
         let between = Between { consumer, messages };
-        Ok(Self { inner: Some(Owned::new(between, client.inner().birth())) })
+        Ok(Self { inner: Some(Owned::new(between, owned.birth())) })
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import threading
 import time
@@ -185,6 +186,8 @@ def test_values_and_keys_are_what_their_decoders_make_of_them(
     assert (first.key, first.value) == (7, {"id": 1})
     assert (first.raw_key, first.raw_value) == (b"7", b'{"id": 1}')
     assert (second.key, second.value) == (7, None)
+    again = pickle.loads(pickle.dumps(first))
+    assert (again.key, again.value, again) == (7, {"id": 1}, first)
 
 
 def test_what_cannot_be_decoded_is_an_error_that_carries_the_message(
@@ -200,6 +203,8 @@ def test_what_cannot_be_decoded_is_an_error_that_carries_the_message(
         assert caught.value.message is not None
         assert caught.value.message.value == b"no number"
         assert isinstance(caught.value.__cause__, ValueError)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (str(again), again.message) == (str(caught.value), caught.value.message)
         assert next(consumer).value == 3
     with streamlog_client.consumer(streamlog_topic, value=int, on_error="skip") as consumer:
         assert [m.value for m in consumer.until_end()] == [1, 3]
@@ -212,8 +217,10 @@ def test_dead_letters_are_kept_with_their_origin(
     with streamlog_client.producer() as producer:
         producer.send(streamlog_topic, b"1", partition=0)
         producer.send(streamlog_topic, b"x", partition=0, key=b"k", headers={"trace": b"t"})
-    options = {"value": int, "on_error": f"dead-letter:{dead}"}
-    with streamlog_client.consumer(streamlog_topic, group="dlq", **options) as consumer:  # type: ignore[call-overload]
+    on_error = f"dead-letter:{dead}"
+    with streamlog_client.consumer(
+        streamlog_topic, group="dlq", value=int, on_error=on_error
+    ) as consumer:
         assert [m.value for m in consumer.until_end()] == [1]
     (letter,) = streamlog_client.topic(dead).read()
     assert (letter.key, letter.value) == (b"k", b"x")
