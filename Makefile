@@ -4,7 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo build bench-python check check-bench check-deps fix lock test test-all clean
+.PHONY: help setup demo serve build docs bench-python check check-bench check-deps check-trace fix
+.PHONY: fuzz lock settings-page test test-all clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,7 +21,7 @@ CARGO_DENY := target/tools/bin/cargo-deny
 CARGO_DENY_VERSION := 0.20.2
 
 help: ## Shows this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
@@ -40,6 +41,9 @@ INPUT ?=
 demo: setup ## Real text through a broker that is killed on the way; make demo INPUT=/some/folder
 	$(BIN)/python examples/demo $(INPUT)
 
+serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
+	@exec $(BIN)/python -m streamlog.broker
+
 build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --bin streamlog
 
@@ -52,6 +56,9 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 	stubtest streamlog
 	pytest --quiet tests/tidy
 
+docs: ## The Rust API as pages, target/doc; a broken link or a missing word fails
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
+
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
@@ -60,6 +67,10 @@ check-bench: ## The bench: its format and lints, and one round of every row
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
+
+check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
+	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
+	pytest tests/py/faults/traced.py
 
 check-deps: $(CARGO_DENY) ## Licences, duplicates and sources of all dependencies
 	$(CARGO_DENY) --locked --all-features check licenses bans sources
@@ -76,12 +87,20 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	ruff check --fix --quiet .
 	ruff format --quiet .
 
+TIME ?= 60
+fuzz: ## Any bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
+	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --test it fuzzing:: -- --nocapture
+
+settings-page: ## Makes docs/configuration.md anew from the rows of all settings
+	STREAMLOG_WRITE_PAGES=1 cargo test --locked --quiet --lib broker::settings::page
+
 lock: $(VENV)/tools.stamp ## Pins requirements/dev.in anew as requirements/dev.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
 
-test: check ## All checks, then the Rust and the Python tests (sets everything up)
+test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked
+	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py
 
 test-all: test ## `make test`, then every lane of .ci/lanes

@@ -2,13 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use streamlog::record::{Compression, Decompressor, Limits};
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some((id, stream)) = bytes.split_first() else { return };
-    let Some(compression) = Compression::from_id(id % 5) else { return };
-    let limits = Limits { decompressed_bytes_max: 1 << 20, ..Limits::default() };
-    if let Ok(output) = Decompressor::new(limits).decompress(compression, stream) {
-        assert!(output.len() <= stream.len().max(1 << 20));
-    }
-});
+#[path = "../bodies/decompress.rs"]
+mod body;
+
+fuzz_target!(|bytes: &[u8]| body::run(bytes));

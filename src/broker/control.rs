@@ -4,15 +4,27 @@
 //! heartbeat. Calls that wait for a disk go to a small pool beside it.
 
 use std::future::Future;
+use std::io;
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
+
+use crate::io::FileRange;
+
+/// Ranges of files that are read at a time for the shards.
+pub(crate) const COLD_READS: usize = 4;
+
+/// How much of a range one call reads.
+const READ_CHUNK: usize = 128 * 1024;
 
 /// Where the shards send such work.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     runtime: Handle,
     tasks: TaskTracker,
+    cold_reads: Arc<Semaphore>,
 }
 
 /// The broker stops, or the work failed with a panic.
@@ -23,7 +35,8 @@ pub(crate) struct Unavailable;
 impl Control {
     /// Control over the runtime of `handle`.
     pub(crate) fn new(runtime: Handle) -> Self {
-        Self { runtime, tasks: TaskTracker::new() }
+        let cold_reads = Arc::new(Semaphore::new(COLD_READS));
+        Self { runtime, tasks: TaskTracker::new(), cold_reads }
     }
 
     /// Runs `work` on the control thread and waits for it. It is finished even if the caller goes.
@@ -51,9 +64,36 @@ impl Control {
         self.tasks.spawn_blocking_on(work, &self.runtime).await.map_err(|_| Unavailable)
     }
 
+    /// Has a range read, so that it is in the page cache afterwards. Who sends it finds out if that
+    /// failed. The rest of the pool is never waiting behind such reads.
+    pub(crate) async fn warm(&self, range: FileRange) {
+        // Fails only when closed, which it never is.
+        let turn = Arc::clone(&self.cold_reads).acquire_owned().await;
+        let read = self.run_blocking(move || {
+            let _turn = turn;
+            read_through(&range)
+        });
+        if let Ok(Err(error)) = read.await {
+            tracing::debug!(%error, "a range could not be read ahead of its sending");
+        }
+    }
+
     /// Waits until all work has ended; nothing new is taken up afterwards.
     pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+fn read_through(range: &FileRange) -> io::Result<()> {
+    let mut chunk = vec![0; READ_CHUNK];
+    let (mut position, end) = (range.position, range.position.saturating_add(range.length));
+    while position < end {
+        let left = usize::try_from(end - position).unwrap_or(usize::MAX).min(READ_CHUNK);
+        match range.file.read_at(&mut chunk[..left], position)? {
+            0 => break,
+            count => position += count as u64,
+        }
+    }
+    Ok(())
 }

@@ -36,6 +36,12 @@ pub enum BrokerError {
         /// What failed.
         reason: String,
     },
+    /// It was told to stop, and takes up nothing new.
+    #[error("the broker stops")]
+    Stopping,
+    /// A change was made, and will show; it has not reached this broker's partitions in time.
+    #[error("the change was made, but is not in use yet: look again in a moment")]
+    NotApplied,
 }
 
 fn hint(source: &io::Error) -> &'static str {

@@ -5,25 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::connection::Shard;
 use crate::broker::connection::accept;
-use crate::broker::context::{Failure, Shared};
-use crate::broker::control::Control;
-use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
-use crate::broker::fetch_session::FetchSessions;
-use crate::broker::startup::{bind, open_data, open_metadata};
-use crate::broker::topology::follow;
+use crate::broker::context::Shared;
+use crate::broker::core::{Engine, Inside, bind, control_runtime};
 use crate::broker::{BrokerConfig, BrokerError};
 use crate::io::{Clock, Disk, SystemClock, SystemDisk};
-use crate::net::Budget;
-use crate::replication::Partitions;
-
-/// Threads that may wait for a disk on behalf of the control thread.
-const BLOCKING_THREADS: usize = 4;
 
 /// A broker that answers until it is stopped or its disk fails.
 ///
@@ -37,10 +26,9 @@ const BLOCKING_THREADS: usize = 4;
 /// # Ok::<(), streamlog::broker::BrokerError>(())
 /// ```
 pub struct Broker {
-    shared: Arc<Shared>,
     address: SocketAddr,
     shards: Vec<JoinHandle<()>>,
-    runtime: Runtime,
+    engine: Engine,
 }
 
 impl Broker {
@@ -65,34 +53,13 @@ impl Broker {
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (listener, address) = bind(&config.listen, &runtime)?;
-        let failure = Arc::new(Failure::default());
-        let world = (disk, clock);
-        let partitions = Arc::new(Partitions::default());
-        let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
-        let shared = Arc::new(Shared {
-            request_memory: Budget::new(
-                usize::try_from(config.request_memory.0).unwrap_or(usize::MAX),
-            ),
-            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
-            partitions,
-            coordinators: Coordinators::default(),
-            control: Control::new(runtime.handle().clone()),
-            stopping: failure.stopping.clone(),
-            failure,
-            metadata,
-            config,
-            clock: Arc::clone(clock),
-            logs,
-            applied: watch::Sender::new(()),
-        });
-        follow(&shared);
-        forget_deleted_topics(&shared);
-        let shards = start_shards(&shared)?;
+        let engine = Engine::start(config, (disk, clock), runtime)?;
+        let shared = engine.shared();
+        let shards = start_shards(shared)?;
         let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
-        shared.control.start(accept(listener, queues, Arc::clone(&shared)));
+        shared.control.start(accept(listener, queues, Arc::clone(shared)));
         let shards = shards.into_iter().map(|shard| shard.thread).collect();
-        Ok(Self { shared, address, shards, runtime })
+        Ok(Self { address, shards, engine })
     }
 
     /// Where it listens; with port 0 asked for, the port it got.
@@ -102,7 +69,12 @@ impl Broker {
 
     /// Cancelled when the broker stops, whether it was told to or its disk failed.
     pub fn stopping(&self) -> CancellationToken {
-        self.shared.stopping.clone()
+        self.engine.shared().stopping.clone()
+    }
+
+    /// The way in for callers in this process.
+    pub(crate) fn inside(&self) -> Inside {
+        self.engine.inside()
     }
 
     /// Stops: nothing more is accepted, everything is flushed, the next start needs no recovery.
@@ -114,30 +86,18 @@ impl Broker {
     }
 
     fn tear_down(&mut self) -> Result<(), BrokerError> {
-        let shared = &self.shared;
-        shared.stopping.cancel();
+        self.engine.shared().stopping.cancel();
         for thread in self.shards.drain(..) {
             join(thread);
         }
-        self.runtime.block_on(shared.control.finish());
-        shared.logs.flusher.stop();
-        shared.logs.upkeep.stop();
-        let high_watermarks = shared.partitions.high_watermarks();
-        // Who still holds the broker's state holds no log any more, nor the directory's lock.
-        shared.partitions.replace([]);
-        match shared.failure.reason() {
-            Some(reason) => Err(BrokerError::Failed { reason }),
-            None => Ok(shared.logs.data.close(&high_watermarks)?),
-        }
+        self.engine.stop()
     }
 }
 
 /// A broker that is dropped stops as if it had been told to; nobody hears how that went.
 impl Drop for Broker {
     fn drop(&mut self) {
-        if !self.shared.stopping.is_cancelled() || !self.shards.is_empty() {
-            let _ = self.tear_down();
-        }
+        let _ = self.tear_down();
     }
 }
 
@@ -153,17 +113,6 @@ fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
     let count = if shared.config.shards == 0 { cores } else { shared.config.shards };
     let start = |index| Shard::start(index, Arc::clone(shared)).map_err(BrokerError::System);
     (0..count).map(start).collect()
-}
-
-/// One thread for the work, and a few beside it that wait for disks.
-fn control_runtime() -> Result<Runtime, BrokerError> {
-    Builder::new_multi_thread()
-        .worker_threads(1)
-        .max_blocking_threads(BLOCKING_THREADS)
-        .thread_name("streamlog-control")
-        .enable_all()
-        .build()
-        .map_err(BrokerError::System)
 }
 
 impl fmt::Debug for Broker {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::client::Signals;
 use crate::config::{HostPort, Key, Kind, millis};
 
 /// How a client reaches its brokers. `Default` is a broker on this machine.
@@ -23,8 +24,8 @@ pub struct ClientConfig {
     pub retry_backoff_max: Duration,
     /// After how long what is known of topics is asked for again.
     pub metadata_max_age: Duration,
-    /// Called on a waiting thread when a signal has reached it; `true` gives up the wait.
-    pub on_signal: Option<fn() -> bool>,
+    /// Who handles signals that come while a thread waits, and may give up the wait for them.
+    pub signals: Option<&'static dyn Signals>,
 }
 
 impl Default for ClientConfig {
@@ -38,7 +39,7 @@ impl Default for ClientConfig {
             retry_backoff: Duration::from_millis(50),
             retry_backoff_max: Duration::from_secs(1),
             metadata_max_age: Duration::from_mins(5),
-            on_signal: None,
+            signals: None,
         }
     }
 }

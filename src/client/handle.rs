@@ -48,7 +48,7 @@ impl Client {
 
     fn start(config: ClientConfig, clock: Arc<dyn Clock>) -> Result<Self, ClientError> {
         let background = Background::start()?;
-        let waiter = Waiter::new(Arc::clone(&clock), config.on_signal);
+        let waiter = Waiter::new(Arc::clone(&clock), config.signals);
         let brokers = Arc::new(Brokers::new(config, clock, background.tasks().clone()));
         Ok(Self { core: Arc::new(Core { brokers, waiter, background }) })
     }

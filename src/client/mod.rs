@@ -16,6 +16,7 @@ mod handle;
 mod offsets;
 mod producer;
 mod settings;
+mod signals;
 mod waiting;
 
 pub use crate::record::Header;
@@ -36,3 +37,4 @@ pub use producer::{
     Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
 };
 pub use settings::ClientSettings;
+pub use signals::Signals;

@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use crate::client::ClientError;
 use crate::client::background::Tasks;
+use crate::client::signals::{Signals, Watch};
 use crate::io::{Clock, Gate, Waited};
 
 /// Waits of callers: by which clock, and what a signal means.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     clock: Arc<dyn Clock>,
-    on_signal: Option<fn() -> bool>,
+    signals: Option<&'static dyn Signals>,
 }
 
 impl Waiter {
-    /// Waits by `clock`; without `on_signal`, signals do not end a wait.
-    pub(crate) fn new(clock: Arc<dyn Clock>, on_signal: Option<fn() -> bool>) -> Self {
-        Self { clock, on_signal }
+    /// Waits by `clock`; without a host for them, signals do not end a wait.
+    pub(crate) fn new(clock: Arc<dyn Clock>, signals: Option<&'static dyn Signals>) -> Self {
+        Self { clock, signals }
     }
 
     /// Waits at `gate` until `attempt` gives something, or for `timeout` (`None` is for ever).
@@ -31,15 +32,25 @@ impl Waiter {
         timeout: Option<Duration>,
         mut attempt: impl FnMut() -> Option<T>,
     ) -> Result<Option<T>, ClientError> {
+        if let Some(ready) = attempt() {
+            return Ok(Some(ready));
+        }
         let deadline = timeout.map(|timeout| self.clock.monotonic().saturating_add(timeout));
+        let mut watch = self.signals.map(Watch::begin).transpose()?.flatten();
+        // What came before the watch was written nowhere.
+        let mut signalled = watch.is_some();
         loop {
-            match gate.wait(self.clock.as_ref(), deadline, &mut attempt)? {
+            if signalled && self.signals.is_some_and(Signals::gives_up) {
+                return Err(ClientError::Interrupted);
+            }
+            let signals = watch.as_ref().map(Watch::readable);
+            match gate.wait(self.clock.as_ref(), deadline, signals, &mut attempt)? {
                 Waited::Ready(value) => return Ok(Some(value)),
                 Waited::TimedOut => return Ok(None),
-                Waited::Signal if self.on_signal.is_some_and(|gives_up| gives_up()) => {
-                    return Err(ClientError::Interrupted);
-                }
-                Waited::Signal => {}
+                Waited::Signal => signalled = true,
+            }
+            if let Some(watch) = &mut watch {
+                watch.take();
             }
         }
     }

@@ -13,6 +13,12 @@ pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
+    /// Whether reading so many bytes would probably not wait for the medium. A hint: it looks at
+    /// some bytes of the range only, and what it sees may change at once.
+    fn is_cached(&self, _position: u64, _length: u64) -> bool {
+        true
+    }
+
     /// As `read_at`, but what comes is what the medium holds, not what a page cache remembers.
     /// Used by recovery, where a cached page may be one whose write-back failed.
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;

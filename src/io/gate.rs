@@ -2,10 +2,12 @@
 //!
 //! A waiting thread sleeps in `poll(2)` on an eventfd of its own, without a tick. It wakes when the
 //! change comes, at its deadline, and when a signal reaches it: what a signal means is for the
-//! caller to say, who may be an interpreter with handlers to run.
+//! caller to say, who may be an interpreter with handlers to run. A signal that comes just before
+//! the sleep interrupts nothing; a host that must not miss it has it written to a descriptor, and
+//! the sleep watches that too.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,7 +51,8 @@ impl Gate {
 
     /// Waits until `attempt` gives something, or until `clock` says `deadline`.
     ///
-    /// `attempt` is tried at once, and again after every [`wake_all`](Self::wake_all).
+    /// `attempt` is tried at once, and again after every [`wake_all`](Self::wake_all). The wait
+    /// also ends, as by a signal, while `signals` has something to read.
     ///
     /// # Errors
     /// When the system has no descriptor left to wait on.
@@ -57,6 +60,7 @@ impl Gate {
         &self,
         clock: &dyn Clock,
         deadline: Option<Duration>,
+        signals: Option<BorrowedFd<'_>>,
         mut attempt: impl FnMut() -> Option<T>,
     ) -> io::Result<Waited<T>> {
         if let Some(ready) = attempt() {
@@ -67,9 +71,11 @@ impl Gate {
         loop {
             self.sleepers().push(Arc::clone(&sleeper));
             // The change may have come before the registration was seen.
-            let waited = match attempt() {
-                Some(ready) => Some(Waited::Ready(ready)),
-                None => sleep(&sleeper, clock, deadline)?,
+            let waited = if let Some(ready) = attempt() {
+                Some(Waited::Ready(ready))
+            } else {
+                let left = deadline.map(|end| end.saturating_sub(clock.monotonic()));
+                sleep(&sleeper, left, signals)?
             };
             self.sleepers().retain(|other| !Arc::ptr_eq(other, &sleeper));
             if let Some(waited) = waited {
@@ -91,16 +97,17 @@ impl Gate {
 /// Sleeps until woken (`None`), or for the other reasons to stop waiting.
 fn sleep<T>(
     sleeper: &EventFd,
-    clock: &dyn Clock,
-    deadline: Option<Duration>,
+    left: Option<Duration>,
+    signals: Option<BorrowedFd<'_>>,
 ) -> io::Result<Option<Waited<T>>> {
-    let left = deadline.map(|deadline| deadline.saturating_sub(clock.monotonic()));
     if left == Some(Duration::ZERO) {
         return Ok(Some(Waited::TimedOut));
     }
-    let mut watched = [PollFd::new(sleeper.as_fd(), PollFlags::POLLIN)];
+    let wake = sleeper.as_fd();
+    let mut watched = [wake, signals.unwrap_or(wake)].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     match ppoll(&mut watched, left.map(TimeSpec::from), None) {
         Ok(0) => Ok(Some(Waited::TimedOut)),
+        Ok(_) if signals.is_some() && watched[1].any() == Some(true) => Ok(Some(Waited::Signal)),
         Ok(_) => Ok(None),
         Err(Errno::EINTR) => Ok(Some(Waited::Signal)),
         Err(error) => Err(error.into()),
@@ -121,7 +128,7 @@ mod tests {
         let changed = AtomicBool::new(false);
         let attempt = || changed.load(Ordering::Acquire).then_some(7);
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| gate.wait(&SystemClock, None, attempt).unwrap());
+            let waiting = scope.spawn(|| gate.wait(&SystemClock, None, None, attempt).unwrap());
             changed.store(true, Ordering::Release);
             gate.wake_all();
             assert_eq!(waiting.join().unwrap(), Waited::Ready(7));
@@ -134,7 +141,7 @@ mod tests {
         let gate = Gate::new();
         let begin = SystemClock.monotonic();
         let deadline = begin + Duration::from_millis(20);
-        let waited = gate.wait(&SystemClock, Some(deadline), || None::<()>).unwrap();
+        let waited = gate.wait(&SystemClock, Some(deadline), None, || None::<()>).unwrap();
         assert_eq!(waited, Waited::TimedOut);
         assert!(SystemClock.monotonic() >= deadline);
         assert!(gate.sleepers().is_empty());
@@ -146,7 +153,8 @@ mod tests {
         let calls = AtomicBool::new(false);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
-                gate.wait(&SystemClock, None, || calls.load(Ordering::Acquire).then_some(()))
+                let attempt = || calls.load(Ordering::Acquire).then_some(());
+                gate.wait(&SystemClock, None, None, attempt)
             });
             for _ in 0..1000 {
                 gate.wake_all();
@@ -155,5 +163,16 @@ mod tests {
             gate.wake_all();
             assert_eq!(waiting.join().unwrap().unwrap(), Waited::Ready(()));
         });
+    }
+
+    #[test]
+    fn a_signal_that_came_before_the_sleep_ends_it() {
+        let (read, write) = nix::unistd::pipe().unwrap();
+        nix::unistd::write(&write, &[2]).unwrap();
+        let gate = Gate::new();
+        let deadline = Some(SystemClock.monotonic() + Duration::from_mins(1));
+        let waited = gate.wait(&SystemClock, deadline, Some(read.as_fd()), || None::<()>).unwrap();
+        assert_eq!(waited, Waited::Signal);
+        assert!(gate.sleepers().is_empty());
     }
 }

@@ -1,9 +1,14 @@
-//! What the process asks of the system besides files: signals, limits, the boot it lives in.
+//! What the system offers only in ways that need care: signals, limits, the boot it lives in, and
+//! a look into the page cache.
 //!
 //! The only file of the crate with `unsafe`. What is changed here belongs to the whole process, so
 //! only programs call it at their start; an embedded broker leaves its host alone.
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use nix::errno::Errno;
+use nix::libc;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -20,6 +25,21 @@ pub fn ignore_file_size_signal() -> io::Result<()> {
         unsafe { signal(Signal::SIGXFSZ, before) }?;
     }
     Ok(())
+}
+
+/// Whether the byte of a file at `position` can be read without waiting for the medium. Where the
+/// system cannot tell, it says so too.
+pub(super) fn is_byte_cached(file: BorrowedFd<'_>, position: u64) -> bool {
+    let Ok(position) = libc::off_t::try_from(position) else { return true };
+    let mut byte = 0_u8;
+    let target = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // SAFETY: `target` is one buffer of one byte that lives until the call returns, and the
+    // descriptor is open as long as it is borrowed.
+    #[expect(unsafe_code, reason = "the flag against waiting has no safe interface")]
+    let read = unsafe {
+        libc::preadv2(file.as_raw_fd(), &raw const target, 1, position, libc::RWF_NOWAIT)
+    };
+    read >= 0 || Errno::last() != Errno::EAGAIN
 }
 
 /// How many files and sockets this process may have open at once.

@@ -217,6 +217,19 @@ fn a_socket_without_a_peer_or_without_room_is_an_error() {
 }
 
 #[test]
+fn what_was_just_read_is_cached() {
+    let directory = TempDir::new().unwrap();
+    let file = create(&directory, "a.log");
+    write_all_at(&*file, &mut [IoSlice::new(&pattern(100_000))], 0).unwrap();
+    file.sync_data().unwrap();
+    read_exact_at(&*file, &mut vec![0; 100_000], 0).unwrap();
+    assert!(file.is_cached(0, 100_000));
+    assert!(file.is_cached(50_000, 1));
+    assert!(file.is_cached(100_000, 0), "the end needs no reading");
+    assert!(file.is_cached(u64::MAX, 1), "what cannot be is told by the read");
+}
+
+#[test]
 fn the_boot_has_one_identity() {
     let id = boot_id().unwrap();
     assert_eq!(id.len(), 36, "a UUID: {id}");

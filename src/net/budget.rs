@@ -1,63 +1,121 @@
 //! A bound on memory that many connections share.
+//!
+//! Memory is charged as bytes come, never for what was only announced: who announces much and
+//! sends nothing takes nothing from others. So that half frames cannot hold all of it and wait for
+//! each other for ever, a part as large as the largest frame is kept back. Whoever finds the rest
+//! used up waits for others to finish or for that part, which goes to one frame at a time, until
+//! that frame is done; a frame that has it needs nothing more.
 
 use std::sync::Arc;
 
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes are reserved in units, so that a semaphore's count spans any budget.
+/// Bytes are charged in units, so that a semaphore's count spans any budget.
 const UNIT: usize = 1024;
 
-/// Bytes that may be held at once by all who share it. Who asks first is served first, so a large
-/// frame cannot be starved by small ones.
+/// Bytes that may be held at once by all who share it. Who asks first is served first.
 #[derive(Clone, Debug)]
 pub struct Budget {
     units: Arc<Semaphore>,
-    total: usize,
+    /// The part kept back, for one frame at a time.
+    last_part: Arc<Semaphore>,
 }
 
-/// A share of a budget, given back when dropped.
+/// What one frame holds of a budget, given back when dropped.
 #[derive(Debug)]
 pub struct Reserved {
-    _permit: OwnedSemaphorePermit,
+    budget: Budget,
+    held: Option<OwnedSemaphorePermit>,
+    last_part: Option<OwnedSemaphorePermit>,
 }
 
 impl Budget {
-    /// A budget of `bytes`.
-    pub fn new(bytes: usize) -> Self {
-        let total = bytes.div_ceil(UNIT).clamp(1, Semaphore::MAX_PERMITS);
-        Self { units: Arc::new(Semaphore::new(total)), total }
+    /// A budget of `bytes` for frames of up to `frame_max` bytes each, which must fit.
+    pub fn new(bytes: usize, frame_max: usize) -> Self {
+        let units = (bytes.saturating_sub(frame_max) / UNIT).min(Semaphore::MAX_PERMITS);
+        Self { units: Arc::new(Semaphore::new(units)), last_part: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Waits until `bytes` are free and takes them. More than the whole budget is cut to the whole:
-    /// such a holder is then the only one.
-    ///
-    /// # Errors
-    /// Never while the budget lives: it is not closed.
-    pub async fn reserve(&self, bytes: usize) -> Result<Reserved, AcquireError> {
-        let units = bytes.div_ceil(UNIT).min(self.total);
-        let units = u32::try_from(units).unwrap_or(u32::MAX);
-        let permit = Arc::clone(&self.units).acquire_many_owned(units).await?;
-        Ok(Reserved { _permit: permit })
+    /// An account with nothing on it.
+    pub fn open(&self) -> Reserved {
+        Reserved { budget: self.clone(), held: None, last_part: None }
     }
+}
 
-    /// Takes `bytes` if they are free now.
-    pub fn try_reserve(&self, bytes: usize) -> Option<Reserved> {
-        let units = u32::try_from(bytes.div_ceil(UNIT).min(self.total)).unwrap_or(u32::MAX);
-        let permit = Arc::clone(&self.units).try_acquire_many_owned(units).ok()?;
-        Some(Reserved { _permit: permit })
+impl Reserved {
+    /// Waits until `bytes` in all are charged to this account.
+    pub async fn grow_to(&mut self, bytes: usize) {
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = bytes.div_ceil(UNIT).saturating_sub(held);
+        if more == 0 || self.last_part.is_some() {
+            return;
+        }
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        let units = Arc::clone(&self.budget.units);
+        let last_part = Arc::clone(&self.budget.last_part);
+        // Neither is ever closed, so neither wait can fail.
+        tokio::select! {
+            biased;
+            Ok(more) = units.acquire_many_owned(more) => match &mut self.held {
+                Some(held) => held.merge(more),
+                None => self.held = Some(more),
+            },
+            Ok(part) = last_part.acquire_owned() => self.last_part = Some(part),
+            else => unreachable!("a budget was closed"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
+
+    /// Whether the account can grow without waiting; if not, it leaves the queue again.
+    fn grows(account: &mut Reserved, bytes: usize) -> bool {
+        let growing = pin!(account.grow_to(bytes));
+        growing.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
+    }
 
     #[test]
     fn a_budget_is_never_exceeded_and_comes_back() {
-        let budget = Budget::new(10 * UNIT);
-        let held = budget.try_reserve(9 * UNIT).unwrap();
-        assert!(budget.try_reserve(2 * UNIT).is_none());
-        drop(held);
-        assert!(budget.try_reserve(100 * UNIT).is_some(), "the whole budget serves one giant");
+        let budget = Budget::new(30 * UNIT, 10 * UNIT);
+        let (mut one, mut two, mut three) = (budget.open(), budget.open(), budget.open());
+        assert!(grows(&mut one, 15 * UNIT));
+        assert!(grows(&mut two, 6 * UNIT), "the part kept back serves one");
+        assert!(grows(&mut two, 10 * UNIT), "as far as a frame may grow");
+        assert!(grows(&mut three, 5 * UNIT));
+        assert!(!grows(&mut three, 6 * UNIT));
+        drop(two);
+        assert!(grows(&mut three, 6 * UNIT));
+        drop((one, three));
+        assert!(grows(&mut budget.open(), 20 * UNIT));
+    }
+
+    #[test]
+    fn half_frames_that_hold_everything_are_completed_one_after_another() {
+        let budget = Budget::new(30 * UNIT, 10 * UNIT);
+        let mut frames: Vec<Reserved> = (0..4).map(|_| budget.open()).collect();
+        for frame in &mut frames {
+            assert!(grows(frame, 5 * UNIT));
+        }
+        while let Some(mut frame) = frames.pop() {
+            assert!(grows(&mut frame, 10 * UNIT));
+            let mut others = frames.iter_mut();
+            assert!(others.all(|other| !grows(other, 10 * UNIT)) || frames.len() < 3);
+        }
+    }
+
+    #[test]
+    fn a_budget_of_one_frame_serves_frames_one_by_one() {
+        let budget = Budget::new(10 * UNIT, 10 * UNIT);
+        let (mut one, mut two) = (budget.open(), budget.open());
+        assert!(grows(&mut one, 10 * UNIT));
+        assert!(!grows(&mut two, UNIT));
+        drop(one);
+        assert!(grows(&mut two, UNIT));
     }
 }

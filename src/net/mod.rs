@@ -10,4 +10,4 @@ mod outgoing;
 
 pub use budget::{Budget, Reserved};
 pub use frame::{FrameBuffer, FrameError};
-pub use outgoing::{Outgoing, Piece};
+pub use outgoing::{Outgoing, Piece, Written};

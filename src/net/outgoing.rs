@@ -1,4 +1,8 @@
 //! Answers on their way out: small buffers gathered into one write, file ranges by `sendfile`.
+//!
+//! A range that is not in the page cache would keep the whole thread waiting for the disk. So
+//! before each stretch of a file there is a look, and a cold one is handed to the caller, who has
+//! it read where waiting is allowed, and then goes on here.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
@@ -18,6 +22,19 @@ const GATHERED_MAX: usize = 64;
 /// Bytes copied at a time where the kernel cannot send the file itself.
 const COPY_CHUNK: usize = 64 * 1024;
 
+/// So much of a file is looked at, and sent, at a time.
+const STRETCH: u64 = 1 << 20;
+
+/// How far writing came.
+#[derive(Clone, Debug)]
+#[must_use]
+pub enum Written {
+    /// Everything is out.
+    All,
+    /// This range comes next, and is probably not in memory. Writing goes on however that ends.
+    UntilCold(FileRange),
+}
+
 /// A part of an answer.
 #[derive(Clone, Debug)]
 pub enum Piece {
@@ -32,6 +49,8 @@ pub enum Piece {
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
     queued_bytes: u64,
+    /// Bytes of the first range that were looked at.
+    looked_at: u64,
 }
 
 impl Outgoing {
@@ -64,14 +83,21 @@ impl Outgoing {
         self.pieces.is_empty()
     }
 
-    /// Writes until everything is out.
+    /// Writes until everything is out, or what comes next is not in memory.
     ///
     /// # Errors
     /// `TimedOut` when the peer takes nothing for `stall_max`. `UnexpectedEof` when a file became
     /// shorter than its range: part of a frame may be out, so the connection must be closed.
     /// Otherwise as the socket.
-    pub async fn write_to(&mut self, stream: &TcpStream, stall_max: Duration) -> io::Result<()> {
+    pub async fn write_to(
+        &mut self,
+        stream: &TcpStream,
+        stall_max: Duration,
+    ) -> io::Result<Written> {
         while !self.pieces.is_empty() {
+            if let Some(cold) = self.cold_stretch() {
+                return Ok(Written::UntilCold(cold));
+            }
             match stream.try_io(Interest::WRITABLE, || self.write_some(stream.as_fd())) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -84,7 +110,18 @@ impl Outgoing {
             }
         }
         self.queued_bytes = 0;
-        Ok(())
+        Ok(Written::All)
+    }
+
+    /// The next stretch of a file, if it was not looked at yet and is not in memory.
+    fn cold_stretch(&mut self) -> Option<FileRange> {
+        let Some(Piece::File(range)) = self.pieces.front() else { return None };
+        if self.looked_at > 0 {
+            return None;
+        }
+        self.looked_at = range.length.min(STRETCH);
+        let is_cached = range.file.is_cached(range.position, self.looked_at);
+        (!is_cached).then(|| FileRange { length: self.looked_at, ..range.clone() })
     }
 
     fn write_some(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
@@ -92,9 +129,10 @@ impl Outgoing {
             None => Ok(()),
             Some(Piece::Bytes(_)) => self.write_buffers(socket),
             Some(Piece::File(range)) => {
-                let sent = send_range(socket, range)?;
-                range.position += sent as u64;
-                range.length -= sent as u64;
+                let sent = send_range(socket, range, self.looked_at)? as u64;
+                range.position += sent;
+                range.length -= sent;
+                self.looked_at -= sent;
                 if range.length == 0 {
                     self.pieces.pop_front();
                 }
@@ -135,17 +173,18 @@ impl Outgoing {
     }
 }
 
-/// Sends some of the range and tells how many bytes went.
-fn send_range(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
+/// Sends some of the range, at most `limit` bytes, and tells how many went.
+fn send_range(socket: BorrowedFd<'_>, range: &FileRange, limit: u64) -> io::Result<usize> {
+    let limit = in_memory(limit);
     let sent = match range.file.descriptor() {
-        Some(file) => send_file(socket, file, range.position, in_memory(range.length))?,
-        None => copy_range(socket, range)?,
+        Some(file) => send_file(socket, file, range.position, limit)?,
+        None => copy_range(socket, range, limit)?,
     };
     if sent == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
 }
 
-fn copy_range(socket: BorrowedFd<'_>, range: &FileRange) -> io::Result<usize> {
-    let mut chunk = vec![0; in_memory(range.length).min(COPY_CHUNK)];
+fn copy_range(socket: BorrowedFd<'_>, range: &FileRange, limit: usize) -> io::Result<usize> {
+    let mut chunk = vec![0; limit.min(COPY_CHUNK)];
     read_exact_at(range.file.as_ref(), &mut chunk, range.position)?;
     send_buffers(socket, &[IoSlice::new(&chunk)], range.length > chunk.len() as u64)
 }

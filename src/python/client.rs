@@ -9,11 +9,12 @@ use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::administration::Admin;
 use super::arguments::{Form, Options, Word};
-use super::errors::{gives_up, raised};
+use super::errors::raised;
 use super::logging;
 use super::owned::{Birth, Owned, Renewed};
 use super::producing::Producer;
 use super::reading::Consumer;
+use super::signals::Interpreter;
 use crate::client::{self, ClientConfig, ClientSettings};
 
 const WORDS: &[Word] = &[
@@ -145,7 +146,7 @@ impl Client {
 }
 
 fn connect(py: Python<'_>, settings: &ClientSettings) -> PyResult<client::Client> {
-    let config = ClientConfig { on_signal: Some(gives_up), ..settings.client.clone() };
+    let config = ClientConfig { signals: Some(&Interpreter), ..settings.client.clone() };
     py.detach(|| client::Client::connect(config)).map_err(|error| raised(py, error))
 }
 

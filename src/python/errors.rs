@@ -65,18 +65,6 @@ pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
     }
 }
 
-/// Called on a waiting thread that a signal has reached: runs the interpreter's handlers. `true`
-/// when one of them raised; its exception is then pending in this thread, for [`raised`] to take.
-pub(crate) fn gives_up() -> bool {
-    Python::attach(|py| match py.check_signals() {
-        Ok(()) => false,
-        Err(raised) => {
-            raised.restore(py);
-            true
-        }
-    })
-}
-
 /// Settings or arguments do not fit.
 pub(crate) fn refused(faults: &Faults) -> PyErr {
     ConfigError::new_err(faults.to_string())

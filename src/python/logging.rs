@@ -53,9 +53,9 @@ pub(super) fn install(py: Python<'_>) -> PyResult<()> {
 fn write_all(lines: &Receiver<Line>, loggers: &Py<PyAny>) {
     for line in lines {
         let written = Python::try_attach(|py| {
+            let arguments = (line.level, "%s", line.text);
             let logger = loggers.bind(py).call1((line.logger,));
-            let logged = logger.and_then(|l| l.call_method1("log", (line.level, "%s", line.text)));
-            if let Err(error) = logged {
+            if let Err(error) = logger.and_then(|to| to.call_method1("log", arguments)) {
                 error.write_unraisable(py, None);
             }
         });

@@ -14,3 +14,4 @@ mod module;
 mod owned;
 mod producing;
 mod reading;
+mod signals;

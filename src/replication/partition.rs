@@ -217,6 +217,10 @@ impl Partition {
             };
             self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
         };
+        // What follows writes by the names of files, which the next log of this name has too.
+        let Some(_hold) = self.logs.data.hold(log) else {
+            return Err(PartitionError::Stopped { reason: "its log was removed" });
+        };
         log.start_epoch(self.spec.epoch)?;
         // Here, where waiting for the disk is allowed, and not in the first append.
         log.prepare()?;
@@ -367,7 +371,8 @@ impl Partition {
         &self.logs
     }
 
-    pub(super) fn check_running(&self) -> Result<(), PartitionError> {
+    /// Refuses when the partition has stopped.
+    pub fn check_running(&self) -> Result<(), PartitionError> {
         match self.stopped.get() {
             Some(reason) => Err(PartitionError::Stopped { reason }),
             None => Ok(()),

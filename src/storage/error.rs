@@ -117,6 +117,14 @@ pub enum StorageError {
         owner: String,
     },
 
+    /// A thread of the data directory's has panicked: what it was doing was not done, and will not
+    /// be.
+    #[error("the thread '{thread}' has panicked")]
+    ThreadPanicked {
+        /// Its name.
+        thread: String,
+    },
+
     /// The data directory, or a log in it, belongs to something else.
     #[error("'{}' belongs to {found}, not to {expected}", .path.display())]
     Foreign {
@@ -172,6 +180,7 @@ impl StorageError {
             | Self::Damaged { .. }
             | Self::TooNew { .. }
             | Self::Locked { .. }
+            | Self::ThreadPanicked { .. }
             | Self::Foreign { .. } => Remedy::Fatal,
         }
     }

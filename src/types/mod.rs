@@ -7,8 +7,10 @@ mod ids;
 mod offset;
 mod timestamp;
 mod topic;
+mod with_causes;
 
 pub use ids::{BrokerId, LeaderEpoch, ProducerEpoch, ProducerId};
 pub use offset::Offset;
 pub use timestamp::Timestamp;
 pub use topic::{InvalidTopicName, PartitionIndex, TopicId, TopicName, TopicPartition};
+pub use with_causes::WithCauses;

@@ -5,8 +5,11 @@
 mod admin_client;
 mod administration;
 mod cluster;
+mod cold_reads;
 mod consuming;
 mod durability;
+mod embedded;
+mod golden_directory;
 mod groups;
 mod hostile;
 mod log_command;
@@ -14,4 +17,6 @@ mod memberships;
 mod misconfigured;
 mod power_cuts;
 mod producing;
+mod removal;
+mod stopping;
 mod support;

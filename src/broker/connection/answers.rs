@@ -13,7 +13,7 @@ use super::produced::Produced;
 use super::reader::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::execute;
-use crate::net::{Outgoing, Piece, Reserved};
+use crate::net::{Outgoing, Piece, Reserved, Written};
 
 /// Answers gathered before they are sent, in bytes; more would only delay the first.
 const GATHERED_MAX: u64 = 256 * 1024;
@@ -98,12 +98,18 @@ impl<'a> Answers<'a> {
             return Ok(());
         }
         let stall_max = self.shared.config.transfer_deadline;
-        let sent = self.out.write_to(self.stream, stall_max).await;
-        if sent.is_err() && self.session.gone.is_cancelled() {
+        let failure = loop {
+            match self.out.write_to(self.stream, stall_max).await {
+                Ok(Written::All) => return Ok(()),
+                Ok(Written::UntilCold(range)) => self.shared.control.warm(range).await,
+                Err(error) => break error,
+            }
+        };
+        if self.session.gone.is_cancelled() {
             // Nobody listens any more; what is pending is still executed.
             self.out = Outgoing::default();
             return Ok(());
         }
-        sent.map_err(Closed::from)
+        Err(failure.into())
     }
 }

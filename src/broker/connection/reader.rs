@@ -15,7 +15,7 @@ use bytes::BytesMut;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::yield_now;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::answers::{Answers, Pending};
 use crate::broker::context::{Session, Shared};
@@ -25,7 +25,7 @@ use crate::net::{FrameBuffer, FrameError, Reserved};
 /// Requests of one connection that may be pending; the reader stops above it.
 const PENDING_MAX: usize = 4096;
 
-/// Frames above this are admitted one by one, against the memory they will hold.
+/// Frames are charged for the memory they hold once so much of them has come.
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Why a connection ended.
@@ -77,9 +77,14 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
     };
     let write = answers.run(pending, &sequential);
     tokio::pin!(read, write);
+    let both = async {
+        tokio::select! {
+            closed = &mut read => { let _ = write.await; closed }
+            result = &mut write => result.err().unwrap_or(Closed::ByPeer),
+        }
+    };
     tokio::select! {
-        closed = &mut read => { let _ = write.await; closed }
-        result = &mut write => result.err().unwrap_or(Closed::ByPeer),
+        closed = both => closed,
         () = shared.stopping.cancelled() => Closed::Stopping,
     }
 }
@@ -97,17 +102,29 @@ struct Reader<'a> {
 impl Reader<'_> {
     async fn run(&mut self) -> Closed {
         let mut memory = None;
+        let mut time_left = self.shared.config.transfer_deadline;
         loop {
-            let missing = self.frames.missing();
-            if missing > LARGE_FRAME && memory.is_none() {
-                // Whoever asked first is served first; meanwhile the kernel holds the peer back.
-                memory = self.shared.request_memory.reserve(missing).await.ok();
+            let (missing, held) = (self.frames.missing(), self.frames.held());
+            if missing > 0 && held > LARGE_FRAME {
+                // While this waits, the kernel holds the peer back.
+                let memory = memory.get_or_insert_with(|| self.shared.request_memory.open());
+                memory.grow_to(held).await;
             }
-            if let Err(closed) = self.receive(missing > 0).await {
+            let received = match missing {
+                0 => self.receive_next().await,
+                _ => self.receive_rest(&mut time_left).await,
+            };
+            if let Err(closed) = received {
                 return closed;
             }
-            if let Err(closed) = self.take_frames(&mut memory).await {
-                return closed;
+            match self.take_frames(&mut memory).await {
+                Ok(false) => {}
+                // What is left is another frame's, with an account and a time of its own.
+                Ok(true) => {
+                    memory = None;
+                    time_left = self.shared.config.transfer_deadline;
+                }
+                Err(closed) => return closed,
             }
             self.shared.unflushed_room().await;
             // Otherwise a peer that never pauses would keep its own answers waiting.
@@ -115,19 +132,25 @@ impl Reader<'_> {
         }
     }
 
+    /// Waits for a frame to begin.
+    async fn receive_next(&mut self) -> Result<(), Closed> {
+        let limit = self.shared.config.connections_idle;
+        timeout(limit, self.receive()).await.unwrap_or(Err(Closed::Idle(limit)))
+    }
+
+    /// Waits for more of a frame. Only time spent here counts: what the broker itself takes is not
+    /// the peer's fault.
+    async fn receive_rest(&mut self, time_left: &mut Duration) -> Result<(), Closed> {
+        let begin = Instant::now();
+        let received = timeout(*time_left, self.receive()).await;
+        *time_left = time_left.saturating_sub(begin.elapsed());
+        received.unwrap_or(Err(Closed::Slow(self.shared.config.transfer_deadline)))
+    }
+
     /// Waits for bytes and takes what there is.
-    async fn receive(&mut self, inside_frame: bool) -> Result<(), Closed> {
-        let config = &self.shared.config;
-        let (limit, late) = if inside_frame {
-            (config.transfer_deadline, Closed::Slow(config.transfer_deadline))
-        } else {
-            (config.connections_idle, Closed::Idle(config.connections_idle))
-        };
+    async fn receive(&mut self) -> Result<(), Closed> {
         loop {
-            match timeout(limit, self.stream.readable()).await {
-                Err(_) => return Err(late),
-                Ok(ready) => ready?,
-            }
+            self.stream.readable().await?;
             match self.frames.fill(self.stream) {
                 Ok(0) => return Err(self.end_of_stream()),
                 Ok(_) => return Ok(()),
@@ -144,10 +167,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Hands on every whole frame received.
-    async fn take_frames(&mut self, memory: &mut Option<Reserved>) -> Result<(), Closed> {
+    /// Hands on every whole frame received, and tells whether there was one. The first is the one
+    /// that `memory` was charged for.
+    async fn take_frames(&mut self, memory: &mut Option<Reserved>) -> Result<bool, Closed> {
         let mut appends = Appends::default();
+        let mut any = false;
         while let Some(frame) = self.frames.next_frame()? {
+            any = true;
             let taken = if self.sequential.get() == 0 {
                 appends.take(frame, &self.shared, &self.session)?
             } else {
@@ -162,10 +188,7 @@ impl Reader<'_> {
             }
         }
         self.finish(&mut appends).await?;
-        if self.frames.missing() == 0 {
-            memory.take();
-        }
-        Ok(())
+        Ok(any)
     }
 
     /// Appends what was gathered and queues its answers.

@@ -233,9 +233,9 @@ fn read_partition(
     read().map_err(|error: PartitionError| Refusal::from(&error))
 }
 
-/// A range as it is sent: copied when small, else left to the kernel.
+/// A range as it is sent: copied when it is small and in memory, else left to the kernel.
 fn load(range: &FileRange) -> Result<Piece, Unanswerable> {
-    if range.length > COPIED_MAX {
+    if range.length > COPIED_MAX || !range.file.is_cached(range.position, range.length) {
         return Ok(Piece::File(range.clone()));
     }
     let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];

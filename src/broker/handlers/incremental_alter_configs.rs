@@ -4,8 +4,8 @@ use crate::broker::authorize::{Operation, Resource as Guarded};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::{broker_id, no_settings};
-use crate::broker::settings::{Change, change};
-use crate::broker::topics::{name_of, named_twice, repeated};
+use crate::broker::settings::{Altered, Change, alter_each, change};
+use crate::broker::topics::{name_of, repeated};
 use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
 use crate::wire::describe_configs::{RESOURCE_BROKER, RESOURCE_TOPIC};
@@ -16,26 +16,18 @@ use crate::wire::incremental_alter_configs::{
 
 pub(crate) type Request = IncrementalAlterConfigsRequest;
 
-/// Changes the resources one after another; each succeeds or fails by itself, as a whole.
+/// Changes the resources, each by itself.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> IncrementalAlterConfigsResponse {
-    let key = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
-    let repeated = repeated(request.resources.iter().map(key));
-    let mut responses = Vec::with_capacity(request.resources.len());
-    for wanted in request.resources {
-        let changed = if repeated.contains(&key(&wanted)) {
-            Err(named_twice())
-        } else {
-            alter(call, &wanted, request.validate_only).await
-        };
-        let refusal = changed.err();
-        responses.push(Resource {
-            error_code: refusal.as_ref().map_or(ErrorCode::None, |refusal| refusal.code),
-            error_message: refusal.and_then(|refusal| refusal.message),
-            resource_type: wanted.resource_type,
-            resource_name: wanted.resource_name,
-        });
-    }
+    let name = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
+    let alter = async |wanted: &RequestResource| alter(call, wanted, request.validate_only).await;
+    let altered = alter_each(&request.resources, name, alter).await;
+    let responses = altered.into_iter().map(resource).collect();
     IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() }
+}
+
+fn resource(altered: Altered) -> Resource {
+    let Altered { resource_type, resource_name, error_code, error_message } = altered;
+    Resource { error_code, error_message, resource_type, resource_name }
 }
 
 async fn alter(

@@ -30,8 +30,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> InitProducerIdR
 
 async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusal> {
     if request.transactional_id.is_some() {
-        // There are no transactions. Of all codes this one ends the client's attempts at once.
-        return Err(Refusal::because(ErrorCode::UnsupportedVersion, &"there are no transactions"));
+        // librdkafka tries again, until its time is up, after every code but a few. Of those few
+        // this one is final for all clients and says the least that is wrong.
+        tracing::warn!(peer = %call.session.peer, "refused a producer that wants transactions");
+        let code = ErrorCode::TransactionalIdAuthorizationFailed;
+        return Err(Refusal::because(code, &"there are no transactions"));
     }
     if !call.session.may(Operation::IdempotentWrite, Resource::Cluster) {
         return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));

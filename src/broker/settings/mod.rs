@@ -4,13 +4,17 @@
 //! brokers while they ran, then in the broker's configuration; at last there is a default. Settings
 //! of the broker itself are read at its start and cannot be changed while it runs.
 
+mod altered;
 mod broker;
 mod change;
 mod defaults;
 mod edits;
+#[cfg(test)]
+mod page_tests;
 mod setting;
 mod topic;
 
+pub(crate) use altered::{Altered, alter_each};
 pub(crate) use broker::{all_brokers_settings, broker_settings};
 pub(crate) use change::{Change, change};
 pub(crate) use defaults::log_defaults;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::fault::{Fault, Operation};
 use super::file::{FaultyFile, fail};
-use super::hold::SyncHold;
+use super::hold::{ReadHold, SyncHold};
 use super::machine::{Machine, Shared};
 use crate::io::{Disk, Entry, File, OpenMode};
 
@@ -66,6 +66,12 @@ impl FaultyDisk {
     /// How often an operation was called, failures included.
     pub fn calls(&self, operation: Operation) -> u64 {
         self.shared.machine().faults.calls(operation)
+    }
+
+    /// Keeps every `read_at` of at least so many bytes from returning until the hold is dropped, as
+    /// a slow medium would; such ranges are not cached meanwhile.
+    pub fn hold_reads(&self, least: usize) -> ReadHold {
+        ReadHold::new(Arc::clone(&self.shared), least)
     }
 
     /// Keeps every `sync_data` and `sync_filesystem` from returning until the hold is dropped.

@@ -333,6 +333,25 @@ fn a_power_failure_ends_held_syncs_with_an_error() {
 }
 
 #[test]
+fn held_reads_block_if_they_are_large_until_released() {
+    let disk = fresh();
+    let file = create_durable(&disk, "/a");
+    write(&file, &[7; 100], 0);
+    let hold = disk.hold_reads(50);
+    assert!(!file.is_cached(0, 50) && file.is_cached(0, 49));
+    assert_eq!(file.read_at(&mut [0; 49], 0).unwrap(), 49);
+    let reading = thread::spawn({
+        let file = Arc::clone(&file);
+        move || file.read_at(&mut [0; 50], 0)
+    });
+    assert!(hold.wait_for(1, PATIENCE));
+    assert!(!reading.is_finished());
+    drop(hold);
+    assert_eq!(reading.join().unwrap().unwrap(), 50);
+    assert!(file.is_cached(0, 100));
+}
+
+#[test]
 fn what_was_open_before_the_power_failed_fails_after_it() {
     let disk = fresh();
     let file = create_durable(&disk, "/a");

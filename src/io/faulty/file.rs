@@ -31,6 +31,16 @@ impl FaultyFile {
         self.shared.begin(self.incarnation, operation, &self.path)
     }
 
+    fn begin_read(&self, length: usize) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
+        let (machine, failure) = self.begin(Operation::Read)?;
+        if !machine.holds_read(length) {
+            return Ok((machine, failure));
+        }
+        let machine = self.shared.wait_for_read(machine, length);
+        machine.check(self.incarnation)?;
+        Ok((machine, failure))
+    }
+
     fn require_writable(&self) -> io::Result<()> {
         if self.writable { Ok(()) } else { Err(Errno::EBADF.into()) }
     }
@@ -38,11 +48,15 @@ impl FaultyFile {
 
 impl File for FaultyFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let (mut machine, failure) = self.begin(Operation::Read)?;
+        let (mut machine, failure) = self.begin_read(buffer.len())?;
         fail(failure)?;
         let count = machine.names.cached(self.id)?.read(buffer, position)?;
         flip(failure, &mut buffer[..count]);
         Ok(count)
+    }
+
+    fn is_cached(&self, _position: u64, length: u64) -> bool {
+        !self.shared.machine().holds_read(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Holding every sync of bytes back, to look at what happens before it.
+//! Holding syncs or large reads back, to look at what happens meanwhile.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -25,10 +25,7 @@ impl SyncHold {
 
     /// Waits until so many calls are waiting; false when that takes longer than `patience`.
     pub fn wait_for(&self, calls: usize, patience: Duration) -> bool {
-        let too_few = |machine: &mut Machine| machine.held_syncs < calls;
-        let machine = self.shared.machine();
-        let waited = self.shared.changed.wait_timeout_while(machine, patience, too_few);
-        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        wait(&self.shared, patience, |machine| machine.held_syncs < calls)
     }
 }
 
@@ -37,4 +34,37 @@ impl Drop for SyncHold {
         self.shared.machine().holds -= 1;
         self.shared.changed.notify_all();
     }
+}
+
+/// While it lives, large reads do not return. Dropping it lets all go on.
+#[derive(Debug)]
+#[must_use = "reads go on as soon as it is dropped"]
+pub struct ReadHold {
+    shared: Arc<Shared>,
+}
+
+impl ReadHold {
+    pub(super) fn new(shared: Arc<Shared>, least: usize) -> Self {
+        let before = shared.machine().read_hold.replace(least);
+        assert_eq!(before, None, "reads are held already");
+        Self { shared }
+    }
+
+    /// Waits until so many calls are waiting; false when that takes longer than `patience`.
+    pub fn wait_for(&self, calls: usize, patience: Duration) -> bool {
+        wait(&self.shared, patience, |machine| machine.held_reads < calls)
+    }
+}
+
+impl Drop for ReadHold {
+    fn drop(&mut self) {
+        self.shared.machine().read_hold = None;
+        self.shared.changed.notify_all();
+    }
+}
+
+fn wait(shared: &Shared, patience: Duration, too_few: impl Fn(&Machine) -> bool) -> bool {
+    let machine = shared.machine();
+    let waited = shared.changed.wait_timeout_while(machine, patience, |machine| too_few(machine));
+    !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
 }

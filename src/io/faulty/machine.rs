@@ -34,6 +34,9 @@ pub(super) struct Machine {
     pub(super) free_bytes: Option<u64>,
     pub(super) holds: usize,
     pub(super) held_syncs: usize,
+    /// Reads of at least so many bytes do not return.
+    pub(super) read_hold: Option<usize>,
+    pub(super) held_reads: usize,
     pub(super) locks: Vec<Weak<HeldLock>>,
 }
 
@@ -48,6 +51,8 @@ impl Machine {
             free_bytes: None,
             holds: 0,
             held_syncs: 0,
+            read_hold: None,
+            held_reads: 0,
             locks: Vec::new(),
         }
     }
@@ -61,9 +66,15 @@ impl Machine {
         }
     }
 
+    /// Whether a read of so many bytes is held back.
+    pub(super) fn holds_read(&self, length: usize) -> bool {
+        self.read_hold.is_some_and(|least| length >= least)
+    }
+
     /// The power fails and comes back; what the seed lets through is on the inner disk.
     pub(super) fn lose_power(&mut self, inner: &Arc<dyn Disk>, seed: u64) -> io::Result<()> {
         self.incarnation += 1;
+        self.read_hold = None;
         self.random = SeededRandom::new(seed);
         for lock in self.locks.drain(..).filter_map(|lock| lock.upgrade()) {
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -94,6 +105,20 @@ impl Shared {
             machine.names.write_back(&mut machine.random)?;
         }
         Ok((guard, failure))
+    }
+
+    /// Waits until reads of so many bytes are held no more.
+    pub(super) fn wait_for_read<'m>(
+        &'m self,
+        mut guard: MutexGuard<'m, Machine>,
+        length: usize,
+    ) -> MutexGuard<'m, Machine> {
+        guard.held_reads += 1;
+        self.changed.notify_all();
+        let is_held = |machine: &mut Machine| machine.holds_read(length);
+        guard = self.changed.wait_while(guard, is_held).unwrap_or_else(PoisonError::into_inner);
+        guard.held_reads -= 1;
+        guard
     }
 
     /// As `begin`, for a sync of bytes: waits until nobody holds it.

@@ -27,4 +27,4 @@ mod tree;
 
 pub use disk::FaultyDisk;
 pub use fault::{Failure, Fault, Operation};
-pub use hold::SyncHold;
+pub use hold::{ReadHold, SyncHold};

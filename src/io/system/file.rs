@@ -10,9 +10,13 @@ use nix::sys::uio::pwritev;
 
 use super::medium::Medium;
 use crate::io::File;
+use crate::io::sys::is_byte_cached;
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
+
+/// How far apart the bytes are that tell for a range: the kernel reads ahead about so much at once.
+const LOOK_DISTANCE: usize = 128 * 1024;
 
 /// A file and, once recovery asks for it, a second descriptor that goes around the page cache.
 #[derive(Debug)]
@@ -38,6 +42,12 @@ impl SystemFile {
 impl File for SystemFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.file.read_at(buffer, position)
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        let last = position.saturating_add(length.saturating_sub(1));
+        let mut looked_at = (position..last).step_by(LOOK_DISTANCE).chain([last]);
+        looked_at.all(|position| is_byte_cached(self.file.as_fd(), position))
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {

@@ -26,8 +26,7 @@ pub(crate) struct Chooser {
 impl Making {
     /// The options of a producer that are the program's own code.
     pub(crate) fn of(options: &mut Options<'_>) -> PyResult<Self> {
-        let is_name =
-            options.peek("partitioner").is_some_and(|own| own.is_instance_of::<PyString>());
+        let is_name = options.peek("partitioner").is_some_and(|own| own.cast::<PyString>().is_ok());
         let choose = if is_name { None } else { options.take_callable("partitioner")? };
         Ok(Self {
             key: options.take_callable("key")?,

@@ -70,7 +70,8 @@ pub struct DataDir {
     pub(super) removal: RwLock<()>,
     /// Whether the manifest is written, after which nothing else is.
     pub(super) is_closed: Mutex<bool>,
-    pub(super) _lock: Box<dyn Any + Send + Sync>,
+    /// Held until `unlock`, or the end.
+    pub(super) lock: Mutex<Option<Box<dyn Any + Send + Sync>>>,
 }
 
 impl DataDir {
@@ -192,6 +193,12 @@ impl DataDir {
         manifest.write(&*self.env.disk, &self.path.join(names::MANIFEST))?;
         *is_closed = true;
         Ok(())
+    }
+
+    /// Lets others open the directory, whoever still holds this value. To be called when nothing
+    /// is asked of it any more but what reads.
+    pub fn unlock(&self) {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Brings the marks up to date.

@@ -69,7 +69,7 @@ impl DataDir {
             creation: Mutex::default(),
             removal: RwLock::default(),
             is_closed: Mutex::default(),
-            _lock: lock,
+            lock: Mutex::new(Some(lock)),
             options,
         };
         directory.start.recovered = directory.recover()?;

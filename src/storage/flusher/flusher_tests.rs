@@ -37,6 +37,10 @@ struct World {
 
 impl World {
     fn new(options: FlusherOptions) -> Self {
+        Self::with(options, listener)
+    }
+
+    fn with(options: FlusherOptions, listener: impl Fn(SyncSender<Told>) -> FlushListener) -> Self {
         let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
         disk.create_dir(Path::new("/data")).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -248,4 +252,18 @@ fn a_stopped_flusher_has_no_threads_left() {
     world.flusher.stop();
     drop(world.flusher);
     assert!(world.told.recv().is_err(), "nobody can tell anything any more");
+}
+
+#[test]
+fn a_thread_that_panics_is_reported_as_a_failed_flush_is() {
+    let world = World::with(FlusherOptions::default(), |sender| FlushListener {
+        on_flushed: Box::new(|flushed| panic!("broken by the test at {}", flushed.offset)),
+        ..listener(sender)
+    });
+    let log = world.log(0, lazy());
+    append(&log, b"v");
+    world.flusher.schedule(&log, true);
+    let [Told::Fatal(reason)] = &world.told(1)[..] else { panic!("nobody is told") };
+    assert!(reason.contains("flusher-"), "{reason}");
+    world.flusher.stop();
 }

@@ -1,8 +1,10 @@
 //! Bringing appended records to the disk: when, together with what, and within which budget.
 
 mod agenda;
+mod alarm;
 mod threads;
 
+pub(in crate::storage) use alarm::Alarm;
 pub use threads::{FlushListener, Flushed, Flusher, FlusherOptions};
 
 #[cfg(test)]

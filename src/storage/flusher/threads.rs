@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use crate::config::ByteSize;
 use crate::io::{Clock, Disk};
+use crate::storage::flusher::Alarm;
 use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
@@ -34,7 +35,7 @@ pub struct FlusherOptions {
 pub struct FlushListener {
     /// A log's flushed offset has moved.
     pub on_flushed: Box<dyn Fn(&Flushed<'_>) + Send + Sync>,
-    /// A flush has failed: nothing is known of what the disk holds.
+    /// A flush has failed, or a thread has panicked: nothing is known of what the disk holds.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
@@ -115,7 +116,10 @@ impl Flusher {
             let shared = Arc::clone(&flusher.shared);
             let thread = thread::Builder::new()
                 .name(format!("flusher-{number}"))
-                .spawn(move || shared.run())
+                .spawn(move || {
+                    let _alarm = Alarm::new(&*shared.listener.on_fatal);
+                    shared.run();
+                })
                 .map_err(|source| StorageError::io("start a thread for", dir, source))?;
             flusher.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }

@@ -13,7 +13,7 @@ use crate::storage::log::tail::{State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
 use crate::storage::{EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError};
-use crate::types::{Offset, TopicPartition};
+use crate::types::{Offset, TopicPartition, WithCauses};
 
 /// What a log needs of the world.
 #[derive(Clone, Debug)]
@@ -247,11 +247,5 @@ impl std::fmt::Debug for Log {
 
 /// An error and its causes in one line.
 pub(super) fn describe(error: &StorageError) -> Arc<str> {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text.into()
+    WithCauses(error).to_string().into()
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::io::Clock;
+use crate::storage::flusher::Alarm;
 use crate::storage::upkeep::clock_watch::ClockWatch;
 use crate::storage::upkeep::passes::{hold_to_size, is_local, retain};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
@@ -16,7 +17,7 @@ use crate::storage::{DataDir, Offsets, Removed, StorageError};
 pub struct UpkeepListener {
     /// The high watermarks as they are now.
     pub high_watermarks: Box<dyn Fn() -> Offsets + Send + Sync>,
-    /// The disk has failed.
+    /// The disk has failed, or the thread has panicked.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
@@ -65,7 +66,10 @@ impl Upkeep {
         let runner = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("upkeep".to_owned())
-            .spawn(move || runner.run())
+            .spawn(move || {
+                let _alarm = Alarm::new(&*runner.listener.on_fatal);
+                runner.run();
+            })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }

@@ -143,11 +143,19 @@ fn a_byte_cap_spares_internal_and_compacted_topics() {
 
 /// Upkeep of a directory on a disk that can be broken, with what it says of a failure.
 fn upkeep(disk: &FaultyDisk) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver<String>) {
+    asking(disk, || Offsets::from([(partition("web"), Offset::new(3))]))
+}
+
+/// The same, where the high watermarks are what is answered.
+fn asking(
+    disk: &FaultyDisk,
+    high_watermarks: impl Fn() -> Offsets + Send + Sync + 'static,
+) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver<String>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let directory = Arc::new(directory(Arc::new(disk.clone()), Arc::clone(&clock)));
     let (sender, fatal) = sync_channel(10);
     let listener = UpkeepListener {
-        high_watermarks: Box::new(|| Offsets::from([(partition("web"), Offset::new(3))])),
+        high_watermarks: Box::new(high_watermarks),
         on_fatal: Box::new(move |error| sender.send(error.to_string()).unwrap()),
     };
     let options =
@@ -209,4 +217,15 @@ fn a_checkpoint_that_fails_is_fatal_and_one_without_space_is_not() {
     upkeep.flushed(1);
     let said = fatal.recv_timeout(PATIENCE).unwrap();
     assert!(said.contains("checkpoint"), "{said}");
+}
+
+#[test]
+fn a_panic_of_the_thread_is_fatal() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let (directory, upkeep, fatal) = asking(&disk, || panic!("broken by the test"));
+    fill(&directory, "web", 1);
+    upkeep.flushed(1);
+    let said = fatal.recv_timeout(PATIENCE).unwrap();
+    assert!(said.contains("'upkeep' has panicked"), "{said}");
+    upkeep.stop();
 }

@@ -2,5 +2,7 @@
 
 mod batches;
 mod frames;
+mod fuzzing;
+mod memory;
 mod mutations;
 mod names;

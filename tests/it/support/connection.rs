@@ -47,6 +47,11 @@ impl Connection {
         self.stream.write_all(bytes)
     }
 
+    /// Tells the broker that nothing more will be sent.
+    pub(crate) fn send_no_more(&self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)
+    }
+
     /// Sends no more, and returns what still comes until the broker closes.
     pub(crate) fn finish(mut self) -> io::Result<Vec<u8>> {
         match self.stream.shutdown(Shutdown::Write) {

@@ -30,8 +30,14 @@ class BrokerProcess:
         self.address = "127.0.0.1:0"
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self) -> Self:
+    def start(self, patience: float = READY_SECONDS) -> Self:
         """Starts the broker and waits for its `ready` line."""
+        self.launch()
+        self.address = self._wait_until_ready(patience)
+        return self
+
+    def launch(self) -> None:
+        """Starts the broker without waiting for anything."""
         assert self.process is None, "it is running"
         command = [sys.executable, "-m", "streamlog.broker", "--listen", self.address]
         command += ["--data-dir", str(self.data_dir), *self.options]
@@ -44,18 +50,16 @@ class BrokerProcess:
                 text=True,
                 env={**os.environ, **self.env},
             )
-        self.address = self._wait_until_ready()
-        return self
 
-    def _wait_until_ready(self) -> str:
+    def _wait_until_ready(self, patience: float) -> str:
         process = self.process
         assert process is not None
         assert process.stdout is not None
-        readable, _, _ = select.select([process.stdout], [], [], READY_SECONDS)
+        readable, _, _ = select.select([process.stdout], [], [], patience)
         line = process.stdout.readline() if readable else ""
         if not line.startswith("ready "):
             self.kill()
-            message = f"the broker said {line!r} instead of ready:\n{self.log()}"
+            message = f"the broker said {line!r} instead of ready:\n{self.log()[-4000:]}"
             raise AssertionError(message)
         return line.removeprefix("ready ").strip()
 

@@ -15,6 +15,7 @@ use crate::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener, StorageError,
     Upkeep, UpkeepListener,
 };
+use crate::types::WithCauses;
 
 /// Where in the data directory the metadata is.
 const METADATA_DIR: &str = "metadata";
@@ -82,13 +83,7 @@ fn until_known(defaults: &LogConfig) -> LogConfigs {
 /// What happens when the disk fails: the broker stops.
 fn fatal(failure: &Arc<Failure>) -> Box<dyn Fn(&StorageError) + Send + Sync> {
     let failure = Arc::clone(failure);
-    Box::new(move |error| failure.report(describe(error)))
-}
-
-/// An error with its causes.
-fn describe(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    Box::new(move |error| failure.report(WithCauses(error).to_string()))
 }
 
 /// Tells what recovery found.

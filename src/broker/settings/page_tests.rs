@@ -1,0 +1,130 @@
+//! `docs/configuration.md` is made of the rows of all settings, and is what they say.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::broker::topic_settings::{broker_names, topic_key};
+use crate::broker::{BrokerConfig, OffsetsTopicConfig};
+use crate::config::{Key, Kind};
+use crate::group::GroupConfig;
+use crate::metadata::MetadataConfig;
+use crate::storage::LogConfig;
+
+const PAGE: &str = "docs/configuration.md";
+
+const HEAD: &str = "\
+# Settings
+
+This page is made from the rows in the code, and a test fails when it is not what they say. After
+changing a row: `make settings-page`.
+
+A value is looked for, the first that is found counts: of a topic among its own settings, then among
+what was said of the broker and of all brokers while they ran; after these, and for everything else,
+on the command line (`--set KEY=VALUE`), in the file of `--config FILE` (TOML, or Kafka's
+`server.properties`), and at last there is the default. An unknown name is refused with the nearest
+one. Names and units are Kafka's where Kafka has the setting. Sizes may be written with a unit, as
+`64 MiB`.
+";
+
+const BROKER: &str = "
+## Of a broker
+
+Read when it starts.
+
+| name | type | default | unit | meaning |
+|---|---|---|---|---|
+";
+
+const TOPIC: &str = "
+## Of a topic
+
+Given when a topic is made, or changed at any time. Set for a broker, under this name or one of the
+others, it is the default of all its topics, and can be changed while the broker runs.
+
+| name | on a broker also | type | default | unit | meaning |
+|---|---|---|---|---|---|
+";
+
+#[test]
+fn the_page_of_settings_is_what_the_rows_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let page = page();
+    if std::env::var_os("STREAMLOG_WRITE_PAGES").is_some() {
+        write(&path, &page);
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == page, "{PAGE} is old: run `make settings-page`");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a page of the repository is no data")]
+fn write(path: &Path, page: &str) {
+    std::fs::write(path, page).unwrap();
+}
+
+fn page() -> String {
+    let mut page = format!("{HEAD}{BROKER}");
+    let config = BrokerConfig::default();
+    let mut rows = rows(BrokerConfig::KEYS, &config);
+    rows.extend(self::rows(MetadataConfig::KEYS, &config.metadata));
+    rows.extend(self::rows(GroupConfig::KEYS, &config.group));
+    rows.extend(self::rows(OffsetsTopicConfig::KEYS, &config.offsets_topic));
+    rows.sort_by_key(|row| row.name);
+    for Row { name, kind, default, about } in rows {
+        writeln!(page, "| `{name}` | {kind} | {default} | {} | {about} |", unit(name)).unwrap();
+    }
+    page.push_str(TOPIC);
+    for Row { name, kind, default, about } in self::rows(LogConfig::KEYS, &config.log) {
+        let others = others(name);
+        let unit = unit(name);
+        writeln!(page, "| `{name}` | {others} | {kind} | {default} | {unit} | {about} |").unwrap();
+    }
+    page
+}
+
+struct Row {
+    name: &'static str,
+    kind: &'static str,
+    default: String,
+    about: &'static str,
+}
+
+fn rows<C>(keys: &'static [Key<C>], config: &C) -> Vec<Row> {
+    let row = |key: &Key<C>| {
+        let default = match (key.get)(config).as_str() {
+            "" => "none".to_owned(),
+            // Kafka's largest number of milliseconds or records.
+            "9223372036854775807" => "no limit".to_owned(),
+            text => format!("`{text}`"),
+        };
+        Row { name: key.name, kind: kind(key.kind), default, about: key.about }
+    };
+    keys.iter().map(row).collect()
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Boolean => "boolean",
+        Kind::String => "text",
+        Kind::Int => "32-bit number",
+        Kind::Long => "64-bit number",
+        Kind::Double => "fraction",
+        Kind::List => "list",
+    }
+}
+
+/// What a number of this setting counts, as its name says by its end.
+fn unit(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("ms") => "ms",
+        Some("minutes") => "min",
+        Some("hours") => "h",
+        Some("bytes") => "bytes",
+        _ => "",
+    }
+}
+
+/// The other names under which a broker sets a topic's setting.
+fn others(key: &str) -> String {
+    let others = broker_names().filter(|name| *name != key && topic_key(name) == Some(key));
+    others.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,187 @@
+//! The logs of a data directory, open in this process.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::broker::{Broker, BrokerConfig, Engine, Inside, control_runtime};
+use crate::embedded::{EmbeddedError, Partition, parking};
+use crate::io::{Clock, Disk, SystemClock, SystemDisk};
+use crate::metadata::{MetadataError, NewTopic};
+use crate::replication::Topic;
+use crate::types::{InvalidTopicName, PartitionIndex, TopicName};
+
+/// The logs of a data directory, open in this process.
+///
+/// Share it by reference, or give each thread the [`Partition`]s it needs: those may be cloned and
+/// sent. Dropped without [`close`](Self::close), it closes too, and nobody hears how that went.
+/// Neither may happen within an asynchronous task: closing waits for the disk.
+pub struct Logs {
+    inside: Inside,
+    /// Ours to stop; that of a broker is the broker's.
+    engine: Option<Engine>,
+}
+
+impl Logs {
+    /// Opens a data directory with the settings a broker has by default, making it when it is not
+    /// there. After an unclean stop this takes as long as it takes to read what was being written.
+    ///
+    /// # Errors
+    /// [`EmbeddedError::NotOpened`]: somebody has it open, or it cannot be used.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self, EmbeddedError> {
+        let data_dir = dir.as_ref().to_owned();
+        Self::open_with(BrokerConfig { data_dir, ..BrokerConfig::default() })
+    }
+
+    /// Opens `config.data_dir`. What concerns connections is not looked at: nobody can connect.
+    ///
+    /// # Errors
+    /// As [`Logs::open`].
+    pub fn open_with(config: BrokerConfig) -> Result<Self, EmbeddedError> {
+        let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Self::open_on(config, &disk, &clock)
+    }
+
+    /// Opens `config.data_dir` on the given disk and clock.
+    ///
+    /// # Errors
+    /// As [`Logs::open`].
+    pub fn open_on(
+        config: BrokerConfig,
+        disk: &Arc<dyn Disk>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, EmbeddedError> {
+        let path = config.data_dir.clone();
+        let engine = control_runtime()
+            .and_then(|runtime| Engine::start(config, (disk, clock), runtime))
+            .map_err(|source| EmbeddedError::NotOpened { path, source })?;
+        Ok(Self { inside: engine.inside(), engine: Some(engine) })
+    }
+
+    /// The logs of a broker in this process, which goes on serving its clients. When the broker
+    /// stops, these are closed.
+    pub fn of(broker: &Broker) -> Self {
+        Self { inside: broker.inside(), engine: None }
+    }
+
+    /// Makes a topic with so many partitions. `settings` are those of topics, by Kafka's names;
+    /// what is not named is as the directory was opened with.
+    ///
+    /// ```
+    /// # use streamlog::embedded::Logs;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let logs = Logs::open(dir.path().join("data"))?;
+    /// logs.create_topic("audit", 4, &[("retention.ms", "-1"), ("flush.ms", "5")])?;
+    /// assert_eq!(logs.topics(), ["audit"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// That the name is taken, or what is wrong with the name, the number or the settings.
+    pub fn create_topic(
+        &self,
+        name: &str,
+        partitions: i32,
+        settings: &[(&str, &str)],
+    ) -> Result<(), EmbeddedError> {
+        let configs = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let name = own_name(name)?;
+        let topic = NewTopic { partitions, configs: configs.collect(), ..NewTopic::named(name) };
+        parking::wait(self.inside.create_topic(topic))?;
+        Ok(())
+    }
+
+    /// Makes a topic if there is none of this name, and tells whether it did. One that is there
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As [`Logs::create_topic`], but that the name is taken.
+    pub fn ensure_topic(
+        &self,
+        name: &str,
+        partitions: i32,
+        settings: &[(&str, &str)],
+    ) -> Result<bool, EmbeddedError> {
+        if self.inside.topic(name).is_some() {
+            return Ok(false);
+        }
+        match self.create_topic(name, partitions, settings) {
+            Ok(()) => Ok(true),
+            Err(error) if is_taken(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a topic with its records. Its partitions refuse everything from now on; their files
+    /// go after `file.delete.delay.ms`.
+    ///
+    /// # Errors
+    /// `UnknownTopic`, or that the change could not be written.
+    pub fn delete_topic(&self, name: &str) -> Result<(), EmbeddedError> {
+        let id = self.topic(own_name(name)?.as_str())?.id;
+        Ok(parking::wait(self.inside.delete_topic(id))?)
+    }
+
+    /// The names of all topics, sorted; those that the engine keeps for itself are left out.
+    pub fn topics(&self) -> Vec<String> {
+        let topics = self.inside.topics();
+        let public = topics.iter().filter(|topic| !topic.name.is_internal());
+        let mut names: Vec<_> = public.map(|topic| topic.name.to_string()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// A partition of a topic, opened if it was not. Costs a look into the data directory at the
+    /// first time: keep the handle.
+    ///
+    /// # Errors
+    /// `UnknownTopic` and `UnknownPartition`, or that its log cannot be opened.
+    pub fn partition(&self, topic: &str, index: i32) -> Result<Partition, EmbeddedError> {
+        let found = self.topic(topic)?;
+        let partition = found.partition(PartitionIndex(index)).ok_or_else(|| {
+            let (topic, count) = (topic.to_owned(), found.partitions().count());
+            EmbeddedError::UnknownPartition { topic, index, count }
+        })?;
+        Partition::open(self.inside.clone(), Arc::clone(partition))
+    }
+
+    /// Flushes everything and closes the directory; the next opening needs no recovery. Those who
+    /// wait are told, and iterations end. The logs of a broker are left to it.
+    ///
+    /// # Errors
+    /// When the disk had failed, or fails now: the next opening recovers what was flushed.
+    pub fn close(self) -> Result<(), EmbeddedError> {
+        match self.engine {
+            Some(mut engine) => Ok(engine.stop()?),
+            None => Ok(()),
+        }
+    }
+
+    fn topic(&self, name: &str) -> Result<Arc<Topic>, EmbeddedError> {
+        let unknown = || EmbeddedError::UnknownTopic { topic: name.to_owned() };
+        self.inside.topic(name).ok_or_else(unknown)
+    }
+}
+
+/// The name of a topic that callers may change.
+fn own_name(text: &str) -> Result<TopicName, EmbeddedError> {
+    let name: TopicName = text.parse().map_err(|source: InvalidTopicName| {
+        EmbeddedError::InvalidName { name: text.to_owned(), source }
+    })?;
+    if name.is_internal() {
+        return Err(EmbeddedError::Internal { topic: text.to_owned() });
+    }
+    Ok(name)
+}
+
+fn is_taken(error: &EmbeddedError) -> bool {
+    use crate::broker::BrokerError::Metadata;
+    matches!(error, EmbeddedError::Broker(Metadata(MetadataError::TopicExists(_))))
+}
+
+impl fmt::Debug for Logs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logs").field("topics", &self.topics()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,52 @@
+//! The engine in your own process: append, wait until it is on disk, read. No socket, no client.
+//!
+//! [`Logs`] opens a data directory, or looks into a [`Broker`](crate::broker::Broker) that runs in
+//! this process and serves the network as well. A [`Partition`] of it takes records with
+//! [`append`](Partition::append), which returns when they are written; the [`Ticket`] waits until
+//! they are flushed. [`Records`] iterates over what is flushed, to the end or for ever.
+//!
+//! ```
+//! use streamlog::embedded::{Logs, Start};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let dir = dir.path().join("data");
+//! let logs = Logs::open(&dir)?;
+//! logs.ensure_topic("readings", 1, &[])?;
+//! let readings = logs.partition("readings", 0)?;
+//!
+//! let ticket = readings.append(["21.5", "21.7"])?; // written: two records, one batch
+//! ticket.wait_flushed()?; // on disk: no power cut takes them back
+//!
+//! for record in readings.read(Start::Earliest)? {
+//!     let record = record?;
+//!     println!("{} {:?}", record.offset, record.value);
+//! }
+//! logs.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The directory is the same that `streamlog broker` uses, one at a time: what one has written the
+//! other serves, and its lock keeps the second out.
+//!
+//! Calls block; in asynchronous code put them where blocking is allowed, but for
+//! [`Ticket::flushed`], which is a future of any executor.
+
+mod error;
+mod logs;
+mod new_record;
+mod parking;
+mod partition;
+mod record;
+mod records;
+mod start;
+mod ticket;
+
+pub use crate::record::{Header, Headers};
+pub use error::{EmbeddedError, Remedy};
+pub use logs::Logs;
+pub use new_record::NewRecord;
+pub use partition::Partition;
+pub use record::Record;
+pub use records::Records;
+pub use start::Start;
+pub use ticket::Ticket;

@@ -1,0 +1,162 @@
+//! One partition: what is appended to it, and where it begins and ends.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::broker::{Inside, produce_rules};
+use crate::embedded::{EmbeddedError, NewRecord, Records, Start, Ticket};
+use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError, validate_produced};
+use crate::replication::{Acks, Partition as LedPartition, PartitionError};
+use crate::storage::{Appended, SequenceError};
+use crate::types::{Offset, Timestamp, TopicPartition};
+
+/// A partition of a topic. Clones are the same partition, and may be used by several threads.
+#[derive(Clone)]
+pub struct Partition {
+    inside: Inside,
+    led: Arc<LedPartition>,
+}
+
+impl Partition {
+    pub(super) fn open(inside: Inside, led: Arc<LedPartition>) -> Result<Self, EmbeddedError> {
+        let partition = Self { inside, led };
+        if !partition.led.is_open() {
+            partition.led.open().map_err(|error| partition.refused(error))?;
+        }
+        Ok(partition)
+    }
+
+    /// Appends records as one batch: all of them, or none. On return they are written, in the page
+    /// cache of this machine, and have their offsets; nobody reads them before they are flushed,
+    /// which happens at once when a [`Ticket`] or a reader waits, else by `flush.ms`.
+    ///
+    /// While more than `unflushed.max.bytes` wait for the disk, this waits too.
+    ///
+    /// ```
+    /// use streamlog::embedded::{Header, Logs, NewRecord};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let logs = Logs::open(dir.path().join("data"))?;
+    /// # logs.ensure_topic("orders", 1, &[])?;
+    /// let orders = logs.partition("orders", 0)?;
+    /// orders.append(["one value"])?;
+    /// orders.append([("key", "value"), ("other", "value")])?;
+    /// let trace = [Header { key: b"trace", value: Some(b"ab12") }];
+    /// let ticket = orders.append([NewRecord { headers: &trace, ..NewRecord::from("traced") }])?;
+    /// assert_eq!(ticket.base_offset().get(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NoRecords`; `Refused` when a rule of the topic is broken; `Partition` when the topic is
+    /// gone, the disk full, or the directory closed.
+    pub fn append<'a, R: Into<NewRecord<'a>>>(
+        &self,
+        records: impl IntoIterator<Item = R>,
+    ) -> Result<Ticket, EmbeddedError> {
+        if self.id().topic.is_internal() {
+            return Err(EmbeddedError::Internal { topic: self.id().topic.to_string() });
+        }
+        let now = self.inside.clock().now();
+        let mut batch = self.batch(records.into_iter().map(Into::into), now)?;
+        validate_produced(&batch, &produce_rules(&self.led.config(), now))
+            .map_err(|error| self.rejected(error))?;
+        self.inside.wait_for_room();
+        if !self.led.is_appendable() {
+            self.led.lead().map_err(|error| self.refused(error))?;
+        }
+        let outcomes = self.led.append(&mut [batch.as_mut_slice()], Acks::None, now);
+        let outcomes = outcomes.map_err(|error| self.refused(error))?;
+        Ok(Ticket::new(self.clone(), appended(&outcomes)))
+    }
+
+    /// What is flushed from `start` on, in order, up to what is flushed now; see
+    /// [`Records::follow`] to go on.
+    ///
+    /// # Errors
+    /// That the offset is outside the log, or the time could not be looked up.
+    pub fn read(&self, start: Start) -> Result<Records, EmbeddedError> {
+        let position = match start {
+            Start::Earliest => self.log_start_offset(),
+            Start::Latest => self.high_watermark(),
+            Start::At(offset) => offset,
+            Start::Since(time) => self.first_at(time)?.unwrap_or_else(|| self.high_watermark()),
+        };
+        Records::new(self.clone(), position)
+    }
+
+    /// The offset of the first flushed record whose time is `time` or later.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn first_at(&self, time: Timestamp) -> Result<Option<Offset>, EmbeddedError> {
+        let found = self.led.first_at(time).map_err(|error| self.refused(error))?;
+        Ok(found.map(|record| record.offset))
+    }
+
+    /// The first offset there is; retention raises it.
+    pub fn log_start_offset(&self) -> Offset {
+        self.led.log_start_offset()
+    }
+
+    /// The first offset that readers do not see yet. What lies below is on disk.
+    pub fn high_watermark(&self) -> Offset {
+        self.led.high_watermark()
+    }
+
+    /// Its topic and number.
+    pub fn id(&self) -> &TopicPartition {
+        self.led.id()
+    }
+
+    pub(super) fn inside(&self) -> &Inside {
+        &self.inside
+    }
+
+    pub(super) fn led(&self) -> &Arc<LedPartition> {
+        &self.led
+    }
+
+    /// The error of a call that this partition refused.
+    pub(super) fn refused(&self, source: PartitionError) -> EmbeddedError {
+        match self.inside.failure() {
+            Some(reason) => EmbeddedError::Failed { reason },
+            None => EmbeddedError::Partition { partition: self.id().clone(), source },
+        }
+    }
+
+    fn rejected(&self, source: RecordError) -> EmbeddedError {
+        EmbeddedError::Refused { partition: self.id().clone(), source }
+    }
+
+    fn batch<'a>(
+        &self,
+        records: impl Iterator<Item = NewRecord<'a>>,
+        now: Timestamp,
+    ) -> Result<Vec<u8>, EmbeddedError> {
+        let mut builder = BatchBuilder::new();
+        for NewRecord { key, value, headers, timestamp } in records {
+            let pushed = builder.push(timestamp.unwrap_or(now), key, value, headers);
+            pushed.map_err(|error| self.rejected(error))?;
+        }
+        if builder.is_empty() {
+            return Err(EmbeddedError::NoRecords);
+        }
+        let built = builder.build(&BatchSettings::default(), &mut Compressor::none());
+        built.map_err(|error| self.rejected(error))
+    }
+}
+
+/// What became of one batch that no idempotent producer sent: it was appended.
+fn appended(outcomes: &[Result<Appended, SequenceError>]) -> Appended {
+    let [Ok(appended)] = outcomes else {
+        panic!("one batch without a sequence had the outcomes {outcomes:?}");
+    };
+    *appended
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Partition({})", self.id())
+    }
+}

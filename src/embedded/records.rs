@@ -1,0 +1,239 @@
+//! Iterating over what is flushed, to the end or for ever.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use crate::embedded::{EmbeddedError, Partition, Record, Start, parking};
+use crate::io::{FileRange, read_exact_at};
+use crate::record::{Batch, Batches, Decompressor, HEADER_SIZE, Limits, RecordError};
+use crate::replication::{PartitionError, ReadRequest};
+use crate::storage::StorageError;
+use crate::types::Offset;
+
+/// Bytes that are read at a time; a larger batch is read whole.
+const READ_SIZE: u64 = 256 << 10;
+
+/// The flushed records of a partition from some offset on, each once and in order.
+///
+/// It ends with what was flushed when it was made, unless it [follows](Self::follow) the log. After
+/// an error it is over. Every batch is checked by its checksum before its records are given out.
+pub struct Records {
+    partition: Partition,
+    /// The offset after the last record given out or passed over.
+    position: Offset,
+    /// Where it ends; `None` never.
+    end: Option<Offset>,
+    /// Read, and not yet taken apart.
+    batches: Bytes,
+    /// Taken apart, and not yet given out.
+    ready: VecDeque<Record>,
+    decompressor: Decompressor,
+    is_over: bool,
+}
+
+impl Records {
+    pub(super) fn new(partition: Partition, position: Offset) -> Result<Self, EmbeddedError> {
+        let end = Some(partition.high_watermark());
+        let records = Self {
+            partition,
+            position,
+            end,
+            batches: Bytes::new(),
+            ready: VecDeque::new(),
+            decompressor: Decompressor::new(Limits::default()),
+            is_over: false,
+        };
+        // An offset outside the log is told here and not by the first record.
+        records.range(0)?;
+        Ok(records)
+    }
+
+    /// Goes on for ever: at the end it waits for more. It ends when the directory is closed.
+    ///
+    /// ```
+    /// # use streamlog::embedded::{Logs, Start};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let logs = Logs::open(dir.path().join("data"))?;
+    /// # logs.ensure_topic("ticks", 1, &[])?;
+    /// let ticks = logs.partition("ticks", 0)?;
+    /// let follower = ticks.read(Start::Latest)?.follow();
+    /// let counting = std::thread::spawn(move || follower.take(2).count());
+    /// ticks.append(["tick", "tock"])?;
+    /// assert_eq!(counting.join().unwrap(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn follow(self) -> Self {
+        Self { end: None, ..self }
+    }
+
+    /// The next record, waited for no longer than `patience`; `None` when none came, or at the end.
+    /// With no patience at all it takes what is there.
+    pub fn next_within(&mut self, patience: Duration) -> Option<Result<Record, EmbeddedError>> {
+        let clock = self.partition.inside().clock();
+        let deadline = clock.monotonic().saturating_add(patience);
+        self.next_by(Some(deadline))
+    }
+
+    /// The offset from which the next record is taken.
+    pub fn position(&self) -> Offset {
+        self.ready.front().map_or(self.position, |record| record.offset)
+    }
+
+    /// Goes on elsewhere. Where it ends stays as it is.
+    ///
+    /// # Errors
+    /// As [`Partition::read`].
+    pub fn seek(&mut self, start: Start) -> Result<(), EmbeddedError> {
+        let Self { position, .. } = self.partition.read(start)?;
+        (self.position, self.is_over) = (position, false);
+        self.batches.clear();
+        self.ready.clear();
+        Ok(())
+    }
+
+    fn next_by(&mut self, deadline: Option<Duration>) -> Option<Result<Record, EmbeddedError>> {
+        if self.is_over {
+            return None;
+        }
+        let next = self.advance(deadline);
+        self.is_over = next.is_err();
+        next.transpose()
+    }
+
+    fn advance(&mut self, deadline: Option<Duration>) -> Result<Option<Record>, EmbeddedError> {
+        loop {
+            if let Some(record) = self.ready.pop_front() {
+                return Ok(Some(record));
+            }
+            if self.open_batch().map_err(|source| self.damaged(source))? {
+                continue;
+            }
+            if self.end.is_some_and(|end| self.position >= end) {
+                return Ok(None);
+            }
+            match self.range(READ_SIZE)? {
+                Some(range) => self.batches = self.load(&range)?,
+                None if self.end.is_some() || !self.wait(deadline)? => return Ok(None),
+                None => {}
+            }
+        }
+    }
+
+    /// Takes the next batch apart; false when none is left.
+    fn open_batch(&mut self) -> Result<bool, RecordError> {
+        let bytes = self.batches.clone();
+        let Some(batch) = Batches::new(&bytes).next().transpose()? else { return Ok(false) };
+        batch.check_checksum()?;
+        self.batches = bytes.slice(batch.size()..);
+        if !batch.is_control() {
+            self.take_apart(&batch, &bytes)?;
+        }
+        self.position = self.position.max(batch.next_offset());
+        Ok(true)
+    }
+
+    fn take_apart(&mut self, batch: &Batch<'_>, bytes: &Bytes) -> Result<(), RecordError> {
+        let payload = match batch.decompressed(&mut self.decompressor)? {
+            Cow::Borrowed(_) => bytes.slice(HEADER_SIZE..batch.size()),
+            Cow::Owned(unpacked) => unpacked.into(),
+        };
+        for record in batch.records(&payload, self.decompressor.limits()) {
+            let record = Record::new(batch, &record?, &payload);
+            if record.offset >= self.position {
+                self.ready.push_back(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the batches from the position on are; `None` when none is flushed.
+    fn range(&self, max_bytes: u64) -> Result<Option<FileRange>, EmbeddedError> {
+        let at_least_one_batch = max_bytes > 0;
+        let offset = self.position.get();
+        let request = ReadRequest { offset, max_bytes, at_least_one_batch };
+        let answer = self.partition.led().read(request);
+        match answer {
+            Ok(answer) => Ok(answer.records),
+            Err(PartitionError::Stopped { .. }) if self.end.is_none() && self.is_closed() => {
+                Ok(None)
+            }
+            Err(error) => Err(self.partition.refused(error)),
+        }
+    }
+
+    fn load(&self, range: &FileRange) -> Result<Bytes, EmbeddedError> {
+        let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
+        read_exact_at(&*range.file, &mut bytes, range.position).map_err(|source| {
+            let path = self.partition.led().log().map(|log| log.dir().to_owned());
+            let error = StorageError::io("read", &path.unwrap_or_default(), source);
+            self.partition.refused(error.into())
+        })?;
+        Ok(bytes.into())
+    }
+
+    /// Waits until something beyond the position is flushed; false when the time is over, or the
+    /// directory closed.
+    fn wait(&self, deadline: Option<Duration>) -> Result<bool, EmbeddedError> {
+        let inside = self.partition.inside();
+        let has_moved = match deadline {
+            None => {
+                parking::wait(self.moved());
+                true
+            }
+            Some(deadline) => {
+                let clock = inside.clock();
+                let left = deadline.saturating_sub(clock.monotonic());
+                parking::wait_for(self.moved(), left, clock).is_some()
+            }
+        };
+        match inside.failure() {
+            Some(reason) => Err(EmbeddedError::Failed { reason }),
+            None => Ok(has_moved && !self.is_closed()),
+        }
+    }
+
+    /// Ready when something beyond the position is flushed, or will never be.
+    async fn moved(&self) {
+        let (led, stopping) = (self.partition.led(), self.partition.inside().stopping());
+        let wake = Arc::new(Notify::new());
+        let _place = led.wait_beyond(self.position, &wake);
+        if led.high_watermark() > self.position || led.check_running().is_err() {
+            return;
+        }
+        tokio::select! {
+            () = wake.notified() => {}
+            () = stopping.cancelled() => {}
+        }
+    }
+
+    /// Whether the directory was closed, and not the topic deleted.
+    fn is_closed(&self) -> bool {
+        self.partition.inside().stopping().is_cancelled()
+    }
+
+    fn damaged(&self, source: RecordError) -> EmbeddedError {
+        let (partition, offset) = (self.partition.id().clone(), self.position);
+        EmbeddedError::Damaged { partition, offset, source }
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, EmbeddedError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_by(None)
+    }
+}
+
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Records({} from {})", self.partition.id(), self.position())
+    }
+}

@@ -1,0 +1,57 @@
+//! Signals that reach the interpreter while one of its threads waits in a call.
+
+use std::os::fd::RawFd;
+
+use nix::unistd::{getpid, gettid};
+use pyo3::types::PyAnyMethods;
+use pyo3::{PyErr, PyResult, Python};
+
+use crate::client::Signals;
+
+/// The interpreter that runs in this process: handlers run on its main thread.
+#[derive(Debug)]
+pub(super) struct Interpreter;
+
+impl Signals for Interpreter {
+    fn watch(&self, pipe: RawFd) -> Option<RawFd> {
+        // Every other thread would only be refused.
+        if gettid() != getpid() {
+            return None;
+        }
+        Python::attach(|py| set_wakeup_fd(py, pipe).ok())
+    }
+
+    fn restore(&self, before: RawFd, missed: &[u8]) {
+        Python::attach(|py| {
+            // A handler's exception may be on its way through this wait.
+            let pending = PyErr::take(py);
+            let restored = set_wakeup_fd(py, before).and_then(|_| match (before, missed) {
+                (..0, _) | (_, []) => Ok(()),
+                _ => py.import("os")?.call_method1("write", (before, missed)).map(drop),
+            });
+            if let Err(error) = restored {
+                tracing::debug!(%error, "signals that came during a wait were not passed on");
+            }
+            if let Some(pending) = pending {
+                pending.restore(py);
+            }
+        });
+    }
+
+    /// Runs the handlers. `true` when one of them raised; its exception is then pending in this
+    /// thread, for [`raised`](super::errors::raised) to take.
+    fn gives_up(&self) -> bool {
+        Python::attach(|py| match py.check_signals() {
+            Ok(()) => false,
+            Err(raised) => {
+                raised.restore(py);
+                true
+            }
+        })
+    }
+}
+
+/// Has each signal's number written to a descriptor; returns the one before.
+fn set_wakeup_fd(py: Python<'_>, descriptor: RawFd) -> PyResult<RawFd> {
+    py.import("signal")?.call_method1("set_wakeup_fd", (descriptor,))?.extract()
+}

@@ -1,0 +1,25 @@
+//! A thread that panics takes its work with it: somebody has to be told.
+
+use std::thread;
+
+use crate::storage::StorageError;
+
+/// Reports, when its thread unwinds, that the thread has panicked.
+pub(in crate::storage) struct Alarm<'a> {
+    on_fatal: &'a (dyn Fn(&StorageError) + Send + Sync),
+}
+
+impl<'a> Alarm<'a> {
+    pub(in crate::storage) fn new(on_fatal: &'a (dyn Fn(&StorageError) + Send + Sync)) -> Self {
+        Self { on_fatal }
+    }
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let thread = thread::current().name().unwrap_or_default().to_owned();
+            (self.on_fatal)(&StorageError::ThreadPanicked { thread });
+        }
+    }
+}

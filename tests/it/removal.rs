@@ -1,0 +1,75 @@
+//! A log that is removed while somebody begins to write to it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use streamlog::io::faulty::FaultyDisk;
+use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
+use streamlog::replication::{LocalLogs, Partition, PartitionSpec};
+use streamlog::storage::{
+    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
+    Offsets, Opener, PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
+};
+use streamlog::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+
+const ID: TopicId = TopicId([7; 16]);
+
+fn id() -> TopicPartition {
+    TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) }
+}
+
+fn logs(disk: &FaultyDisk) -> LocalLogs {
+    let (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>) =
+        (Arc::new(disk.clone()), Arc::new(SystemClock));
+    let options = DataDirOptions {
+        opener: Opener { cluster_id: None, broker_id: BrokerId(1) },
+        boot_id: "boot".to_owned(),
+        configs: Arc::new(|_, _| Arc::default()),
+        producers: ProducerLimits::default(),
+        recovery_threads: 1,
+        keep_deleted: Duration::ZERO,
+    };
+    let path = Path::new("/data");
+    let world = || (Arc::clone(&disk), Arc::clone(&clock));
+    let data = Arc::new(DataDir::open(world(), path, options).unwrap());
+    let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
+    let flusher = Flusher::start(world(), path, FlusherOptions::default(), quiet).unwrap();
+    let quiet =
+        UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
+    let upkeep =
+        Upkeep::start(Arc::clone(&data), Arc::clone(&clock), UpkeepOptions::default(), quiet)
+            .unwrap();
+    LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) }
+}
+
+#[test]
+fn a_log_stays_where_it_is_while_a_reign_is_put_on_record() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let logs = logs(&disk);
+    let metadata = PartitionMetadata { topic_id: ID, offset_unit: OffsetUnit::Record };
+    logs.data.create_log(&id(), metadata).unwrap();
+    let spec = PartitionSpec {
+        partition: id(),
+        topic_id: ID,
+        broker: BrokerId(1),
+        epoch: LeaderEpoch(1),
+        in_sync: vec![BrokerId(1)],
+        replicas: 1,
+        config: Arc::new(LogConfig::default()),
+    };
+    let partition = Partition::new(spec, logs.clone());
+
+    let hold = disk.hold_sync();
+    let leading = thread::spawn(move || partition.lead());
+    assert!(hold.wait_for(1, Duration::from_secs(10)), "the reign is not put on record");
+    let data = Arc::clone(&logs.data);
+    let removing = thread::spawn(move || data.remove_log(&id(), ID));
+    thread::sleep(Duration::from_millis(100));
+    assert!(disk.exists(Path::new("/data/t-0")).unwrap(), "it was moved away meanwhile");
+    drop(hold);
+    leading.join().unwrap().unwrap();
+    removing.join().unwrap().unwrap();
+    assert!(!disk.exists(Path::new("/data/t-0")).unwrap());
+}

@@ -1,0 +1,1 @@
+"""The Python tests: brokers that are killed, stopped, watched."""

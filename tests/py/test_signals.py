@@ -1,0 +1,113 @@
+"""Signals end every call that waits, whenever they come, and reach others who want them.
+
+A signal just before a thread falls asleep interrupts nothing, so it must be seen in another way.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess
+from streamlog import Client
+
+REPETITIONS = 200
+
+CALLS = {
+    "iterator": "next(consumer)",
+    "take": "list(consumer.take(1, timeout=20))",
+    "result": "ticket.result(20)",
+    "send": "while True: full.send(topic, b'x' * 900, partition=0)",
+    "flush": "producer.flush(20)",
+    "admin": "client.admin.topics()",
+    "connect": "streamlog.connect(address, timeout=20)",
+}
+"""Every kind of call that waits. The broker does not answer meanwhile."""
+
+PROGRAM = """
+import os, random, signal, sys, threading, time
+import streamlog
+
+address, topic, repetitions = sys.argv[1], sys.argv[2], int(sys.argv[3])
+client = streamlog.connect(address, timeout=20)
+producer = client.producer()
+full = client.producer(buffer="64 KiB", batch_size="16 KiB", send_timeout=20)
+consumer = client.consumer(topic)
+for sender in (producer, full):
+    sender.send(topic, b"", partition=0).result(10)
+    next(consumer)
+print("connected", flush=True)
+sys.stdin.readline()
+ticket = producer.send(topic, b"never delivered", partition=0)
+
+def interrupt(seconds):
+    time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGINT)
+
+choice = random.Random(1)
+for repetition in range(repetitions):
+    thread = threading.Thread(target=interrupt, args=(choice.uniform(0, 0.01),))
+    begin = time.monotonic()
+    try:
+        thread.start()
+        {call}
+        print("missed", repetition, flush=True)
+    except KeyboardInterrupt:
+        pass
+    took = time.monotonic() - begin
+    if took > 2:
+        print("late", repetition, took, flush=True)
+    thread.join()
+print("done", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_ctrl_c_is_never_missed(broker: BrokerProcess, topic: str, call: str) -> None:
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic, partitions=1)
+    program = PROGRAM.format(call=call)
+    command = [sys.executable, "-c", program, broker.address, topic, str(REPETITIONS)]
+    pipe = subprocess.PIPE
+    assert broker.process is not None
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stdout.readline() == "connected\n"
+            broker.process.send_signal(signal.SIGSTOP)
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert process.stdout.read() == "done\n"
+        finally:
+            process.kill()
+            broker.process.send_signal(signal.SIGCONT)
+
+
+def test_who_had_signals_written_to_a_descriptor_still_gets_them(
+    client: Client, topic: str
+) -> None:
+    ours, theirs = socket.socketpair()
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    for end in (ours, theirs):
+        end.setblocking(False)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+    previous = signal.set_wakeup_fd(theirs.fileno())
+    try:
+        timer.start()
+        with client.consumer(topic) as consumer:
+            assert list(consumer.take(1, timeout=0.4)) == []
+        assert signal.set_wakeup_fd(previous) == theirs.fileno()
+        assert ours.recv(10) == bytes([signal.SIGUSR1])
+    finally:
+        signal.set_wakeup_fd(previous)
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+        ours.close()
+        theirs.close()
