@@ -1,11 +1,15 @@
 //! The settings of a broker, one row each. A topic's own settings are `storage::LogConfig`'s; their
 //! defaults for all topics are set here under the names Kafka gives them on a broker.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::broker::topic_settings::{broker_names, refuse_unserved, set_default};
-use crate::broker::{HostPort, OffsetsTopicConfig};
+use crate::broker::listeners::{
+    check_listeners, parse_listeners, parse_protocols, show_listeners, show_protocols,
+};
+use crate::broker::topic_settings::{broker_names, set_default};
+use crate::broker::{Listener, OffsetsTopicConfig};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
     switch,
@@ -19,10 +23,13 @@ use crate::types::BrokerId;
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BrokerConfig {
-    /// Where it listens; port 0 takes any free one.
-    pub listen: HostPort,
-    /// What clients are told to connect to; without it, the address that each of them reached.
-    pub advertised: Option<HostPort>,
+    /// Where it listens, at one address at least; port 0 takes any free one.
+    pub listeners: Vec<Listener>,
+    /// What clients of some listeners are told to connect to; those of the others are told the
+    /// address that each of them reached.
+    pub advertised_listeners: Vec<Listener>,
+    /// The protocols of listeners whose name is not one.
+    pub listener_protocols: BTreeMap<String, String>,
     /// Where everything is kept.
     pub data_dir: PathBuf,
     /// Its number in the cluster.
@@ -66,8 +73,9 @@ pub struct BrokerConfig {
 impl Default for BrokerConfig {
     fn default() -> Self {
         Self {
-            listen: HostPort::new("127.0.0.1", 9092),
-            advertised: None,
+            listeners: Listener::alone("127.0.0.1", 9092),
+            advertised_listeners: Vec::new(),
+            listener_protocols: BTreeMap::new(),
             data_dir: PathBuf::from("streamlog-data"),
             broker_id: BrokerId(1),
             shards: 0,
@@ -96,23 +104,25 @@ impl BrokerConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "listeners",
-            about: "Address to listen on: [PLAINTEXT://]HOST:PORT; port 0 takes any free one.",
-            kind: Kind::String,
-            set: |c, text| text.parse().map(|v| c.listen = v),
-            get: |c| c.listen.to_string(),
+            about: "Addresses to listen on: [NAME://]HOST:PORT, ...; port 0 takes any free one.",
+            kind: Kind::List,
+            set: |c, text| parse_listeners(text).map(|v| c.listeners = v),
+            get: |c| show_listeners(&c.listeners),
         },
         Key {
             name: "advertised.listeners",
-            about: "Address that clients are told to connect to; empty: the one each reached.",
-            kind: Kind::String,
-            set: |c, text| match text.trim() {
-                "" => {
-                    c.advertised = None;
-                    Ok(())
-                }
-                text => text.parse().map(|v| c.advertised = Some(v)),
-            },
-            get: |c| c.advertised.as_ref().map(ToString::to_string).unwrap_or_default(),
+            about: "Addresses that the clients of these listeners are told to connect to: \
+                    [NAME://]HOST:PORT, ...; without one, each is told the address it reached.",
+            kind: Kind::List,
+            set: |c, text| parse_listeners(text).map(|v| c.advertised_listeners = v),
+            get: |c| show_listeners(&c.advertised_listeners),
+        },
+        Key {
+            name: "listener.security.protocol.map",
+            about: "Protocols of named listeners: NAME:PLAINTEXT, ...; there is no other yet.",
+            kind: Kind::List,
+            set: |c, text| parse_protocols(text).map(|v| c.listener_protocols = v),
+            get: |c| show_protocols(&c.listener_protocols),
         },
         Key {
             name: "log.dirs",
@@ -221,6 +231,33 @@ impl BrokerConfig {
             get: |c| c.upkeep.size_max.map_or_else(|| "-1".to_owned(), |size| size.to_string()),
         },
         Key {
+            name: "log.cleaner.backoff.ms",
+            about: "Milliseconds between looks at what is to be compacted.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.upkeep.compaction.interval = v),
+            get: |c| c.upkeep.compaction.interval.as_millis().to_string(),
+        },
+        Key {
+            name: "log.cleaner.dedupe.buffer.size",
+            about: "Bytes of memory for the keys of a compaction; further keys wait for the next.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.map_size = v),
+            get: |c| c.upkeep.compaction.map_size.to_string(),
+        },
+        Key {
+            name: "log.cleaner.io.max.bytes.per.second",
+            about: "Bytes that compaction reads in a second at most; -1 for no limit.",
+            kind: Kind::Long,
+            set: |c, text| match text.trim() {
+                "-1" => {
+                    c.upkeep.compaction.rate = None;
+                    Ok(())
+                }
+                text => size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.rate = Some(v)),
+            },
+            get: |c| c.upkeep.compaction.rate.map_or_else(|| "-1".to_owned(), |v| v.to_string()),
+        },
+        Key {
             name: "producer.id.expiration.ms",
             about: "Milliseconds after which a silent idempotent producer is forgotten.",
             kind: Kind::Long,
@@ -298,7 +335,8 @@ impl BrokerConfig {
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
-        let mut faults = Vec::new();
+        let mut faults =
+            check_listeners(&self.listeners, &self.advertised_listeners, &self.listener_protocols);
         if self.request_memory < self.frame_max {
             faults.push(Fault::invalid(
                 "queued.max.request.bytes",
@@ -306,7 +344,7 @@ impl BrokerConfig {
                 format!("at least socket.request.max.bytes, {}", self.frame_max),
             ));
         }
-        for checked in [self.log.validate(), refuse_unserved(&self.log), self.group.validate()] {
+        for checked in [self.log.validate(), self.group.validate()] {
             faults.extend(checked.err().into_iter().flat_map(|error| error.faults));
         }
         ConfigError::from_faults(faults)

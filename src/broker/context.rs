@@ -8,11 +8,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
-use crate::broker::HostPort;
 use crate::broker::authorize::{Operation, Principal, Resource, authorize};
 use crate::broker::control::Control;
 use crate::broker::coordinator::Coordinators;
 use crate::broker::fetch_session::FetchSessions;
+use crate::broker::listeners::Listeners;
 use crate::io::Clock;
 use crate::metadata::{Image, Metadata};
 use crate::net::Budget;
@@ -22,6 +22,8 @@ use crate::replication::{LocalLogs, Partitions};
 pub(crate) struct Shared {
     /// How the broker runs.
     pub(crate) config: BrokerConfig,
+    /// Where it listens.
+    pub(crate) listeners: Listeners,
     /// Where time comes from.
     pub(crate) clock: Arc<dyn Clock>,
     /// What the cluster looks like.
@@ -110,13 +112,5 @@ impl Shared {
     /// Waits while so much is unflushed that the kernel might throttle writers.
     pub(crate) async fn unflushed_room(&self) {
         self.logs.flusher.room().await;
-    }
-
-    /// Where clients are told to find this broker: what was configured, else the address that this
-    /// one reached.
-    pub(crate) fn advertised_to(&self, session: &Session) -> HostPort {
-        self.config.advertised.clone().unwrap_or_else(|| {
-            HostPort::new(session.local.ip().to_canonical().to_string(), session.local.port())
-        })
     }
 }

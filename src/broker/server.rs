@@ -7,8 +7,7 @@ use std::thread::JoinHandle;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::connection::Shard;
-use crate::broker::connection::accept;
+use crate::broker::connection::{Admission, Shard, accept};
 use crate::broker::context::Shared;
 use crate::broker::core::{Engine, Inside, bind, control_runtime};
 use crate::broker::{BrokerConfig, BrokerError};
@@ -17,16 +16,15 @@ use crate::io::{Clock, Disk, SystemClock, SystemDisk};
 /// A broker that answers until it is stopped or its disk fails.
 ///
 /// ```no_run
-/// use streamlog::broker::{Broker, BrokerConfig, HostPort};
+/// use streamlog::broker::{Broker, BrokerConfig, Listener};
 ///
-/// let config = BrokerConfig { listen: HostPort::new("127.0.0.1", 0), ..BrokerConfig::default() };
-/// let broker = Broker::start(config)?;
+/// let listeners = Listener::alone("127.0.0.1", 0);
+/// let broker = Broker::start(BrokerConfig { listeners, ..BrokerConfig::default() })?;
 /// println!("clients may connect to {}", broker.address());
 /// broker.stop()?;
 /// # Ok::<(), streamlog::broker::BrokerError>(())
 /// ```
 pub struct Broker {
-    address: SocketAddr,
     shards: Vec<JoinHandle<()>>,
     engine: Engine,
 }
@@ -52,19 +50,29 @@ impl Broker {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
-        let (listener, address) = bind(&config.listen, &runtime)?;
-        let engine = Engine::start(config, (disk, clock), runtime)?;
+        let (sockets, listeners) = bind(&config, &runtime)?;
+        let engine = Engine::start_behind(listeners, config, (disk, clock), runtime)?;
         let shared = engine.shared();
         let shards = start_shards(shared)?;
-        let queues = shards.iter().map(|shard| shard.queue.clone()).collect();
-        shared.control.start(accept(listener, queues, Arc::clone(shared)));
+        let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
+        let admission = Arc::new(Admission::default());
+        for socket in sockets {
+            let admission = Arc::clone(&admission);
+            shared.control.start(accept(socket, queues.clone(), admission, Arc::clone(shared)));
+        }
         let shards = shards.into_iter().map(|shard| shard.thread).collect();
-        Ok(Self { address, shards, engine })
+        Ok(Self { shards, engine })
     }
 
-    /// Where it listens; with port 0 asked for, the port it got.
+    /// Where its first listener is; with port 0 asked for, the port it got.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.engine.shared().listeners.first()
+    }
+
+    /// Where all its listeners are, each by its name, in the order of the configuration.
+    pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
+        let addresses = self.engine.shared().listeners.addresses();
+        addresses.map(|(name, address)| (name.to_owned(), address)).collect()
     }
 
     /// Cancelled when the broker stops, whether it was told to or its disk failed.
@@ -117,6 +125,6 @@ fn start_shards(shared: &Arc<Shared>) -> Result<Vec<Shard>, BrokerError> {
 
 impl fmt::Debug for Broker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Broker").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Broker").field("address", &self.address()).finish_non_exhaustive()
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::config::{ConfigError, Fault, set_all};
 use crate::metadata::Configs;
-use crate::record::{Compression, Limits, ProduceRules};
-use crate::storage::{CompressionType, LogConfig, OffsetUnit};
+use crate::record::{Compression, Limits, ProduceRules, TimestampType};
+use crate::storage::LogConfig;
 use crate::types::Timestamp;
 
 /// Names under which a broker's configuration sets the default of all topics, where Kafka's differ
@@ -113,35 +113,29 @@ pub(crate) fn check_configs(
         if before.is_some_and(|before| unit(before) != unit(after)) {
             return Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"));
         }
-        let config = resolve(defaults, after)?;
-        refuse_unserved(&config)
+        resolve(defaults, after).map(drop)
     }
-}
-
-/// Refuses values whose meaning is not served: taken silently, they would be a promise broken.
-pub(crate) fn refuse_unserved(config: &LogConfig) -> Result<(), ConfigError> {
-    let mut faults = Vec::new();
-    let mut refuse = |key: &str, reason: &str| {
-        faults.push(Fault { key: key.to_owned(), reason: reason.to_owned() });
-    };
-    if config.offset_unit == OffsetUnit::Byte {
-        refuse("offset.unit", "only 'record' is served by this release");
-    }
-    if config.compression_type != CompressionType::Producer {
-        refuse("compression.type", "only 'producer' is served by this release");
-    }
-    ConfigError::from_faults(faults)
 }
 
 /// What a topic asks of the batches it stores.
 pub(crate) fn produce_rules(config: &LogConfig, now: Timestamp) -> ProduceRules {
     let batch_bytes_max = usize::try_from(config.max_message_size.0).unwrap_or(usize::MAX);
+    let (earliest, latest) = match config.timestamp_type {
+        TimestampType::CreateTime => {
+            (now.minus(config.timestamp_before_max), now.plus(config.timestamp_after_max))
+        }
+        // What the client says is not kept.
+        TimestampType::LogAppendTime => {
+            (Timestamp::from_millis(i64::MIN), Timestamp::from_millis(i64::MAX))
+        }
+    };
     ProduceRules {
         batch_bytes_max,
+        packing: config.packing(),
         walk_compressed: config.strict_batch_validation,
         keys_required: config.cleanup_policy.compact,
-        earliest: now.minus(config.timestamp_before_max),
-        latest: now.plus(config.timestamp_after_max),
+        earliest,
+        latest,
         limits: Limits::for_batches_up_to(batch_bytes_max),
     }
 }
@@ -170,13 +164,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_refused_by_name() {
-        let overrides = [("offset.unit", "byte"), ("compression.type", "zstd")];
-        let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    fn what_offsets_count_is_fixed_and_rules_compaction_out() {
+        let own = |rows: &[(&str, &str)]| -> Configs {
+            rows.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
         let defaults = LogConfig::default();
-        let error = check_configs(&defaults)(None, &overrides.into()).unwrap_err().to_string();
-        assert!(error.contains("offset.unit") && error.contains("compression.type"), "{error}");
-        assert!(check_configs(&defaults)(None, &Configs::new()).is_ok());
+        let check = check_configs(&defaults);
+        let by_bytes = own(&[("offset.unit", "byte")]);
+        assert!(check(None, &by_bytes).is_ok());
+        let faults = |before: Option<&Configs>, after: &[(&str, &str)]| {
+            check(before, &own(after)).unwrap_err().to_string()
+        };
+        assert!(faults(Some(&by_bytes), &[]).contains("offset.unit"));
+        assert!(faults(Some(&Configs::new()), &[("offset.unit", "byte")]).contains("offset.unit"));
+        let compacted = [("offset.unit", "byte"), ("cleanup.policy", "compact")];
+        assert!(faults(None, &compacted).contains("cleanup.policy"));
+        assert!(faults(Some(&by_bytes), &compacted).contains("cleanup.policy"));
+    }
+
+    #[test]
+    fn times_are_bounded_only_where_the_client_tells_them() {
+        let now = Timestamp::from_millis(1_000_000_000_000);
+        let mut config = LogConfig::default();
+        assert_eq!(produce_rules(&config, now).latest, now.plus(config.timestamp_after_max));
+        config.timestamp_type = TimestampType::LogAppendTime;
+        assert_eq!(produce_rules(&config, now).latest, Timestamp::from_millis(i64::MAX));
     }
 
     #[test]

@@ -11,10 +11,11 @@ use tokio::time::timeout;
 use crate::broker::context::Shared;
 use crate::broker::control::Unavailable;
 use crate::broker::errors::Refusal;
-use crate::broker::settings::log_defaults;
+use crate::broker::settings::{OFFSET_UNIT, log_defaults};
 use crate::broker::topic_settings::check_configs;
 use crate::broker::topology::is_applied;
 use crate::metadata::NewTopic;
+use crate::storage::OffsetUnit;
 use crate::types::{BrokerId, InvalidTopicName, TopicId, TopicName};
 use crate::wire::ErrorCode;
 
@@ -41,6 +42,16 @@ pub(crate) fn check_topic(
     Ok(shared.metadata.check_new_topic(topic, &check_configs(&defaults))?)
 }
 
+/// A topic that says for itself what cannot change once it is made, so that no default of brokers
+/// that becomes another one later has a part in it.
+pub(crate) fn settled(shared: &Shared, mut topic: NewTopic) -> NewTopic {
+    let unit = shared.config.log.offset_unit;
+    if unit != OffsetUnit::Record {
+        topic.configs.entry(OFFSET_UNIT.to_owned()).or_insert_with(|| unit.to_string());
+    }
+    topic
+}
+
 /// Makes a topic; on return its partitions can be used.
 pub(crate) async fn create_topic(
     shared: &Arc<Shared>,
@@ -48,6 +59,7 @@ pub(crate) async fn create_topic(
     within: Duration,
 ) -> Result<TopicId, Refusal> {
     let maker = Arc::clone(shared);
+    let topic = settled(shared, topic);
     let name = topic.name.clone();
     let made = shared.control.run(async move {
         let defaults = log_defaults(&maker.config, &maker.image());

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::broker::context::Shared;
 use crate::broker::coordinator::follow_partitions;
-use crate::broker::settings::log_defaults;
+use crate::broker::settings::{OFFSET_UNIT, log_defaults};
 use crate::broker::topic_settings::resolve;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
 use crate::replication::{Partition, PartitionSpec, Topic};
-use crate::storage::LogConfig;
+use crate::storage::{LogConfig, OffsetUnit};
 use crate::types::{PartitionIndex, TopicId, TopicPartition};
 
 /// Applies the image as it is now, and from now on each that follows.
@@ -45,6 +45,10 @@ fn apply(shared: &Arc<Shared>, image: &Image) {
             partition.stop("its topic was deleted, or its leader has changed");
         }
     }
+    for partition in shared.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
+        // A log may have been opened, by recovery or by upkeep, before its settings were known.
+        shared.logs.data.set_config(partition.id(), partition.topic_id(), partition.config());
+    }
     follow_partitions(shared);
     shared.applied.send_replace(());
 }
@@ -68,8 +72,18 @@ pub(crate) fn is_applied(shared: &Shared, id: TopicId) -> bool {
 fn settings(topic: &TopicImage, defaults: &LogConfig) -> Arc<LogConfig> {
     resolve(defaults, &topic.configs).unwrap_or_else(|error| {
         tracing::error!("topic {} keeps the broker's settings: {error}", topic.name);
-        Arc::new(defaults.clone())
+        Arc::new(instead(topic, defaults))
     })
+}
+
+/// The settings of a topic whose own, or the broker's with them, make no sense: but for what its
+/// offsets count, and that it is not compacted where they count bytes.
+fn instead(topic: &TopicImage, defaults: &LogConfig) -> LogConfig {
+    let mut config = defaults.clone();
+    let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
+    config.offset_unit = unit.unwrap_or(OffsetUnit::Record);
+    config.cleanup_policy.compact &= config.offset_unit == OffsetUnit::Record;
+    config
 }
 
 /// The partitions of a topic that this broker leads, with their numbers.

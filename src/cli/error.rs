@@ -1,7 +1,10 @@
-//! Why a command did not finish.
+//! Why a command did not finish, and the exit code that says so.
 
 use std::io;
 
+use crate::cli::Exit;
+use crate::client::{ClientError, ErrorCode};
+use crate::config::ConfigError;
 use crate::storage::StorageError;
 
 /// A command stopped before its end.
@@ -10,6 +13,27 @@ pub(crate) enum CommandError {
     /// A log's files cannot be read, or are not there.
     #[error(transparent)]
     Storage(#[from] StorageError),
+
+    /// The cluster could not be asked, or refused.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+
+    /// A setting or an argument does not fit.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+
+    /// What would be destroyed was not confirmed.
+    #[error("{0}; nothing was done, --yes does it")]
+    Unconfirmed(String),
+
+    /// A file, or standard input, cannot be read.
+    #[error("cannot read {name}")]
+    Input {
+        /// What was to be read.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
 
     /// The answer cannot be written.
     #[error("cannot write to standard output")]
@@ -20,5 +44,50 @@ impl CommandError {
     /// Whether the reader of the answer went away, as `head` does: nobody wants to hear of that.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// How the command ends.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Client(error) => exit_of(error),
+            Self::Config(_) | Self::Unconfirmed(_) => Exit::Usage,
+            Self::Storage(_) | Self::Input { .. } | Self::Output(_) => Exit::Failed,
+        }
+    }
+}
+
+impl From<csv::Error> for CommandError {
+    fn from(error: csv::Error) -> Self {
+        Self::Output(error.into())
+    }
+}
+
+impl From<serde_norway::Error> for CommandError {
+    fn from(error: serde_norway::Error) -> Self {
+        Self::Output(io::Error::other(error))
+    }
+}
+
+impl From<serde_json::Error> for CommandError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Output(error.into())
+    }
+}
+
+fn exit_of(error: &ClientError) -> Exit {
+    match error {
+        ClientError::Config(_) => Exit::Usage,
+        ClientError::Connect { .. } => Exit::Unreachable,
+        ClientError::Timeout { .. } => Exit::TimedOut,
+        ClientError::TopicNotFound { .. } => Exit::Missing,
+        ClientError::Interrupted => Exit::Interrupted,
+        ClientError::Broker { code, .. } => match code {
+            ErrorCode::TopicAlreadyExists | ErrorCode::GroupIdNotFound => Exit::Missing,
+            ErrorCode::TopicAuthorizationFailed
+            | ErrorCode::GroupAuthorizationFailed
+            | ErrorCode::ClusterAuthorizationFailed => Exit::Denied,
+            _ => Exit::Failed,
+        },
+        _ => Exit::Failed,
     }
 }

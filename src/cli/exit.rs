@@ -9,8 +9,18 @@ pub enum Exit {
     Done,
     /// Something was not done, standard error says what; or not found sound, the answer says what.
     Failed,
-    /// The command line was wrong, and nothing was tried.
+    /// The command line was wrong, and nothing was tried. `cluster status --check`: critical.
     Usage,
+    /// No broker of the cluster could be reached.
+    Unreachable,
+    /// The cluster does not allow it.
+    Denied,
+    /// What was named does not exist, or exists already.
+    Missing,
+    /// The time was over before the work was done.
+    TimedOut,
+    /// A person ended it with Ctrl-C.
+    Interrupted,
 }
 
 impl Exit {
@@ -20,6 +30,11 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Unreachable => 3,
+            Self::Denied => 4,
+            Self::Missing => 5,
+            Self::TimedOut => 124,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -5,9 +5,11 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 
-use crate::cli::{Exit, broker, log};
+use crate::cli::records::{consume, produce, tail};
+use crate::cli::{Exit, broker, cluster, completion, config, group, log, node, topic};
 
 /// The command's name.
 const NAME: &str = "streamlog";
@@ -23,14 +25,32 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Noun {
     Broker(broker::Options),
+    Topic(topic::Options),
+    Produce(produce::Options),
+    Consume(consume::Options),
+    Tail(tail::Options),
+    Group(group::Options),
+    Node(node::Options),
+    Cluster(cluster::Options),
+    Config(config::Options),
     Log(log::Options),
+    Completion(completion::Options),
 }
 
 impl Noun {
     fn run(self) -> Exit {
         match self {
             Self::Broker(options) => options.run(),
+            Self::Topic(options) => options.run(),
+            Self::Produce(options) => options.run(),
+            Self::Consume(options) => options.run(),
+            Self::Tail(options) => options.run(),
+            Self::Group(options) => options.run(),
+            Self::Node(options) => options.run(),
+            Self::Cluster(options) => options.run(),
+            Self::Config(options) => options.run(),
             Self::Log(options) => options.run(),
+            Self::Completion(options) => options.run(),
         }
     }
 }
@@ -40,7 +60,12 @@ impl Noun {
 /// Help and version go to standard output; a wrong command line is explained on standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     // However it was started, usage lines show the command as people type it.
-    let arguments = std::iter::once(OsString::from(NAME)).chain(arguments);
+    let arguments: Vec<OsString> = std::iter::once(OsString::from(NAME)).chain(arguments).collect();
+    let completing = CompleteEnv::with_factory(Cli::command).var(completion::VARIABLE);
+    let here = std::env::current_dir().ok();
+    if let Ok(true) = completing.try_complete(arguments.iter().cloned(), here.as_deref()) {
+        return Exit::Done;
+    }
     match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.noun.run(),
         Err(error) => {
@@ -53,8 +78,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn run(arguments: &[&str]) -> Exit {

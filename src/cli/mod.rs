@@ -4,16 +4,30 @@
 //! standard error, and a command ends with an [`Exit`]. The same code serves the Rust binary and
 //! the script of the Python package.
 
+mod answer;
 mod broker;
+mod cluster;
 mod complaint;
+mod completion;
+mod config;
+mod context;
 mod error;
 mod exit;
+mod group;
 mod log;
 mod main;
+mod node;
 mod output;
+mod payload;
+mod position;
+mod reach;
+mod records;
+mod topic;
 
+pub(crate) use answer::answer;
 pub(crate) use complaint::complain;
 pub(crate) use error::CommandError;
 pub use exit::Exit;
 pub use main::main;
-pub(crate) use output::{Output, write_json};
+pub(crate) use output::Output;
+pub(crate) use reach::Reach;

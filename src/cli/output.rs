@@ -1,9 +1,15 @@
-//! The forms in which a command answers.
+//! The forms in which a command answers: the same rows for people, programs and spreadsheets.
+//!
+//! The fields of a row are its schema in every form. JSON is one object per line; YAML is a list;
+//! CSV and text have a line of headings and show the columns that the row names.
 
 use std::io::{self, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::CommandError;
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -13,10 +19,179 @@ pub(crate) enum Output {
     Text,
     /// One JSON object per line.
     Json,
+    /// A YAML list.
+    Yaml,
+    /// Comma-separated values under a line of headings.
+    Csv,
+}
+
+/// One row of an answer.
+pub(crate) trait Row: Serialize {
+    /// The fields that text and CSV show, in order.
+    const COLUMNS: &'static [&'static str];
+}
+
+/// Writes rows in one form. Text is held back until the end, since columns are aligned.
+pub(crate) struct Rows {
+    output: Output,
+    is_begun: bool,
+    table: Vec<Vec<Value>>,
+    headings: &'static [&'static str],
+}
+
+impl Rows {
+    /// No rows yet.
+    pub(crate) fn new(output: Output) -> Self {
+        Self { output, is_begun: false, table: Vec::new(), headings: &[] }
+    }
+
+    /// The next row; all rows of an answer are of one kind.
+    pub(crate) fn push<R: Row>(
+        &mut self,
+        out: &mut dyn Write,
+        row: &R,
+    ) -> Result<(), CommandError> {
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        match self.output {
+            Output::Json => write_json(out, row)?,
+            // A list of one, so that the lists of all rows make one list.
+            Output::Yaml => write!(out, "{}", serde_norway::to_string(&[row])?)?,
+            Output::Csv => {
+                let mut line = csv::Writer::from_writer(&mut *out);
+                if is_first {
+                    line.write_record(R::COLUMNS)?;
+                }
+                line.write_record(cells(row)?.iter().map(plain))?;
+                line.flush()?;
+            }
+            Output::Text => {
+                self.headings = R::COLUMNS;
+                self.table.push(cells(row)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// All rows of an answer.
+    pub(crate) fn write<R: Row>(
+        mut self,
+        out: &mut dyn Write,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(), CommandError> {
+        for row in rows {
+            self.push(out, &row)?;
+        }
+        self.finish(out)
+    }
+
+    /// Ends the answer.
+    pub(crate) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
+        let headings = self.headings.iter().map(|name| name.to_uppercase().replace('_', " "));
+        let headings: Vec<String> = headings.collect();
+        if !self.table.is_empty() {
+            write_table(out, &headings, &self.table)?;
+        }
+        Ok(())
+    }
+}
+
+/// The values of a row's columns.
+fn cells<R: Row>(row: &R) -> Result<Vec<Value>, CommandError> {
+    let mut value = serde_json::to_value(row)?;
+    let mut take = |name: &&str| value.get_mut(*name).map(Value::take).unwrap_or_default();
+    Ok(R::COLUMNS.iter().map(&mut take).collect())
+}
+
+/// A value without quotes; nothing for null, a plain list by its items, what is nested as JSON.
+fn plain(value: &Value) -> String {
+    let is_plain = |item: &Value| !item.is_array() && !item.is_object();
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.iter().all(is_plain) => {
+            items.iter().map(plain).collect::<Vec<_>>().join(",")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Aligned columns: numbers to the right, the rest to the left.
+fn write_table(out: &mut dyn Write, headings: &[String], rows: &[Vec<Value>]) -> io::Result<()> {
+    let shown = |value: &Value| if value.is_null() { "-".to_owned() } else { plain(value) };
+    let lines: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>()).collect();
+    let width = |column: usize| {
+        let cells = lines.iter().map(|line| line[column].chars().count());
+        cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let is_number =
+        |column: usize| rows.iter().all(|row| row[column].is_number() || row[column].is_null());
+    let numeric: Vec<bool> = (0..headings.len()).map(is_number).collect();
+    for line in std::iter::once(headings).chain(lines.iter().map(Vec::as_slice)) {
+        let mut text = String::new();
+        for ((cell, width), is_number) in line.iter().zip(&widths).zip(&numeric) {
+            let aligned =
+                if *is_number { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
+            text.push_str(&aligned);
+        }
+        writeln!(out, "{}", text.trim_end())?;
+    }
+    Ok(())
 }
 
 /// Writes one line of JSON.
 pub(crate) fn write_json(out: &mut dyn Write, row: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, row)?;
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Sample {
+        topic: &'static str,
+        partition: Option<i32>,
+        replicas: Vec<i32>,
+    }
+
+    impl Row for Sample {
+        const COLUMNS: &'static [&'static str] = &["topic", "partition", "replicas"];
+    }
+
+    fn written(output: Output) -> String {
+        let mut out = Vec::new();
+        let row = |topic, partition| Sample { topic, partition, replicas: vec![1, 2] };
+        Rows::new(output).write(&mut out, [row("a, b", Some(7)), row("x", None)]).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn text_is_aligned_under_headings() {
+        let expected = "TOPIC  PARTITION  REPLICAS\na, b           7  1,2\nx              -  1,2\n";
+        assert_eq!(written(Output::Text), expected);
+    }
+
+    #[test]
+    fn csv_quotes_what_has_a_comma() {
+        let expected = "topic,partition,replicas\n\"a, b\",7,\"1,2\"\nx,,\"1,2\"\n";
+        assert_eq!(written(Output::Csv), expected);
+    }
+
+    #[test]
+    fn json_is_one_object_per_line() {
+        let text = written(Output::Json);
+        let rows: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(rows[1]["partition"], Value::Null);
+        assert_eq!(rows[0]["replicas"][1], 2);
+    }
+
+    #[test]
+    fn yaml_is_one_list() {
+        let rows: Vec<serde_json::Value> = serde_norway::from_str(&written(Output::Yaml)).unwrap();
+        assert_eq!((rows.len(), &rows[0]["topic"]), (2, &Value::from("a, b")));
+    }
 }

@@ -20,6 +20,7 @@ mod signals;
 mod waiting;
 
 pub use crate::record::Header;
+pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource, GroupDescription,
     GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::broker::{Inside, produce_rules};
 use crate::embedded::{EmbeddedError, NewRecord, Records, Start, Ticket};
-use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError, validate_produced};
+use crate::record::{
+    BatchBuilder, BatchSettings, Compressor, RecordError, Repacker, validate_produced,
+};
 use crate::replication::{Acks, Partition as LedPartition, PartitionError};
 use crate::storage::{Appended, SequenceError};
 use crate::types::{Offset, Timestamp, TopicPartition};
@@ -58,9 +60,8 @@ impl Partition {
             return Err(EmbeddedError::Internal { topic: self.id().topic.to_string() });
         }
         let now = self.inside.clock().now();
-        let mut batch = self.batch(records.into_iter().map(Into::into), now)?;
-        validate_produced(&batch, &produce_rules(&self.led.config(), now))
-            .map_err(|error| self.rejected(error))?;
+        let batch = self.batch(records.into_iter().map(Into::into), now)?;
+        let mut batch = self.checked(batch, now).map_err(|error| self.rejected(error))?;
         self.inside.wait_for_room();
         if !self.led.is_appendable() {
             self.led.lead().map_err(|error| self.refused(error))?;
@@ -68,6 +69,20 @@ impl Partition {
         let outcomes = self.led.append(&mut [batch.as_mut_slice()], Acks::None, now);
         let outcomes = outcomes.map_err(|error| self.refused(error))?;
         Ok(Ticket::new(self.clone(), appended(&outcomes)))
+    }
+
+    /// The batch as the topic stores it, if its rules allow it at all.
+    fn checked(&self, batch: Vec<u8>, now: Timestamp) -> Result<Vec<u8>, RecordError> {
+        let rules = produce_rules(&self.led.config(), now);
+        let checked = validate_produced(&batch, &rules)?;
+        match checked.repack {
+            Some((packing, records)) => Repacker::default().repack(
+                &checked.batch,
+                &records,
+                (packing, rules.batch_bytes_max),
+            ),
+            None => Ok(batch),
+        }
     }
 
     /// What is flushed from `start` on, in order, up to what is flushed now; see

@@ -5,7 +5,9 @@
 
 use super::batch::ProducerStamp;
 use super::checksum;
+use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, field, set_field};
+use super::summary::BatchSummary;
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// A batch's header, to be changed: in the batch itself or in a copy that is sent in its place.
@@ -25,6 +27,11 @@ impl<'a> HeaderMut<'a> {
     /// This header of a batch that the caller has parsed or built.
     pub fn new(header: &'a mut [u8; HEADER_SIZE]) -> Self {
         Self { header }
+    }
+
+    /// What the header says now.
+    pub fn summary(&self) -> Result<BatchSummary, RecordError> {
+        BatchSummary::parse(self.header)
     }
 
     /// Places the batch at `offset` in its log.

@@ -1,8 +1,9 @@
 //! Kafka's record batch, format 2, as pure bytes.
 //!
 //! Read with [`Batch`] and [`Batches`] (views, nothing is copied), written with [`BatchBuilder`],
-//! patched in place with [`HeaderMut`], judged with [`validate_produced`]. The bytes come from
-//! strangers: no input panics, and no length in them is believed before the bytes are there.
+//! patched in place with [`HeaderMut`], thinned out with [`BatchRewriter`], judged with
+//! [`validate_produced`]. The bytes come from strangers: no input panics, and no length in them is
+//! believed before the bytes are there.
 //! This layer never does I/O and never reads a clock.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -16,6 +17,8 @@ mod error;
 mod header;
 mod header_mut;
 mod records;
+mod repack;
+mod rewriter;
 mod summary;
 mod validate;
 mod varint;
@@ -27,11 +30,13 @@ pub use batch::{Batch, ProducerStamp, TimestampType};
 pub use batches::Batches;
 pub use builder::{BatchBuilder, BatchSettings};
 pub use compression::{
-    Compression, Compressor, Decompressor, InvalidLevel, Limits, UnknownCompression,
+    Compression, Compressor, Decompressor, InvalidLevel, Limits, Packing, UnknownCompression,
 };
 pub use error::{RecordError, RecordFault};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;
 pub use records::{Header, Headers, Record, Records, RecordsAt};
+pub use repack::Repacker;
+pub use rewriter::BatchRewriter;
 pub use summary::{BatchSummary, RunningChecksum};
 pub use validate::{Checked, ProduceRules, validate_produced};

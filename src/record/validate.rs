@@ -1,12 +1,15 @@
 //! Whether a batch that a client sent may be stored.
 //!
 //! Checked here is what the bytes alone show: form, checksum, the header's fields, and the records
-//! themselves. They are walked whenever that needs no unpacking, and also when it does if the rules
-//! ask for it; else a compressed batch that lies harms only those who read it, within their limits.
-//! Sequence numbers and transactions are judged by whoever keeps the producers' state.
+//! themselves. They are walked whenever that needs no unpacking, when they have to be unpacked
+//! anyway because the topic stores them otherwise packed, and always if the rules ask for it; else
+//! a compressed batch that lies harms only those who read it, within their limits. Sequence numbers
+//! and transactions are judged by whoever keeps the producers' state.
+
+use std::borrow::Cow;
 
 use super::batch::{Batch, TimestampType};
-use super::compression::{Compression, Decompressor, Limits};
+use super::compression::{Compression, Decompressor, Limits, Packing};
 use super::error::{RecordError, RecordFault};
 use super::header;
 use crate::types::Timestamp;
@@ -16,6 +19,8 @@ use crate::types::Timestamp;
 pub struct ProduceRules {
     /// The most bytes of a batch, its header included: `max.message.bytes`.
     pub batch_bytes_max: usize,
+    /// How batches are stored; `None` is as they come. Others are to be packed anew.
+    pub packing: Option<Packing>,
     /// Whether compressed batches are unpacked and walked too.
     pub walk_compressed: bool,
     /// Whether every record needs a key, as in a compacted topic; its batches are always walked.
@@ -29,12 +34,14 @@ pub struct ProduceRules {
 }
 
 /// A batch that may be stored.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Checked<'a> {
     /// The batch; its checksum holds.
     pub batch: Batch<'a>,
     /// The latest time among the records, if they were walked: the header may say another.
     pub max_timestamp: Option<Timestamp>,
+    /// How the batch has to be packed before it is stored, and its records, unpacked.
+    pub repack: Option<(Packing, Cow<'a, [u8]>)>,
 }
 
 /// Attributes a client may set.
@@ -57,14 +64,17 @@ pub fn validate_produced<'a>(
     }
     batch.check_checksum()?;
     check_header(&batch)?;
-    if is_walked(&batch, rules) {
-        let max_timestamp = check_records(&batch, rules)?;
-        return Ok(Checked { batch, max_timestamp: Some(max_timestamp) });
+    let packing = rules.packing.filter(|packing| packing.compression != batch.compression());
+    if is_walked(&batch, rules) || packing.is_some() {
+        let records = batch.decompressed(&mut Decompressor::new(rules.limits))?;
+        let max_timestamp = Some(check_records(&batch, &records, rules)?);
+        let repack = packing.map(|packing| (packing, records));
+        return Ok(Checked { batch, max_timestamp, repack });
     }
     for timestamp in [batch.base_timestamp(), batch.max_timestamp()] {
         rules.check_timestamp(None, timestamp)?;
     }
-    Ok(Checked { batch, max_timestamp: None })
+    Ok(Checked { batch, max_timestamp: None, repack: None })
 }
 
 fn is_walked(batch: &Batch<'_>, rules: &ProduceRules) -> bool {
@@ -99,10 +109,13 @@ fn check_header(batch: &Batch<'_>) -> Result<(), RecordError> {
 }
 
 /// Walks the records and returns the latest time among them.
-fn check_records(batch: &Batch<'_>, rules: &ProduceRules) -> Result<Timestamp, RecordError> {
-    let payload = batch.decompressed(&mut Decompressor::new(rules.limits))?;
+fn check_records(
+    batch: &Batch<'_>,
+    records: &[u8],
+    rules: &ProduceRules,
+) -> Result<Timestamp, RecordError> {
     let mut max_timestamp = Timestamp::from_millis(i64::MIN);
-    for (index, record) in (0_u32..).zip(batch.records(&payload, &rules.limits)) {
+    for (index, record) in (0_u32..).zip(batch.records(records, &rules.limits)) {
         let record = record?;
         if rules.keys_required && record.key.is_none() {
             return Err(RecordError::Record { index, fault: RecordFault::NoKey });
@@ -119,6 +132,7 @@ impl ProduceRules {
     pub fn for_batches_up_to(batch_bytes_max: usize) -> Self {
         Self {
             batch_bytes_max,
+            packing: None,
             walk_compressed: false,
             keys_required: false,
             earliest: Timestamp::from_millis(i64::MIN),

@@ -305,6 +305,24 @@ impl Partition {
         Ok(ReadAnswer { records, high_watermark, log_start_offset: start })
     }
 
+    /// What [`Partition::read`] would give if the damage that begins at the offset were not there,
+    /// and where that begins. Slow: every batch is checked.
+    pub fn salvage(
+        &self,
+        request: ReadRequest,
+    ) -> Result<Option<(Offset, FileRange)>, PartitionError> {
+        self.check_running()?;
+        let (Some(log), Some(from)) = (self.log.get(), Offset::checked(request.offset)) else {
+            return Ok(None);
+        };
+        let limit = ReadLimit {
+            max_bytes: request.max_bytes,
+            below: self.high_watermark(),
+            at_least_one_batch: request.at_least_one_batch,
+        };
+        Ok(log.salvage(from, limit)?)
+    }
+
     /// The end of what consumers may see.
     pub fn latest(&self) -> RecordAt {
         self.untimed(self.high_watermark())

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::config::{ByteSize, ConfigError, Fault};
-use crate::record::TimestampType;
+use crate::record::{Compression, Packing, TimestampType};
 
 /// The settings of one topic. `Default` is what a topic has when nobody has said anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct LogConfig {
     pub compression_type: CompressionType,
     /// Effort of gzip, 1 to 9; −1 is the codec's own default.
     pub compression_gzip_level: i32,
-    /// Effort of LZ4, 1 to 17.
+    /// Effort of LZ4, 1 to 17; 9 is the fastest.
     pub compression_lz4_level: i32,
     /// Effort of Zstandard, −131072 to 22.
     pub compression_zstd_level: i32,
@@ -122,6 +122,19 @@ impl LogConfig {
         }
     }
 
+    /// How batches are packed before they are stored; `None` is as they come.
+    pub fn packing(&self) -> Option<Packing> {
+        let (compression, level) = match self.compression_type {
+            CompressionType::Producer => return None,
+            CompressionType::Uncompressed => (Compression::None, None),
+            CompressionType::Gzip => (Compression::Gzip, Some(self.compression_gzip_level)),
+            CompressionType::Snappy => (Compression::Snappy, None),
+            CompressionType::Lz4 => (Compression::Lz4, Some(self.compression_lz4_level)),
+            CompressionType::Zstd => (Compression::Zstd, Some(self.compression_zstd_level)),
+        };
+        Some(Packing { compression, level })
+    }
+
     /// Whether the settings fit together; all faults are reported, each by its key.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let mut faults = Vec::new();
@@ -130,6 +143,9 @@ impl LogConfig {
         };
         if self.offset_unit == OffsetUnit::Byte && self.cleanup_policy.compact {
             fault("cleanup.policy", "a topic whose offsets count bytes cannot be compacted");
+        }
+        if self.compression_gzip_level == 0 {
+            fault("compression.gzip.level", "gzip has the levels 1 to 9, and -1 for its default");
         }
         if self.min_compaction_lag > self.max_compaction_lag {
             fault("min.compaction.lag.ms", "it is above max.compaction.lag.ms");
@@ -179,7 +195,7 @@ impl fmt::Display for CleanupPolicy {
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident {
-        $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)?
+        $($(#[$case_doc:meta])* $case:ident = $word:literal $(or $alias:literal)?),+ $(,)?
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +208,7 @@ macro_rules! words {
 
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
-                    $($word => Ok(Self::$case),)+
+                    $($word $(| $alias)? => Ok(Self::$case),)+
                     _ => Err([$(concat!("'", $word, "'")),+].join(" or ")),
                 }
             }
@@ -212,7 +228,7 @@ words! {
         /// As the producer has sent them.
         Producer = "producer",
         /// Not compressed, whatever came.
-        Uncompressed = "uncompressed",
+        Uncompressed = "uncompressed" or "none",
         /// As gzip.
         Gzip = "gzip",
         /// As Snappy.

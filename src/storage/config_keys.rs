@@ -196,12 +196,20 @@ impl LogConfig {
             9,
             "Effort of gzip, 1 to 9; -1 is the codec's own default."
         ),
-        key!("compression.lz4.level", Int, compression_lz4_level, 1, 17, "Effort of LZ4, 1 to 17."),
+        key!(
+            "compression.lz4.level",
+            Int,
+            compression_lz4_level,
+            1,
+            17,
+            "Effort of LZ4, 1 to 17, where 9 is the fastest."
+        ),
         key!(
             "compression.type",
             String,
             compression_type,
-            "How batches are stored; 'producer' keeps them as they came."
+            "How batches are stored: 'uncompressed' (or 'none'), 'gzip', 'snappy', 'lz4', 'zstd', \
+             or as they came, 'producer'."
         ),
         key!(
             "compression.zstd.level",

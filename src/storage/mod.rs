@@ -2,6 +2,7 @@
 
 mod checked_text;
 mod checkpoint;
+mod compaction;
 mod config;
 mod config_keys;
 mod directory;
@@ -37,13 +38,15 @@ pub use log::{
     Unflushed,
 };
 pub use producers::{
-    AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError, Staged, Verdict,
-    latest_snapshot, retain_snapshots, write_snapshot,
+    ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,
+    Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
 };
 pub use segments::{BadBatch, Damage, Expected};
 pub use small_file::Stored;
-pub use upkeep::{Upkeep, UpkeepListener, UpkeepOptions};
+pub use upkeep::{CompactionOptions, Upkeep, UpkeepListener, UpkeepOptions};
 
+#[cfg(test)]
+mod byte_offsets_tests;
 #[cfg(test)]
 mod epochs_tests;
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The log against a plain list of batches, on a disk that fails and a machine that crashes.
 //!
-//! Every seed is one life of a log: appends, reads, rolls, flushes, cuts, failed calls, crashes of
-//! the process and of the power, and recoveries, themselves interrupted. Checked throughout: I1 to
-//! I8 of the reliability rules. `STREAMLOG_SEED=n` runs that seed alone, `STREAMLOG_SEEDS=n` that
-//! many instead of the usual number.
+//! Every seed is one life of a log that counts its offsets in records or in bytes: appends, reads,
+//! rolls, flushes, cuts, failed calls, crashes of the process and of the power, and recoveries,
+//! themselves interrupted. Checked throughout: I1 to I8 of the reliability rules.
+//! `STREAMLOG_SEED=n` runs that seed alone, `STREAMLOG_SEEDS=n` that many instead of the usual
+//! number.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom, read_exact_at};
 use crate::record::{
-    BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, ProducerStamp,
+    BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, ProducerStamp,
 };
 use crate::storage::{
-    AppendAt, Log, LogConfig, LogEnv, Marks, ProducerLimits, ReadLimit, StartPoint, StorageError,
+    AppendAt, Log, LogConfig, LogEnv, Marks, OffsetUnit, ProducerLimits, ReadLimit, StartPoint,
+    StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
@@ -34,6 +36,13 @@ struct Stored {
     bytes: Vec<u8>,
     times: Vec<i64>,
     sequence: Option<(ProducerId, i32)>,
+}
+
+impl Stored {
+    /// The offset after its last record, which is not the next batch's where offsets count bytes.
+    fn records_end(&self) -> i64 {
+        self.base + i64::try_from(self.times.len()).unwrap()
+    }
 }
 
 /// What the log must be.
@@ -78,7 +87,7 @@ impl Model {
     }
 
     fn readable(&self) -> impl Iterator<Item = &Stored> {
-        self.batches.iter().filter(|batch| batch.next > self.log_start)
+        self.batches.iter().filter(|batch| batch.records_end() > self.log_start)
     }
 
     fn cut(&mut self, end: i64) {
@@ -106,7 +115,9 @@ impl World {
         disk.set_write_back([0, 2, 10, 50][random.index(4)]);
         let is_large = random.chance(4);
         let (least, most) = if is_large { (5_000, 20_000) } else { (150, 1_500) };
+        let offset_unit = [OffsetUnit::Record, OffsetUnit::Byte][random.index(2)];
         let config = LogConfig {
+            offset_unit,
             segment_size: ByteSize(random.between(least, most)),
             index_interval: ByteSize(random.between(0, 300)),
             retention: None,
@@ -199,7 +210,17 @@ impl World {
             base_sequence,
         });
         let settings = BatchSettings { producer, ..BatchSettings::default() };
-        let bytes = builder.build(&settings, &mut Compressor::none()).unwrap();
+        let mut compressor = Compressor::none();
+        if self.random.chance(20) {
+            // More records than bytes.
+            let time = *times.last().unwrap();
+            for _ in 0..self.random.between(100, 300) {
+                builder.push(Timestamp::from_millis(time), None, None, &[]).unwrap();
+                times.push(time);
+            }
+            compressor = Compressor::new(Compression::Zstd, Some(1)).unwrap();
+        }
+        let bytes = builder.build(&settings, &mut compressor).unwrap();
         Stored { base: 0, next: 0, bytes, times, sequence }
     }
 
@@ -212,7 +233,7 @@ impl World {
         let outcome = self.log.append(&mut slices, at);
         for batch in batches.iter_mut() {
             batch.base = end;
-            end += i64::try_from(batch.times.len()).unwrap();
+            end += self.span(batch);
             batch.next = end;
         }
         match outcome {
@@ -234,6 +255,16 @@ impl World {
                 Err(error)
             }
         }
+    }
+
+    /// How many offsets a batch takes.
+    fn span(&self, batch: &Stored) -> i64 {
+        let records = batch.times.len();
+        i64::try_from(match self.config.offset_unit {
+            OffsetUnit::Record => records,
+            OffsetUnit::Byte => records.max(batch.bytes.len()),
+        })
+        .unwrap()
     }
 
     /// Sends the producer's last batch once more: nothing is appended.
@@ -296,9 +327,10 @@ impl World {
     /// Where to cut, with the marks lowered first as the contract asks.
     fn cut_point(&mut self) -> i64 {
         let span = self.model.end() - self.model.log_start;
-        let back = self.random.below(span.unsigned_abs().min(20) + 1);
+        let most = if self.config.offset_unit == OffsetUnit::Byte { 3_000 } else { 20 };
+        let back = self.random.below(span.unsigned_abs().min(most) + 1);
         let to = self.model.end() - i64::try_from(back).unwrap();
-        let inside = self.model.readable().find(|batch| batch.base < to && to < batch.next);
+        let inside = self.model.batches.iter().find(|batch| batch.base < to && to < batch.next);
         // A cut within the batch at the log start would end below it.
         let to = match inside {
             Some(batch) if batch.base < self.model.log_start => batch.next,
@@ -523,7 +555,7 @@ impl World {
             assert!(ghost.is_some(), "nobody wrote what is at {}", batch.base);
         }
         self.model.epochs.clear();
-        let kept = self.model.batches.iter().filter(|batch| batch.next <= start).cloned();
+        let kept = self.model.batches.iter().filter(|batch| batch.records_end() <= start).cloned();
         let mut batches: Vec<Stored> = kept.collect();
         batches.extend(recovered);
         for batch in &batches {
@@ -595,7 +627,7 @@ impl World {
         let below = Offset::new(below);
         let limit = ReadLimit { max_bytes, below, at_least_one_batch: at_least_one };
         let range = self.log.read(Offset::new(from), limit).unwrap();
-        let first = self.model.readable().find(|batch| batch.next > from);
+        let first = self.model.readable().find(|batch| batch.records_end() > from);
         let Some(range) = range else {
             let whole = first.filter(|batch| batch.next <= below.get());
             let fits = whole.is_some_and(|batch| batch.bytes.len() as u64 <= max_bytes);

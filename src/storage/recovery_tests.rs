@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::io::Disk;
+use crate::io::{Disk, OpenMode};
+use crate::storage::compaction::Compacted;
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, at, batch, crashed, crashed_rebuilding,
     file, stamp, stamped, texts, try_values, values,
@@ -173,6 +174,42 @@ fn an_interrupted_deletion_or_compaction_is_completed_or_undone() {
             || name.starts_with("00000000000000000008")
     };
     assert_eq!(names.iter().find(leftover), None);
+}
+
+#[test]
+fn a_replacement_without_batches_takes_only_its_own_segment_with_it() {
+    let world = World::with_segments_of(size() * 2);
+    drop(four(&world));
+    world.overwrite(&file(0, "log.swap"), None, &[]);
+    let log = world.open(crashed(4, true));
+    assert_eq!(world.segments(), [0, 2]);
+    assert_eq!(texts(&values(&log, 2, 4)), ["c", "d"]);
+}
+
+#[test]
+fn gaps_are_damage_unless_the_log_is_known_to_be_compacted() {
+    for is_compacted in [false, true] {
+        let world = World::new();
+        let log = world.start();
+        for value in ["a", "b", "c"] {
+            append(&log, &[value]);
+        }
+        drop(log);
+        let bytes = world.bytes(&file(0, "log"));
+        let (first, rest) = bytes.split_at(usize::try_from(size()).unwrap());
+        let last = &rest[usize::try_from(size()).unwrap()..];
+        let path = file(0, "log");
+        world.disk.open(&path, OpenMode::Write).unwrap().set_len(0).unwrap();
+        world.overwrite(&path, None, &[first, last].concat());
+        if is_compacted {
+            let known = Compacted { gaps_below: Offset::new(3), clean_below: Offset::ZERO };
+            known.store(&world.disk, Path::new("/data/t-0")).unwrap();
+        }
+        // The checkpoint of the durable point is lost.
+        let log = world.open(crashed(0, false));
+        let expected = if is_compacted { 3 } else { 1 };
+        assert_eq!(log.log_end_offset().get(), expected, "compacted: {is_compacted}");
+    }
 }
 
 #[test]

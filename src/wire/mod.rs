@@ -32,29 +32,40 @@ pub use error_code::ErrorCode;
 pub use frame::{Message, RequestHeader, decode_response, encode_request, encode_response};
 pub use layout::Layout;
 pub use messages::{
-    AlterConfigsRequest, AlterConfigsResponse, ApiVersionsRequest, ApiVersionsResponse,
-    CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse,
+    AlterConfigsRequest, AlterConfigsResponse, AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse, ApiVersionsRequest, ApiVersionsResponse,
+    CreateAclsRequest, CreateAclsResponse, CreatePartitionsRequest, CreatePartitionsResponse,
+    CreateTopicsRequest, CreateTopicsResponse, DeleteAclsRequest, DeleteAclsResponse,
     DeleteGroupsRequest, DeleteGroupsResponse, DeleteRecordsRequest, DeleteRecordsResponse,
-    DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
-    DescribeConfigsRequest, DescribeConfigsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
-    DescribeLogDirsRequest, DescribeLogDirsResponse, FetchRequest, FetchResponse,
-    FindCoordinatorRequest, FindCoordinatorResponse, HeartbeatRequest, HeartbeatResponse,
-    IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, InitProducerIdRequest,
-    InitProducerIdResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest,
-    LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, ListOffsetsRequest,
-    ListOffsetsResponse, MetadataRequest, MetadataResponse, OffsetCommitRequest,
-    OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse, OffsetFetchRequest,
-    OffsetFetchResponse, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, ProduceRequest,
-    ProduceRequestView, ProduceResponse, SyncGroupRequest, SyncGroupResponse,
+    DeleteTopicsRequest, DeleteTopicsResponse, DescribeAclsRequest, DescribeAclsResponse,
+    DescribeClientQuotasRequest, DescribeClientQuotasResponse, DescribeClusterRequest,
+    DescribeClusterResponse, DescribeConfigsRequest, DescribeConfigsResponse,
+    DescribeGroupsRequest, DescribeGroupsResponse, DescribeLogDirsRequest, DescribeLogDirsResponse,
+    DescribeProducersRequest, DescribeProducersResponse, DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse, DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse, ElectLeadersRequest, ElectLeadersResponse, FetchRequest,
+    FetchResponse, FindCoordinatorRequest, FindCoordinatorResponse, HeartbeatRequest,
+    HeartbeatResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
+    InitProducerIdRequest, InitProducerIdResponse, JoinGroupRequest, JoinGroupResponse,
+    LeaveGroupRequest, LeaveGroupResponse, ListConfigResourcesRequest, ListConfigResourcesResponse,
+    ListGroupsRequest, ListGroupsResponse, ListOffsetsRequest, ListOffsetsResponse,
+    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest,
+    MetadataResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest,
+    OffsetDeleteResponse, OffsetFetchRequest, OffsetFetchResponse, OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse, ProduceRequest, ProduceRequestView, ProduceResponse,
+    SyncGroupRequest, SyncGroupResponse,
 };
 pub use messages::{
-    alter_configs, api_versions, create_partitions, create_topics, delete_groups, delete_records,
-    delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs, fetch,
-    find_coordinator, heartbeat, incremental_alter_configs, init_producer_id, join_group,
-    leave_group, list_groups, list_offsets, metadata, offset_commit, offset_delete, offset_fetch,
-    offset_for_leader_epoch, produce, sync_group,
+    alter_configs, alter_partition_reassignments, api_versions, create_acls, create_partitions,
+    create_topics, delete_acls, delete_groups, delete_records, delete_topics, describe_acls,
+    describe_client_quotas, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
+    describe_producers, describe_topic_partitions, describe_user_scram_credentials, elect_leaders,
+    fetch, find_coordinator, heartbeat, incremental_alter_configs, init_producer_id, join_group,
+    leave_group, list_config_resources, list_groups, list_offsets, list_partition_reassignments,
+    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce,
+    sync_group,
 };
-pub use primitive::{Nullable, Wire};
+pub use primitive::{Marked, Nullable, Wire};
 pub use reader::Reader;
 pub use records::{EncodedFrame, Piece, Records};
 pub use writer::Writer;

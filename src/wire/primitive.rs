@@ -6,6 +6,7 @@
 //! | bytes, array | `i32` length | uvarint length + 1 |
 //! | null | length −1 | 0 |
 //! | topic id | 16 bytes, no id = zeros | the same |
+//! | structure that may be null | a byte, 1 or −1, before it | the same |
 
 use bytes::Bytes;
 
@@ -182,5 +183,34 @@ impl<T: Nullable> Wire for Option<T> {
             Some(value) => value.encode(writer),
             None => T::encode_null(writer),
         }
+    }
+}
+
+/// A structure in whose place null may stand: a byte before it tells, 1 or −1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marked<T>(pub T);
+
+impl<T: Wire> Wire for Marked<T> {
+    fn min_size(_: Layout) -> usize {
+        1
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        Self::decode_nullable(reader)?.ok_or(WireError::UnexpectedNull)
+    }
+
+    fn encode(&self, writer: &mut Writer) {
+        1_i8.encode(writer);
+        self.0.encode(writer);
+    }
+}
+
+impl<T: Wire> Nullable for Marked<T> {
+    fn decode_nullable(reader: &mut Reader<'_>) -> Result<Option<Self>, WireError> {
+        if i8::decode(reader)? < 0 { Ok(None) } else { T::decode(reader).map(|it| Some(Self(it))) }
+    }
+
+    fn encode_null(writer: &mut Writer) {
+        (-1_i8).encode(writer);
     }
 }

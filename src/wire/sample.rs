@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{ApiKey, ErrorCode, Layout, Records};
+use super::{ApiKey, ErrorCode, Layout, Marked, Records};
 use crate::types::TopicId;
 
 /// Draws values from a seed, for messages in one layout.
@@ -93,6 +93,12 @@ impl Sample for String {
 impl Sample for Bytes {
     fn sample(samples: &mut Samples) -> Self {
         (0..samples.below(40)).map(|_| samples.next().to_be_bytes()[0]).collect()
+    }
+}
+
+impl<T: Sample> Sample for Marked<T> {
+    fn sample(samples: &mut Samples) -> Self {
+        Self(T::sample(samples))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A broker on a free port with its data in a temporary directory, and clients of it.
 
-use streamlog::broker::{Broker, BrokerConfig, HostPort};
+use streamlog::broker::{Broker, BrokerConfig, Listener};
 use streamlog::client::{Client, ClientConfig};
 use tempfile::TempDir;
 
@@ -16,13 +16,13 @@ impl TestBroker {
     pub(crate) fn start() -> Self {
         let data = TempDir::new().unwrap();
         let mut config = BrokerConfig {
-            listen: HostPort::new("127.0.0.1", 0),
+            listeners: Listener::alone("127.0.0.1", 0),
             data_dir: data.path().to_owned(),
             shards: 1,
             ..BrokerConfig::default()
         };
         let broker = Broker::start(config.clone()).unwrap();
-        config.listen.port = broker.address().port();
+        config.listeners[0].address.port = broker.address().port();
         Self { broker: Some(broker), config, _data: data }
     }
 
@@ -41,7 +41,8 @@ impl TestBroker {
 
     /// How to reach it.
     pub(crate) fn client_config(&self) -> ClientConfig {
-        let address = format!("127.0.0.1:{}", self.config.listen.port).parse().unwrap();
+        let address =
+            format!("127.0.0.1:{}", self.config.listeners[0].address.port).parse().unwrap();
         ClientConfig { bootstrap: vec![address], ..ClientConfig::default() }
     }
 

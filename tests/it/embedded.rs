@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use streamlog::broker::{Broker, BrokerConfig, HostPort};
+use streamlog::broker::{Broker, BrokerConfig, Listener};
 use streamlog::client::{Client, ClientConfig, ConsumerConfig, ProducerConfig, ProducerRecord};
 use streamlog::embedded::{
     EmbeddedError, Header, Logs, NewRecord, Partition, Records, Remedy, Start,
@@ -46,7 +46,7 @@ fn all(partition: &Partition) -> Vec<String> {
 
 fn start_broker(dir: &Path) -> (Broker, Client) {
     let config = BrokerConfig {
-        listen: HostPort::new("127.0.0.1", 0),
+        listeners: Listener::alone("127.0.0.1", 0),
         data_dir: dir.to_owned(),
         shards: 1,
         ..BrokerConfig::default()
@@ -121,7 +121,7 @@ fn one_data_directory_is_open_once() {
     let refusal = Logs::open(data.path()).unwrap_err();
     assert!(refusal.to_string().contains("close it there"), "{refusal}");
     let config = BrokerConfig {
-        listen: HostPort::new("127.0.0.1", 0),
+        listeners: Listener::alone("127.0.0.1", 0),
         data_dir: data.path().to_owned(),
         ..BrokerConfig::default()
     };

@@ -2,21 +2,23 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a test waits in real time")]
 
-mod admin_client;
 mod administration;
+mod byte_offsets;
+mod client;
 mod cluster;
 mod cold_reads;
-mod consuming;
+mod commands;
+mod compaction;
 mod durability;
 mod embedded;
 mod golden_directory;
 mod groups;
 mod hostile;
-mod log_command;
-mod memberships;
+mod idempotence;
+mod listening;
 mod misconfigured;
 mod power_cuts;
-mod producing;
 mod removal;
+mod repacking;
 mod stopping;
 mod support;

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use streamlog::broker::{Broker, BrokerConfig, BrokerError, HostPort};
+use streamlog::broker::{Broker, BrokerConfig, BrokerError, Listener};
 use streamlog::storage::StorageError;
 use tempfile::TempDir;
 
 fn config(data: &TempDir) -> BrokerConfig {
     BrokerConfig {
-        listen: HostPort::new("127.0.0.1", 0),
+        listeners: Listener::alone("127.0.0.1", 0),
         data_dir: data.path().to_owned(),
         shards: 1,
         ..BrokerConfig::default()
@@ -83,8 +83,8 @@ fn a_port_in_use_is_told_with_what_to_do_and_touches_no_data() {
     let (ours, theirs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let first = Broker::start(config(&theirs)).unwrap();
     let port = first.address().port();
-    let listen = HostPort::new("127.0.0.1", port);
-    let said = refusal(BrokerConfig { listen, ..config(&ours) }).to_string();
+    let listeners = Listener::alone("127.0.0.1", port);
+    let said = refusal(BrokerConfig { listeners, ..config(&ours) }).to_string();
     assert!(said.contains(&format!("127.0.0.1:{port}")), "{said}");
     assert!(said.contains("--listen HOST:PORT, or port 0"), "{said}");
     assert_eq!(fs::read_dir(ours.path()).unwrap().count(), 0);

@@ -5,11 +5,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts the connections there are.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Admission {
     counts: Mutex<Counts>,
-    connections_max: usize,
-    connections_max_per_ip: usize,
+}
+
+/// How many there may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// In all.
+    pub(crate) in_all: usize,
+    /// From one address.
+    pub(crate) per_ip: usize,
 }
 
 #[derive(Debug, Default)]
@@ -27,20 +34,18 @@ pub(crate) struct Admitted {
 }
 
 impl Admission {
-    /// Room for so many.
-    pub(crate) fn new(connections_max: usize, connections_max_per_ip: usize) -> Arc<Self> {
-        let counts = Mutex::default();
-        Arc::new(Self { counts, connections_max, connections_max_per_ip })
-    }
-
     /// A place for `peer`, or the name of the setting that leaves none.
-    pub(crate) fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Admitted, &'static str> {
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        peer: SocketAddr,
+        room: Room,
+    ) -> Result<Admitted, &'static str> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.total >= self.connections_max {
+        if counts.total >= room.in_all {
             return Err("max.connections");
         }
         let from_ip = counts.by_ip.entry(peer.ip()).or_default();
-        if *from_ip >= self.connections_max_per_ip {
+        if *from_ip >= room.per_ip {
             return Err("max.connections.per.ip");
         }
         *from_ip += 1;
@@ -69,14 +74,15 @@ mod tests {
 
     #[test]
     fn places_are_counted_in_all_and_by_address_and_come_back() {
-        let admission = Admission::new(3, 2);
+        let admission = Arc::new(Admission::default());
+        let room = Room { in_all: 3, per_ip: 2 };
         let peer = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 1);
-        let first = admission.admit(peer("127.0.0.1")).unwrap();
-        let _second = admission.admit(peer("127.0.0.1")).unwrap();
-        assert_eq!(admission.admit(peer("127.0.0.1")).err(), Some("max.connections.per.ip"));
-        let _third = admission.admit(peer("127.0.0.2")).unwrap();
-        assert_eq!(admission.admit(peer("127.0.0.3")).err(), Some("max.connections"));
+        let first = admission.admit(peer("127.0.0.1"), room).unwrap();
+        let _second = admission.admit(peer("127.0.0.1"), room).unwrap();
+        assert_eq!(admission.admit(peer("127.0.0.1"), room).err(), Some("max.connections.per.ip"));
+        let _third = admission.admit(peer("127.0.0.2"), room).unwrap();
+        assert_eq!(admission.admit(peer("127.0.0.3"), room).err(), Some("max.connections"));
         drop(first);
-        assert!(admission.admit(peer("127.0.0.1")).is_ok());
+        assert!(admission.admit(peer("127.0.0.1"), room).is_ok());
     }
 }

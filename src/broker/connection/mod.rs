@@ -8,5 +8,6 @@ mod reader;
 mod shard;
 
 pub(crate) use acceptor::accept;
+pub(crate) use admission::Admission;
 pub(crate) use produced::{Outcome, Part, Produced};
 pub(crate) use shard::Shard;

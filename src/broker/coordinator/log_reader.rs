@@ -1,7 +1,8 @@
 //! Reading a partition's log from its start to where it ended when the reign began.
 //!
 //! What lies below the watermark is all that is read: a record beyond it may yet be taken back. So
-//! the reader waits until the watermark has passed what the log held at the start.
+//! the reader waits until the watermark has passed what the log held at the start. Damage costs
+//! what stood in the damaged batch and nothing behind it.
 
 use std::io;
 use std::sync::Arc;
@@ -10,9 +11,10 @@ use tokio::sync::Notify;
 
 use crate::broker::control::{Control, Unavailable as Stopping};
 use crate::group::GroupRecord;
-use crate::io::read_exact_at;
+use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, Limits, RecordError};
-use crate::replication::{Partition, PartitionError, ReadRequest};
+use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest};
+use crate::storage::StorageError;
 use crate::types::Offset;
 
 /// Bytes read at a time: a few milliseconds of replaying.
@@ -27,17 +29,35 @@ pub(super) enum ReadError {
     /// The disk refused.
     #[error("the disk refused")]
     Disk(#[from] io::Error),
-    /// What follows is no batch, so that the next one cannot be found.
-    #[error("nothing can be read from offset {offset} on")]
-    Unreadable {
-        /// Where the damage begins.
+    /// What was found sound was not when it was read again.
+    #[error("the disk does not give the same bytes twice at offset {offset}")]
+    Unsteady {
+        /// Where.
         offset: Offset,
-        /// What is wrong there.
-        source: RecordError,
     },
     /// The broker stops.
     #[error(transparent)]
     Stopping(#[from] Stopping),
+}
+
+/// What is wrong in a place of the log.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Damage {
+    /// A batch, or a record in it.
+    #[error(transparent)]
+    Batch(RecordError),
+    /// A stretch of which nobody knows what was there.
+    #[error(transparent)]
+    Log(StorageError),
+    /// No batch, or none that belongs here.
+    #[error("what stands here is no batch that can be read")]
+    Framing,
+    /// A batch whose offsets, which no checksum covers, cannot be right. Its records are.
+    #[error("the batch says that it ends before offset {next}, where others stand")]
+    Offset {
+        /// What it says.
+        next: Offset,
+    },
 }
 
 /// Some records of the log, in its order.
@@ -46,7 +66,7 @@ pub(super) struct Chunk {
     /// The records that could be read.
     pub(super) records: Vec<GroupRecord>,
     /// What was left out: where, and why.
-    pub(super) damaged: Vec<(Offset, RecordError)>,
+    pub(super) damaged: Vec<(Offset, Damage)>,
     next_offset: Offset,
 }
 
@@ -93,33 +113,81 @@ impl LogReader {
     }
 }
 
-/// Reads once from `from`. Waits for the disk.
+/// Reads once from `from`, and where that is damaged, behind the damage. Waits for the disk.
 fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     let request =
         ReadRequest { offset: from.get(), max_bytes: CHUNK_BYTES, at_least_one_batch: true };
-    let answer = partition.read(request)?;
     let mut chunk = Chunk { records: Vec::new(), damaged: Vec::new(), next_offset: from };
-    let Some(range) = answer.records else {
-        // Compaction may have left nothing up to the watermark.
-        chunk.next_offset = answer.high_watermark.max(from);
-        return Ok(chunk);
-    };
-    let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
-    read_exact_at(range.file.as_ref(), &mut bytes, range.position)?;
-    let mut decompressor = Decompressor::new(Limits::default());
-    for batch in Batches::new(&bytes) {
-        let offset = chunk.next_offset;
-        let batch = batch.map_err(|source| ReadError::Unreadable { offset, source })?;
-        chunk.next_offset = batch.next_offset();
-        if let Err(error) = chunk.take(&batch, &mut decompressor) {
-            chunk.damaged.push((batch.base_offset(), error));
+    let range = match partition.read(request) {
+        // The reader waits.
+        Ok(answer) if answer.high_watermark <= from => None,
+        Ok(ReadAnswer { records: None, .. }) => {
+            // Compaction may have left nothing, or a batch lies about its offsets.
+            let behind = chunk.salvage(partition, request)?;
+            chunk.damaged.extend(behind.iter().map(|_| (from, Damage::Framing)));
+            behind
         }
+        Ok(answer) => answer.records,
+        Err(PartitionError::Storage(error @ StorageError::Corrupt { .. })) => {
+            chunk.damaged.push((from, Damage::Log(error)));
+            chunk.salvage(partition, request)?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Some(range) = range else { return Ok(chunk) };
+    let below = partition.high_watermark();
+    if chunk.take_all(&range, below)? {
+        return Ok(chunk);
     }
-    assert!(chunk.next_offset > from, "reading from {from} came to {}", chunk.next_offset);
-    Ok(chunk)
+    chunk.damaged.push((from, Damage::Framing));
+    match chunk.salvage(partition, request)? {
+        Some(range) if !chunk.take_all(&range, below)? => Err(ReadError::Unsteady { offset: from }),
+        _ => Ok(chunk),
+    }
 }
 
 impl Chunk {
+    /// What can be read behind the damage that begins at the offset of `request`.
+    fn salvage(
+        &mut self,
+        partition: &Partition,
+        request: ReadRequest,
+    ) -> Result<Option<FileRange>, ReadError> {
+        let found = partition.salvage(request)?;
+        let (next_offset, range) = match found {
+            Some((base_offset, range)) => (base_offset, Some(range)),
+            None => (partition.high_watermark(), None),
+        };
+        self.next_offset = self.next_offset.max(next_offset);
+        Ok(range)
+    }
+
+    /// Takes batches that end below `below`, up to the first that is none; whether they were any.
+    fn take_all(&mut self, range: &FileRange, below: Offset) -> Result<bool, ReadError> {
+        let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
+        read_exact_at(range.file.as_ref(), &mut bytes, range.position)?;
+        let mut decompressor = Decompressor::new(Limits::default());
+        let before = self.next_offset;
+        let batches: Vec<Batch<'_>> = Batches::new(&bytes).map_while(Result::ok).collect();
+        for (nth, batch) in batches.iter().enumerate() {
+            let following = batches.get(nth + 1).map(Batch::base_offset);
+            if nth > 0 && following.is_none() && batch.base_offset() > self.next_offset {
+                // A gap, or a lie; the next chunk shows what follows.
+                break;
+            }
+            if let Err(error) = self.take(batch, &mut decompressor) {
+                self.damaged.push((batch.base_offset(), Damage::Batch(error)));
+            }
+            let next = batch.next_offset();
+            if next <= following.unwrap_or(below) {
+                self.next_offset = next.max(self.next_offset);
+            } else {
+                self.damaged.push((batch.base_offset(), Damage::Offset { next }));
+            }
+        }
+        Ok(self.next_offset > before)
+    }
+
     /// Takes the records of a batch, up to the first that is damaged.
     fn take(
         &mut self,

@@ -26,6 +26,10 @@ use crate::types::TopicName;
 /// How long requests wait for the log to be read before they are refused for it.
 const LOADING_PATIENCE: Duration = Duration::from_secs(1);
 
+/// Pauses between attempts to read a log that the disk refuses to give.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// What a coordinator's queue holds.
 #[derive(Debug)]
 pub(super) enum Message {
@@ -85,21 +89,31 @@ impl Task {
 
     /// Works until the reign ends.
     pub(super) async fn run(mut self) {
-        let end = match self.load().await {
-            Ok(()) => {
-                self.until(pending::<()>()).await;
-                End::Stopped
-            }
-            Err(end) => end,
-        };
-        match end {
-            End::Stopped => tracing::debug!("the coordinator of {} ends", self.partition.id()),
-            End::Unreadable(error) => {
-                tracing::error!("the groups of {} cannot be served: {error}", self.partition.id());
-            }
+        if self.load_at_last().await.is_some() {
+            self.until(pending::<()>()).await;
         }
+        tracing::debug!("the coordinator of {} ends", self.partition.id());
         let decision = self.coordinator.unload(self.now());
         self.send(decision.answers);
+    }
+
+    /// Reads the log, as often as it takes: whoever asks meanwhile is told that it is being read.
+    /// `None` when the reign ends first.
+    async fn load_at_last(&mut self) -> Option<()> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let error = match self.load().await {
+                Ok(()) => return Some(()),
+                Err(End::Stopped) => return None,
+                Err(End::Unreadable(error)) => error,
+            };
+            let partition = self.partition.id();
+            tracing::error!("the groups of {partition} are read again in {pause:?}: {error}");
+            // What was read of them is forgotten; nobody has been told any of it.
+            self.coordinator = Coordinator::new(self.shared.config.group.clone());
+            self.until(sleep(pause)).await?;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 
     /// Reads the log, answering meanwhile.

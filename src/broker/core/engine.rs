@@ -11,6 +11,7 @@ use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
 use crate::broker::core::Inside;
 use crate::broker::core::startup::{open_data, open_metadata};
 use crate::broker::fetch_session::FetchSessions;
+use crate::broker::listeners::Listeners;
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
 use crate::config::ByteSize;
@@ -39,10 +40,23 @@ impl Engine {
         world: (&Arc<dyn Disk>, &Arc<dyn Clock>),
         runtime: Runtime,
     ) -> Result<Self, BrokerError> {
+        Self::start_behind(Listeners::default(), config, world, runtime)
+    }
+
+    /// The same for a broker, whose clients come by these listeners.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub(crate) fn start_behind(
+        listeners: Listeners,
+        config: BrokerConfig,
+        world: (&Arc<dyn Disk>, &Arc<dyn Clock>),
+        runtime: Runtime,
+    ) -> Result<Self, BrokerError> {
         let failure = Arc::new(Failure::default());
         let partitions = Arc::new(Partitions::default());
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data))?;
+        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data, &listeners))?;
         let request_memory =
             Budget::new(in_memory(config.request_memory), in_memory(config.frame_max));
         let shared = Arc::new(Shared {
@@ -54,6 +68,7 @@ impl Engine {
             stopping: failure.stopping.clone(),
             failure,
             metadata,
+            listeners,
             config,
             clock: Arc::clone(world.1),
             logs,

@@ -7,13 +7,14 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::broker::context::Failure;
+use crate::broker::listeners::Listeners;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
 use crate::io::{Clock, Disk, raise_open_file_limit};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
-    DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener, StorageError,
-    Upkeep, UpkeepListener,
+    CleanupPolicy, DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener,
+    StorageError, Upkeep, UpkeepListener,
 };
 use crate::types::WithCauses;
 
@@ -23,6 +24,20 @@ const METADATA_DIR: &str = "metadata";
 /// Listens, before anything is touched: a port in use is the commonest mistake. Who connects now
 /// waits in the kernel until the broker is ready.
 pub(crate) fn bind(
+    config: &BrokerConfig,
+    runtime: &Runtime,
+) -> Result<(Vec<TcpListener>, Listeners), BrokerError> {
+    let mut sockets = Vec::with_capacity(config.listeners.len());
+    let mut addresses = Vec::with_capacity(config.listeners.len());
+    for listener in &config.listeners {
+        let (socket, address) = bind_one(&listener.address, runtime)?;
+        sockets.push(socket);
+        addresses.push((listener.name.clone(), address));
+    }
+    Ok((sockets, Listeners::new(addresses, &config.advertised_listeners)))
+}
+
+fn bind_one(
     address: &HostPort,
     runtime: &Runtime,
 ) -> Result<(TcpListener, SocketAddr), BrokerError> {
@@ -47,7 +62,7 @@ pub(crate) fn open_data(
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: config.broker_id },
         boot_id: disk.boot_id().map_err(BrokerError::System)?,
-        configs: until_known(&config.log),
+        configs: configs(&config.log, Arc::clone(&partitions)),
         producers: config.producers,
         recovery_threads: config.recovery_threads,
         keep_deleted: config.log.file_delete_delay,
@@ -72,11 +87,21 @@ pub(crate) fn open_data(
     Ok(LocalLogs { data, flusher, upkeep })
 }
 
-/// The settings of a log that is opened before its topic's are known.
-fn until_known(defaults: &LogConfig) -> LogConfigs {
+/// The settings of a log that is opened before anybody has asked for its partition: its topic's or,
+/// until those are known, the broker's, by which nothing is deleted that the topic may want kept.
+fn configs(defaults: &LogConfig, partitions: Arc<Partitions>) -> LogConfigs {
     let defaults = defaults.clone();
-    Arc::new(move |_, metadata| {
-        Arc::new(LogConfig { offset_unit: metadata.offset_unit, ..defaults.clone() })
+    let nothing_goes = CleanupPolicy { delete: false, compact: false };
+    Arc::new(move |id, metadata| {
+        let topic = partitions.topic_by_id(metadata.topic_id).filter(|t| t.name == id.topic);
+        match topic.as_ref().and_then(|topic| topic.partition(id.partition)) {
+            Some(partition) => partition.config(),
+            None => Arc::new(LogConfig {
+                offset_unit: metadata.offset_unit,
+                cleanup_policy: nothing_goes,
+                ..defaults.clone()
+            }),
+        }
     })
 }
 
@@ -114,6 +139,7 @@ pub(crate) async fn open_metadata(
     config: &BrokerConfig,
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
     data: &DataDir,
+    listeners: &Listeners,
 ) -> Result<Metadata, BrokerError> {
     let store = EmbeddedStore::open(Arc::clone(disk), &data.path().join(METADATA_DIR))
         .map_err(MetadataError::from)?;
@@ -127,7 +153,7 @@ pub(crate) async fn open_metadata(
     );
     let metadata = metadata.await?;
     let registration = Registration {
-        listeners: Vec::new(),
+        listeners: listeners.registered(),
         rack: None,
         directory_id: Some(identity.directory_id.clone()),
         clean_shutdown: data.start_report().was_clean,

@@ -1,10 +1,11 @@
-//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again.
+//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again,
+//! but for the one that a topic keeps for ever.
 
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
-use crate::broker::settings::{Altered, Change, alter_each, change};
-use crate::metadata::ConfigEdit;
+use crate::broker::settings::{Altered, Change, OFFSET_UNIT, alter_each, change};
+use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
 use crate::wire::alter_configs::{
     AlterConfigsRequest, AlterConfigsResponse, RequestConfig, RequestResource, Resource,
@@ -34,8 +35,16 @@ async fn replace(
 ) -> Result<(), Refusal> {
     let target = target(call, wanted.resource_type, &wanted.resource_name)?;
     let sets = wanted.configs.iter().map(set).collect::<Result<Vec<_>, _>>()?;
-    let edits = [ConfigEdit::Clear].into_iter().chain(sets).collect();
+    let kept = fixed_setting(call, &target);
+    let edits = [ConfigEdit::Clear].into_iter().chain(kept).chain(sets).collect();
     change(call.shared, Change { target, edits, validate_only }).await
+}
+
+/// What a topic goes on saying of itself unless the request contradicts it, which is refused.
+fn fixed_setting(call: &Call<'_>, target: &ConfigTarget) -> Option<ConfigEdit> {
+    let ConfigTarget::Topic(name) = target else { return None };
+    let unit = call.shared.image().topic(name)?.configs.get(OFFSET_UNIT)?.clone();
+    Some(ConfigEdit::Set(OFFSET_UNIT.to_owned(), unit))
 }
 
 fn set(wanted: &RequestConfig) -> Result<ConfigEdit, Refusal> {

@@ -7,7 +7,9 @@ use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::source_code;
 use crate::broker::settings::{Setting, topic_settings};
-use crate::broker::topics::{check_topic, create_topic, name_of, named_twice, patience, repeated};
+use crate::broker::topics::{
+    check_topic, create_topic, name_of, named_twice, patience, repeated, settled,
+};
 use crate::metadata::{Configs, NewTopic};
 use crate::types::{BrokerId, TopicId};
 use crate::wire::ErrorCode;
@@ -51,7 +53,7 @@ async fn create(
     if !call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
-    let new = new_topic(wanted)?;
+    let new = settled(call.shared, new_topic(wanted)?);
     let replicas = check_topic(call.shared, &new)?;
     let factor = replicas.first().map_or(0, Vec::len);
     let own = new.configs.clone();

@@ -15,6 +15,7 @@ use crate::broker::errors::Refusal;
 use crate::io::{FileRange, read_exact_at};
 use crate::net::Piece;
 use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Registration};
+use crate::storage::CompressionType;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex};
 use crate::wire::fetch::{
     FetchRequest, FetchResponse, Partition as PartitionAnswer, RequestPartition, RequestTopic,
@@ -26,6 +27,9 @@ use crate::wire::{
 
 /// Up to this many bytes a copy costs less than another system call.
 const COPIED_MAX: u64 = 32 * 1024;
+
+/// The first version whose clients know Zstandard.
+const ZSTD_FROM: i16 = 10;
 
 /// Isolation level of readers that see only what no open transaction may take back.
 const READ_COMMITTED: i8 = 1;
@@ -112,7 +116,12 @@ fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partiti
         return Err(ErrorCode::TopicAuthorizationFailed);
     }
     let found = found.ok_or(unknown)?;
-    found.partition(PartitionIndex(index)).cloned().ok_or(ErrorCode::UnknownTopicOrPartition)
+    let partition = found.partition(PartitionIndex(index));
+    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    if call.version < ZSTD_FROM && partition.config().compression_type == CompressionType::Zstd {
+        return Err(ErrorCode::UnsupportedCompressionType);
+    }
+    Ok(Arc::clone(partition))
 }
 
 /// Looks until there is enough, something is wrong, or the time is up.

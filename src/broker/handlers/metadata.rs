@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
+use crate::broker::settings::in_force;
 use crate::broker::topics::{APPLIED_WITHIN, create_topic};
 use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
@@ -16,7 +17,8 @@ pub(crate) type Request = MetadataRequest;
 
 /// Every operation there is, as the bits of "authorized operations": nobody is refused anything.
 pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1011_0000;
-const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
+/// The same of a topic.
+pub(crate) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 
 /// Describes the cluster.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataResponse {
@@ -49,15 +51,19 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
     response
 }
 
-/// The brokers, this one at the address that this client should use.
+/// The brokers, each at the address that this client should use.
 pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
     let me = call.shared.config.broker_id;
+    let (listeners, local) = (&call.shared.listeners, call.session.local);
+    let reached = listeners.name_reached(local);
     let described = image.brokers().filter_map(|broker| {
         let (host, port) = if broker.id == me {
-            let address = call.shared.advertised_to(call.session);
+            let address = listeners.advertised_to(local);
             (address.host, address.port)
         } else {
-            let listener = broker.registration.listeners.first()?;
+            let known = &broker.registration.listeners;
+            let same = known.iter().find(|listener| Some(&*listener.name) == reached);
+            let listener = same.or_else(|| known.first())?;
             (listener.host.clone(), listener.port)
         };
         let rack = broker.registration.rack.clone();
@@ -68,7 +74,7 @@ pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
 
 /// Makes the topics asked for by a name that nobody has yet.
 async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
-    if !call.shared.config.auto_create_topics {
+    if !in_force(&call.shared.config, &call.shared.image()).auto_create_topics {
         return;
     }
     for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! A batch stays where the socket put it: offsets and epoch are written into the frame, and the
-//! disk gets it from there.
+//! disk gets it from there; unless its topic wants it packed by another codec.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::connection::{Outcome, Part, Produced};
@@ -20,7 +21,7 @@ use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::broker::topic_settings::{first_produce_version, produce_rules};
-use crate::record::{HeaderMut, validate_produced};
+use crate::record::{HeaderMut, Packing, Repacker, validate_produced};
 use crate::replication::{Acks, Partition, Target};
 use crate::types::{PartitionIndex, Timestamp};
 use crate::wire::produce::{PartitionView, ProduceRequest, ProduceRequestView};
@@ -111,10 +112,14 @@ impl Appends {
         let mut cut: Vec<_> =
             parts.iter().rev().map(|part| cut(&mut frame, part.records.as_ref())).collect();
         cut.reverse();
+        let mut repacker = Repacker::default();
         for (ordinal, (part, bytes)) in parts.into_iter().zip(cut).enumerate() {
             let checked = part.target.and_then(|partition| {
                 let mut bytes = bytes.ok_or_else(|| Refusal::of(ErrorCode::InvalidRecord))?;
-                check_batch(&mut bytes, &partition, now, produced.version)?;
+                let place = (&*partition, now, produced.version);
+                if let Some(anew) = check_batch(&mut bytes, place, &mut repacker)? {
+                    bytes = Bytes::from(anew).into();
+                }
                 Ok(Batch { request: self.requests.len(), part: ordinal, partition, bytes })
             });
             match checked {
@@ -251,15 +256,15 @@ fn find(
     Ok(partition)
 }
 
-/// Whether a batch may be stored in the partition; makes it what the topic asks.
+/// Whether a batch may be stored in the partition; makes it what the topic asks. A batch that is
+/// to be packed otherwise is returned anew.
 fn check_batch(
-    bytes: &mut BytesMut,
-    partition: &Partition,
-    now: Timestamp,
-    version: i16,
-) -> Result<(), Refusal> {
-    let config = partition.config();
-    let checked = validate_produced(bytes, &produce_rules(&config, now))?;
+    bytes: &mut [u8],
+    (partition, now, version): (&Partition, Timestamp, i16),
+    repacker: &mut Repacker,
+) -> Result<Option<Vec<u8>>, Refusal> {
+    let rules = produce_rules(&partition.config(), now);
+    let checked = validate_produced(bytes, &rules)?;
     if checked.batch.is_transactional() {
         return Err(Refusal::of(ErrorCode::InvalidTxnState));
     }
@@ -268,10 +273,14 @@ fn check_batch(
     }
     let stated = checked.batch.max_timestamp();
     let latest = checked.max_timestamp.unwrap_or(stated);
+    let repack = |(packing, records): (Packing, Cow<'_, [u8]>)| {
+        repacker.repack(&checked.batch, &records, (packing, rules.batch_bytes_max))
+    };
+    let mut anew = checked.repack.map(repack).transpose()?;
     if latest != stated
-        && let Some(mut header) = HeaderMut::of_batch(bytes)
+        && let Some(mut header) = HeaderMut::of_batch(anew.as_deref_mut().unwrap_or(bytes))
     {
         header.set_max_timestamp(latest);
     }
-    Ok(())
+    Ok(anew)
 }

@@ -1,5 +1,6 @@
 //! The settings of a broker, and a few facts that tools ask for as if they were settings.
 
+use crate::broker::settings::live::live_row;
 use crate::broker::settings::setting::fixed;
 use crate::broker::settings::topic::Layers;
 use crate::broker::settings::{Setting, Source, Value};
@@ -26,6 +27,9 @@ const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
 pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let initial = BrokerConfig::default();
     let mut settings = fixed(BrokerConfig::KEYS, config, &initial);
+    for setting in &mut settings {
+        overlay_live(setting, config, image);
+    }
     settings.extend(fixed(MetadataConfig::KEYS, &config.metadata, &initial.metadata));
     settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
     let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
@@ -43,19 +47,38 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
     settings
 }
 
+/// Adds what was said while the broker ran of a setting that may change then.
+fn overlay_live(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
+    if live_row(setting.name).is_none() {
+        return;
+    }
+    setting.is_fixed = false;
+    let layers =
+        [(Source::DynamicAllBrokers, None), (Source::DynamicBroker, Some(config.broker_id))];
+    for (source, broker) in layers {
+        let said = image.broker_configs(broker).and_then(|configs| configs.get(setting.name));
+        let value = said.map(|text| Value { source, name: setting.name, text: Some(text.clone()) });
+        setting.values.splice(..0, value);
+    }
+}
+
 /// What was said of all brokers while they ran, and nothing else.
 pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let Some(said) = image.broker_configs(None) else { return Vec::new() };
     let layers = Layers::new(config, image, 1);
     let is_said = |key: &&Key<LogConfig>| said.keys().any(|name| topic_key(name) == Some(key.name));
     let keys = LogConfig::KEYS.iter().filter(is_said);
-    keys.map(|key| {
-        let mut setting = layers.setting(key);
+    let mut settings: Vec<_> = keys.map(|key| layers.setting(key)).collect();
+    let own = fixed(BrokerConfig::KEYS, config, &BrokerConfig::default());
+    for mut setting in own.into_iter().filter(|setting| said.contains_key(setting.name)) {
+        overlay_live(&mut setting, config, image);
+        settings.push(setting);
+    }
+    for setting in &mut settings {
         // What this broker says for itself is not the others' business.
         setting.values.retain(|value| value.source != Source::DynamicBroker);
-        setting
-    })
-    .collect()
+    }
+    settings
 }
 
 #[cfg(test)]
@@ -75,10 +98,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_defaults_of_topics_can_be_changed_while_the_broker_runs() {
+    fn the_defaults_of_topics_and_little_else_can_be_changed_while_the_broker_runs() {
         let settings = broker_settings(&BrokerConfig::default(), &Image::default());
-        for setting in settings.iter().filter(|setting| !setting.is_fixed) {
-            assert!(topic_key(setting.name).is_some(), "{}", setting.name);
-        }
+        let changeable = settings.iter().filter(|setting| !setting.is_fixed);
+        let own: Vec<_> =
+            changeable.map(|s| s.name).filter(|name| topic_key(name).is_none()).collect();
+        assert_eq!(own, ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"]);
     }
 }

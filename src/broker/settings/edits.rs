@@ -1,14 +1,16 @@
 //! What may be changed while the broker runs.
 
 use crate::broker::BrokerConfig;
+use crate::broker::settings::live::set_live;
 use crate::broker::settings::topic::OFFSET_UNIT;
 use crate::broker::topic_settings::{broker_names, resolve, set_default, topic_key};
 use crate::config::{ConfigError, Fault, Kind};
 use crate::metadata::{Configs, Image};
-use crate::storage::LogConfig;
+use crate::storage::{LogConfig, OffsetUnit};
 
-/// Judges settings of brokers that are to change while they run: only what topics have by default
-/// takes effect without a restart, and every topic must be able to live with it.
+/// Judges settings of brokers that are to change while they run: what topics have by default, with
+/// which every topic must be able to live, and a few of the broker's own. Others take effect at a
+/// restart only.
 ///
 /// # Errors
 /// With everything that is wrong.
@@ -18,8 +20,13 @@ pub(crate) fn check_broker_configs(
     changed: &Configs,
 ) -> Result<(), ConfigError> {
     let mut defaults = config.log.clone();
+    let mut broker = config.clone();
     let mut faults = Vec::new();
     for (name, value) in changed {
+        if let Some(result) = set_live(&mut broker, name, value) {
+            faults.extend(result.err());
+            continue;
+        }
         if topic_key(name) == Some(OFFSET_UNIT) {
             faults.push(Fault { key: name.clone(), reason: FIXED_AT_CREATION.to_owned() });
             continue;
@@ -31,6 +38,8 @@ pub(crate) fn check_broker_configs(
     }
     ConfigError::from_faults(faults)?;
     defaults.validate()?;
+    // No topic inherits what its offsets count.
+    let defaults = LogConfig { offset_unit: OffsetUnit::Record, ..defaults };
     image.topics().try_for_each(|topic| resolve(&defaults, &topic.configs).map(drop))
 }
 
@@ -63,9 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_topics_have_by_default_is_changed_while_the_broker_runs() {
+    fn what_topics_have_by_default_and_little_else_is_changed_while_the_broker_runs() {
         assert_eq!(refused("log.retention.ms", "1000"), "");
         assert_eq!(refused("cleanup.policy", "compact"), "");
+        assert_eq!(refused("max.connections", "3"), "");
+        assert!(refused("max.connections", "0").contains("from 1"));
         assert!(refused("num.network.threads", "3").contains("restart"));
         assert!(refused("num.partitions", "3").contains("restart"));
         assert!(refused("log.retention.mss", "3").contains("did you mean"));

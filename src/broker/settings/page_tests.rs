@@ -29,7 +29,8 @@ one. Names and units are Kafka's where Kafka has the setting. Sizes may be writt
 const BROKER: &str = "
 ## Of a broker
 
-Read when it starts.
+Read when it starts. While it runs, `auto.create.topics.enable`, `max.connections` and
+`max.connections.per.ip` can be changed.
 
 | name | type | default | unit | meaning |
 |---|---|---|---|---|

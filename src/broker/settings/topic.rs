@@ -10,7 +10,7 @@ use crate::metadata::{Configs, Image};
 use crate::storage::LogConfig;
 
 /// A setting that is fixed when a topic is made.
-pub(super) const OFFSET_UNIT: &str = "offset.unit";
+pub(crate) const OFFSET_UNIT: &str = "offset.unit";
 
 /// Every setting of a topic with these of its own and so many replicas.
 pub(crate) fn topic_settings(
@@ -28,6 +28,10 @@ pub(crate) fn topic_settings(
         });
         let mut setting = layers.setting(key);
         setting.name = key.name;
+        if key.name == OFFSET_UNIT {
+            // Nothing that is said of brokers changes a topic that is there.
+            setting.values.retain(|value| value.source == Source::Default);
+        }
         setting.values.splice(..0, said);
         setting
     };

@@ -6,12 +6,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use clap::Args;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::cli::{CommandError, Exit, Output, write_json};
+use crate::cli::output::{Output, Row, Rows};
+use crate::cli::payload::Payload;
+use crate::cli::{CommandError, Exit};
 use crate::storage::{DumpedBatch, DumpedRecord, Finding, SegmentDump};
 
 /// Shows the batches of a segment.
@@ -33,23 +33,53 @@ impl Options {
     pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let mut dump = SegmentDump::open_system(&self.file)?;
         let mut exit = Exit::Done;
+        let mut rows = Rows::new(self.output);
         while let Some(found) = dump.next_batch()? {
             let row = match &found {
-                Ok(batch) => BatchRow::new(batch, self.records),
-                Err(finding) => Err(DamageRow::new(finding)),
+                Ok(batch) => DumpRow::new(batch, self.records),
+                Err(finding) => DumpRow::Damage(DamageRow::new(finding)),
             };
-            if row.is_err() {
+            if matches!(row, DumpRow::Damage(_)) {
                 exit = Exit::Failed;
             }
-            match (self.output, row) {
-                (Output::Text, Ok(row)) => row.write_text(out)?,
-                (Output::Text, Err(row)) => row.write_text(out)?,
-                (Output::Json, Ok(row)) => write_json(out, &row)?,
-                (Output::Json, Err(row)) => write_json(out, &row)?,
+            match self.output {
+                Output::Text => row.write_text(out)?,
+                _ => rows.push(out, &row)?,
             }
         }
         Ok(exit)
     }
+}
+
+/// What a stretch of the file holds.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DumpRow {
+    Batch(BatchRow),
+    Damage(DamageRow),
+}
+
+impl Row for DumpRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "position",
+        "size",
+        "base_offset",
+        "last_offset",
+        "record_count",
+        "leader_epoch",
+        "compression",
+        "timestamp_type",
+        "base_timestamp",
+        "max_timestamp",
+        "producer_id",
+        "producer_epoch",
+        "base_sequence",
+        "is_transactional",
+        "is_control",
+        "crc",
+        "records",
+        "damage",
+    ];
 }
 
 /// A stretch of the file that cannot be read.
@@ -85,13 +115,27 @@ struct BatchRow {
 struct RecordRow {
     offset: i64,
     timestamp: i64,
-    key: Option<Bytes>,
-    value: Option<Bytes>,
-    headers: Vec<(Bytes, Option<Bytes>)>,
+    key: Option<Payload>,
+    value: Option<Payload>,
+    headers: Vec<(Payload, Option<Payload>)>,
 }
 
-/// A producer's bytes, shown as text where they are text.
-struct Bytes(Vec<u8>);
+impl DumpRow {
+    /// The row of a batch; damage when its records are wanted and cannot be read.
+    fn new(batch: &DumpedBatch, with_records: bool) -> Self {
+        match BatchRow::new(batch, with_records) {
+            Ok(row) => Self::Batch(row),
+            Err(row) => Self::Damage(row),
+        }
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Batch(row) => row.write_text(out),
+            Self::Damage(row) => row.write_text(out),
+        }
+    }
+}
 
 impl DamageRow {
     fn new(Finding { position, flaw, .. }: &Finding) -> Self {
@@ -168,16 +212,17 @@ impl From<DumpedRecord> for RecordRow {
         Self {
             offset: record.offset.get(),
             timestamp: record.timestamp.millis(),
-            key: record.key.map(Bytes),
-            value: record.value.map(Bytes),
-            headers: headers.map(|(key, value)| (Bytes(key), value.map(Bytes))).collect(),
+            key: record.key.map(Payload),
+            value: record.value.map(Payload),
+            headers: headers.map(|(key, value)| (Payload(key), value.map(Payload))).collect(),
         }
     }
 }
 
 impl RecordRow {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let shown = |bytes: &Option<Bytes>| bytes.as_ref().map_or("null".to_owned(), Bytes::quoted);
+        let shown =
+            |bytes: &Option<Payload>| bytes.as_ref().map_or("null".to_owned(), Payload::quoted);
         let Self { offset, timestamp, key, value, headers } = self;
         write!(out, "  offset {offset} timestamp {timestamp} ")?;
         write!(out, "key {} value {}", shown(key), shown(value))?;
@@ -185,24 +230,5 @@ impl RecordRow {
             write!(out, " header {}={}", key.quoted(), shown(value))?;
         }
         writeln!(out)
-    }
-}
-
-impl Bytes {
-    /// As a literal of text or, with a `b` before it, of bytes.
-    fn quoted(&self) -> String {
-        match str::from_utf8(&self.0) {
-            Ok(text) => format!("{text:?}"),
-            Err(_) => format!("b\"{}\"", self.0.escape_ascii()),
-        }
-    }
-}
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match str::from_utf8(&self.0) {
-            Ok(text) => serializer.serialize_str(text),
-            Err(_) => serializer.collect_map([("base64", STANDARD.encode(&self.0))]),
-        }
     }
 }

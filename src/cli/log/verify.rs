@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::{CommandError, Exit, Output, write_json};
+use crate::cli::output::{Output, Row, Rows};
+use crate::cli::{CommandError, Exit};
 use crate::storage::{Finding, Flaw, LogReport, verify_system};
 use crate::types::Offset;
 
@@ -29,10 +30,7 @@ impl Options {
         let reports = verify_system(&self.dir)?;
         match self.output {
             Output::Text => write_text(out, &reports)?,
-            Output::Json => {
-                let rows = reports.iter().map(LogRow::new);
-                rows.into_iter().try_for_each(|row| write_json(out, &row))?;
-            }
+            output => Rows::new(output).write(out, reports.iter().map(LogRow::new))?,
         }
         Ok(if reports.iter().all(LogReport::is_sound) { Exit::Done } else { Exit::Failed })
     }
@@ -75,6 +73,21 @@ struct LogRow {
     first_offset: Option<i64>,
     next_offset: i64,
     findings: Vec<FindingRow>,
+}
+
+impl Row for LogRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "dir",
+        "is_sound",
+        "records",
+        "batches",
+        "bytes",
+        "segments",
+        "gaps",
+        "first_offset",
+        "next_offset",
+        "findings",
+    ];
 }
 
 #[derive(Serialize)]

@@ -19,6 +19,15 @@ pub enum Compression {
     Zstd,
 }
 
+/// A codec, and how hard it tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// The codec.
+    pub compression: Compression,
+    /// In the codec's own scale; `None` is its default.
+    pub level: Option<i32>,
+}
+
 /// A name that is not one of a codec.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a codec is none, gzip, snappy, lz4 or zstd, not {0:?}")]

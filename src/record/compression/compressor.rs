@@ -15,7 +15,7 @@ enum State {
     None,
     Gzip(flate2::Compression),
     Snappy(Box<snap::raw::Encoder>),
-    Lz4,
+    Lz4(u32),
     Zstd(Box<zstd::Packer>),
 }
 
@@ -35,14 +35,14 @@ impl Compressor {
         Self(State::None)
     }
 
-    /// A compressor by `compression`. `level` is in the codec's own scale, gzip 1 to 9 and zstd
-    /// −131072 to 22, and `None` is its default; the others have no levels and ignore it.
+    /// A compressor by `compression`. `level` is in the codec's own scale, gzip 1 to 9, lz4 1 to 17
+    /// and zstd −131072 to 22, and `None` is its default; the others have no levels and ignore it.
     pub fn new(compression: Compression, level: Option<i32>) -> Result<Self, InvalidLevel> {
         let state = match compression {
             Compression::None => Some(State::None),
             Compression::Gzip => gzip::level(level).map(State::Gzip),
             Compression::Snappy => Some(State::Snappy(Box::new(snap::raw::Encoder::new()))),
-            Compression::Lz4 => Some(State::Lz4),
+            Compression::Lz4 => lz4::level(level).map(State::Lz4),
             Compression::Zstd => zstd::Packer::new(level).map(Box::new).map(State::Zstd),
         };
         state.map(Self).ok_or(InvalidLevel { compression, level: level.unwrap_or_default() })
@@ -54,7 +54,7 @@ impl Compressor {
             State::None => Compression::None,
             State::Gzip(_) => Compression::Gzip,
             State::Snappy(_) => Compression::Snappy,
-            State::Lz4 => Compression::Lz4,
+            State::Lz4(_) => Compression::Lz4,
             State::Zstd(_) => Compression::Zstd,
         }
     }
@@ -75,7 +75,7 @@ impl Compressor {
             }
             State::Gzip(level) => gzip::compress(*level, input, out),
             State::Snappy(encoder) => snappy::compress(encoder, input, out),
-            State::Lz4 => lz4::compress(input, out),
+            State::Lz4(level) => lz4::compress(*level, input, out),
             State::Zstd(packer) => packer.compress(input, out),
         }
     }

@@ -1,8 +1,12 @@
 //! LZ4: one frame of independent blocks of at most 64 KB, without checksums, which is the form that
 //! every Kafka client reads. Any standard frame is read.
+//!
+//! Two encoders: a fast one in Rust, and for the levels that search harder that of the C library.
 
 use std::io::{self, Read, Write};
 
+use lz4::liblz4::BlockChecksum;
+use lz4::{ContentChecksum, EncoderBuilder};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
 use super::decompressor::read_up_to;
@@ -14,7 +18,32 @@ const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// What follows the last block of a frame.
 const END_MARK: [u8; 4] = [0; 4];
 
-pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+/// The level that means the fast encoder, as in Kafka, whose default it is.
+const FAST: u32 = 9;
+
+/// The level of this number, if there is one.
+pub(super) fn level(number: Option<i32>) -> Option<u32> {
+    let number = number.map_or(Some(FAST), |number| u32::try_from(number).ok())?;
+    (1..=17).contains(&number).then_some(number)
+}
+
+pub(super) fn compress(level: u32, input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    if level == FAST { compress_fast(input, out) } else { compress_at(level, input, out) }
+}
+
+fn compress_at(level: u32, input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let mut encoder = EncoderBuilder::new()
+        .level(level)
+        .block_size(lz4::BlockSize::Max64KB)
+        .block_mode(lz4::BlockMode::Independent)
+        .block_checksum(BlockChecksum::NoBlockChecksum)
+        .checksum(ContentChecksum::NoChecksum)
+        .build(out)?;
+    encoder.write_all(input)?;
+    encoder.finish().1
+}
+
+fn compress_fast(input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let form = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent);
     let mut encoder = FrameEncoder::with_frame_info(form, out);
     encoder.write_all(input)?;

@@ -14,7 +14,7 @@ mod lz4;
 mod snappy;
 mod zstd;
 
-pub use codec::{Compression, UnknownCompression};
+pub use codec::{Compression, Packing, UnknownCompression};
 pub use compressor::{Compressor, InvalidLevel};
 pub use decompressor::Decompressor;
 pub use limits::Limits;

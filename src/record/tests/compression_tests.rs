@@ -210,7 +210,11 @@ fn a_zstd_window_of_more_than_8_megabytes_is_refused() {
 #[test]
 fn every_level_of_a_codec_writes_what_is_read_and_others_are_refused() {
     let input = b"a record, a record, a record".repeat(100);
-    let levels = [(Compression::Gzip, -1..10, 10), (Compression::Zstd, -5..23, 23)];
+    let levels = [
+        (Compression::Gzip, -1..10, 10),
+        (Compression::Lz4, 1..18, 18),
+        (Compression::Zstd, -5..23, 23),
+    ];
     for (compression, known, unknown) in levels {
         for level in known.filter(|level| *level != 0) {
             let stream = packed(compression, Some(level), &input);

@@ -9,5 +9,7 @@ mod batch_tests;
 mod compression_tests;
 mod fixture_tests;
 mod hostile_tests;
+mod repack_tests;
+mod rewriter_tests;
 mod sample;
 mod validate_tests;

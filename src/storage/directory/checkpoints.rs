@@ -84,6 +84,11 @@ impl Checkpoints {
         self.current[kind as usize].get(partition).copied()
     }
 
+    /// One mark of one log as its file has it, durably.
+    pub(super) fn recorded(&self, kind: Kind, partition: &TopicPartition) -> Option<Offset> {
+        self.written[kind as usize].get(partition).copied()
+    }
+
     /// The marks of a log; what no file tells is at its beginning.
     pub(super) fn of(&self, partition: &TopicPartition) -> Marks {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);

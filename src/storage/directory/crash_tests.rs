@@ -19,7 +19,7 @@ use crate::types::{Offset, TopicId};
 
 /// A disk that takes so many changes and none after them, as if the process were gone.
 #[derive(Clone, Debug)]
-pub(super) struct StoppingDisk {
+pub(crate) struct StoppingDisk {
     disk: FaultyDisk,
     left: Arc<AtomicI64>,
 }
@@ -35,11 +35,11 @@ fn step(left: &AtomicI64) -> io::Result<()> {
 }
 
 impl StoppingDisk {
-    pub(super) fn new(disk: &FaultyDisk, steps: i64) -> Self {
+    pub(crate) fn new(disk: &FaultyDisk, steps: i64) -> Self {
         Self { disk: disk.clone(), left: Arc::new(AtomicI64::new(steps)) }
     }
 
-    pub(super) fn has_stopped(&self) -> bool {
+    pub(crate) fn has_stopped(&self) -> bool {
         self.left.load(Ordering::Acquire) < 0
     }
 }

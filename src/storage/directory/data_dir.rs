@@ -12,7 +12,7 @@ use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
-use crate::storage::{Log, LogEnv, Offsets, ProducerLimits, StorageError};
+use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, StorageError};
 use crate::types::{Offset, TopicId, TopicPartition};
 
 /// What a data directory has to be told.
@@ -131,6 +131,17 @@ impl DataDir {
         self.lock_logs().values().filter_map(known).collect()
     }
 
+    /// Lets a topic's settings rule the log of a partition, if it is open and that topic's.
+    pub fn set_config(&self, partition: &TopicPartition, id: TopicId, config: Arc<LogConfig>) {
+        let slot = self.lock_logs().get(partition).cloned();
+        let is_theirs = |slot: &Arc<Slot>| {
+            slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == id)
+        };
+        if let Some(log) = slot.filter(is_theirs).and_then(|slot| slot.opened()) {
+            log.set_config(config);
+        }
+    }
+
     /// The logs that are open.
     pub fn open_logs(&self) -> Vec<Arc<Log>> {
         self.lock_logs().values().filter_map(|slot| slot.opened()).collect()
@@ -149,6 +160,15 @@ impl DataDir {
     /// consumers may have seen, and nothing to truncate to.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
+    }
+
+    /// The durable point of a partition as its checkpoint has it: after any crash, a bad batch
+    /// below it is damage and not a torn write.
+    pub(in crate::storage) fn recorded_durable_point(
+        &self,
+        partition: &TopicPartition,
+    ) -> Option<Offset> {
+        self.lock_checkpoints().recorded(Kind::DurablePoint, partition)
     }
 
     /// Records where all logs are, and the high watermarks given; durable on return. Does nothing

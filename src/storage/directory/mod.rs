@@ -17,6 +17,8 @@ mod space;
 mod survey;
 
 pub(crate) use checkpoints::durable_points;
+#[cfg(test)]
+pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub(crate) use identity::is_data_dir;
 pub use identity::{Identity, Opener};

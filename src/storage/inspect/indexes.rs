@@ -44,7 +44,9 @@ impl IndexCheck {
             let is_right = position == batch.position && claimed == Some(last_offset);
             (position <= batch.position).then_some((is_right, flaw))
         });
-        self.max_timestamp = self.max_timestamp.max(batch.summary.max_timestamp);
+        if batch.summary.record_count > 0 {
+            self.max_timestamp = self.max_timestamp.max(batch.summary.max_timestamp);
+        }
         let max_timestamp = self.max_timestamp;
         self.times.check(findings, |entry| {
             let (claimed, flaw) = time_claim(base, entry);

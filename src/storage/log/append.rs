@@ -13,7 +13,8 @@ use crate::storage::log::partition_log::describe;
 use crate::storage::log::tail::{Active, State, Tail};
 use crate::storage::segments::Located;
 use crate::storage::{
-    AppendedBatch, LogConfig, ProducerBatch, SequenceError, Staged, StorageError, Verdict,
+    AppendedBatch, LogConfig, OffsetUnit, ProducerBatch, SequenceError, Staged, StorageError,
+    Verdict,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -75,7 +76,7 @@ impl Log {
         let plan = plan(&tail, batches, at, &config);
         if !plan.new.is_empty() {
             let bytes = plan.new.iter().map(|(_, summary)| summary.size as u64).sum();
-            self.make_room(&mut tail, bytes, at.now)?;
+            self.make_room(&mut tail, (bytes, plan.next_offset), at.now)?;
             self.write(&mut tail, batches, &plan)?;
             self.take_in(&mut tail, &plan, bytes, at.now);
             let now = self.home.clock.monotonic();
@@ -176,6 +177,9 @@ fn place(batch: &mut [u8], base: Offset, at: AppendAt, config: &LogConfig) -> Ba
     let mut fields = HeaderMut::new(header);
     fields.set_base_offset(base);
     fields.set_leader_epoch(at.epoch);
+    if config.offset_unit == OffsetUnit::Byte {
+        count_bytes(&mut fields);
+    }
     if config.timestamp_type == TimestampType::LogAppendTime {
         fields.set_log_append_time(at.now);
     }
@@ -187,6 +191,19 @@ fn place(batch: &mut [u8], base: Offset, at: AppendAt, config: &LogConfig) -> Ba
     let summary = summary.expect("the batch was validated");
     assert!(summary.size == size, "a batch of {} bytes came in {size}", summary.size);
     summary
+}
+
+/// Lets a batch take as many offsets as it has bytes, or records where compression has made those
+/// the more: each needs one of its own.
+fn count_bytes(fields: &mut HeaderMut<'_>) {
+    #[expect(
+        clippy::expect_used,
+        reason = "a caller that did not validate has broken the contract"
+    )]
+    let summary = fields.summary().expect("the batch was validated");
+    let records = usize::try_from(summary.record_count).unwrap_or(usize::MAX);
+    let last = summary.size.max(records) - 1;
+    fields.set_last_offset_delta(i32::try_from(last).unwrap_or(i32::MAX));
 }
 
 /// What the producer state wants to know of a batch.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::storage::log::Log;
 use crate::storage::log::tail::State;
 use crate::storage::segments::Home;
-use crate::storage::{ProducerStates, StorageError, retain_snapshots, write_snapshot};
+use crate::storage::{
+    ActiveProducer, ProducerStates, StorageError, retain_snapshots, write_snapshot,
+};
 use crate::types::Offset;
 
 /// Where a restart after a crash begins to read. To be recorded about every second.
@@ -47,6 +49,12 @@ impl Log {
     pub fn expire_producers(&self) {
         let now = self.home.clock.monotonic();
         self.lock_tail().producers.expire(now);
+    }
+
+    /// The idempotent producers that are remembered.
+    pub fn active_producers(&self) -> Vec<ActiveProducer> {
+        let now = self.home.clock.monotonic();
+        self.lock_tail().producers.active(now)
     }
 
     /// Flushes everything and leaves the files so that the log may be opened as clean, between the

@@ -2,14 +2,52 @@
 
 use std::sync::Arc;
 
+use crate::storage::StorageError;
 use crate::storage::log::Log;
 use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{FileKind, Segment};
-use crate::storage::{StorageError, recovery};
 
 impl Log {
     /// Gets a log ready that was closed in order: its end must be where the close has left it.
+    /// Should its files be damaged since, it is recovered as if it had not been closed.
     pub(super) fn wake(&self, tail: &mut Tail) -> Result<(), StorageError> {
+        match self.wake_as_closed(tail) {
+            Err(damage @ StorageError::Corrupt { .. }) => {
+                tracing::error!("{damage}; the whole log is looked through");
+                self.wake_damaged(tail, damage)
+            }
+            result => result,
+        }
+    }
+
+    /// Goes on with what is left, unless the file is shorter than the close has left it.
+    fn wake_damaged(&self, tail: &mut Tail, damage: StorageError) -> Result<(), StorageError> {
+        // All of it was durable when it was closed, so nothing of it is cut.
+        let log_start = self.log_start_offset();
+        let known =
+            Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
+        let recovered = recovery::recover(&self.home, &known, self.producer_limits)?;
+        let last_damage = recovered.segments.last().and_then(|segment| segment.damages().last());
+        if recovered.ends_in_damage && last_damage.is_some_and(|last| last.start == last.end) {
+            return Err(damage);
+        }
+        *self.lock_epochs() = recovered.epochs;
+        tail.producers = recovered.producers;
+        let segments = Arc::new(recovered.segments);
+        self.segments.store(Arc::clone(&segments));
+        match segments.last() {
+            Some(_) if recovered.ends_in_damage && recovered.log_end == tail.next_offset => {
+                // The close has told where the log ends, so it goes on there, behind the damage.
+                tail.state = State::Open;
+                self.roll_tail(tail, self.home.clock.now())
+            }
+            Some(last) => self.settle(tail, last, recovered.ends_in_damage),
+            None => Err(self.home.corrupt((log_start, tail.next_offset), (&self.home.dir, 0))),
+        }
+    }
+
+    fn wake_as_closed(&self, tail: &mut Tail) -> Result<(), StorageError> {
         let segments = self.segments.load_full();
         let Some(last) = segments.last() else {
             tail.state = State::Open;

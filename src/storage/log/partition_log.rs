@@ -1,5 +1,6 @@
 //! The log itself: opening, closing, its bounds and its settings.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -7,13 +8,16 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk};
+use crate::storage::compaction::{Closed, ClosedSegments};
 use crate::storage::log::flush::FlushListener;
 use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
-use crate::storage::{EpochCache, LogConfig, ProducerLimits, ProducerStates, StorageError};
-use crate::types::{Offset, TopicPartition, WithCauses};
+use crate::storage::{
+    EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
+};
+use crate::types::{Offset, ProducerId, TopicPartition, WithCauses};
 
 /// What a log needs of the world.
 #[derive(Clone, Debug)]
@@ -142,9 +146,19 @@ impl Log {
         self.home.config.load_full()
     }
 
-    /// Lets other settings rule from the next operation on.
-    pub fn set_config(&self, config: Arc<LogConfig>) {
+    /// Lets other settings rule from the next operation on; but for what an offset counts, which
+    /// stays what it was when the log was made.
+    pub fn set_config(&self, mut config: Arc<LogConfig>) {
+        let offset_unit = self.offset_unit();
+        if config.offset_unit != offset_unit {
+            config = Arc::new(LogConfig { offset_unit, ..LogConfig::clone(&config) });
+        }
         self.home.config.store(config);
+    }
+
+    /// What its offsets count.
+    pub fn offset_unit(&self) -> OffsetUnit {
+        self.home.config.load().offset_unit
     }
 
     /// What of it is known to be damaged.
@@ -163,6 +177,54 @@ impl Log {
         if !matches!(tail.state, State::Failed(_)) {
             tail.state = State::Failed(describe(cause));
         }
+    }
+
+    /// Where it lives.
+    pub(in crate::storage) fn home(&self) -> &Arc<Home> {
+        &self.home
+    }
+
+    /// The segments that do not grow any more, of a log that takes records.
+    pub(in crate::storage) fn closed_segments(&self) -> Result<ClosedSegments, StorageError> {
+        let tail = self.writable_tail()?;
+        let segments = self.segments.load_full();
+        let closed = segments.windows(2).map(|pair| {
+            let (segment, next_offset) = (Arc::clone(&pair[0]), pair[1].base());
+            Closed { segment, next_offset }
+        });
+        Ok(ClosedSegments { segments: closed.collect(), generation: tail.generation })
+    }
+
+    /// Keeps everybody else from removing segments, or cutting them, while the guard lives.
+    pub(in crate::storage) fn hold_segments(&self) -> impl Sized {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the log takes records, has not been cut since, and has all these segments. It stays
+    /// so while its segments are held.
+    pub(in crate::storage) fn has(&self, closed: &[Closed], generation: u64) -> bool {
+        let Ok(tail) = self.writable_tail() else { return false };
+        let segments = self.segments.load();
+        let is_there = |closed: &Closed| segments.iter().any(|s| Arc::ptr_eq(s, &closed.segment));
+        tail.generation == generation && closed.iter().all(is_there)
+    }
+
+    /// Lets readers find `replacement` where `closed` were, whose segments are held.
+    pub(in crate::storage) fn replace(&self, closed: &[Closed], replacement: Arc<Segment>) {
+        let _tail = self.lock_tail();
+        let mut segments = self.segments.load_full().to_vec();
+        let first = closed.first().map_or(replacement.base(), |first| first.segment.base());
+        let place = segments.partition_point(|segment| segment.base() < first);
+        let replaced: Vec<_> =
+            segments.splice(place..place + closed.len(), [replacement]).collect();
+        let are_same = replaced.iter().zip(closed).all(|(old, c)| Arc::ptr_eq(old, &c.segment));
+        assert!(are_same, "{} segments from {first} on were not held", closed.len());
+        self.segments.store(Arc::new(segments));
+    }
+
+    /// The last offset of every idempotent producer that is remembered.
+    pub(in crate::storage) fn last_of_producers(&self) -> HashMap<ProducerId, Offset> {
+        self.lock_tail().producers.last_offsets()
     }
 
     fn with(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::io::FileRange;
-use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::segments::{Segment, Span};
+use crate::storage::segments::{Located, Segment, Span};
+use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
 /// How much a reader wants.
@@ -61,6 +61,9 @@ impl Log {
                 break;
             }
             let Some(batch) = segment.locate(from)? else { continue };
+            if self.is_beyond_records(from, &batch) {
+                return self.read_in(segments, batch.summary.next_offset(), limit);
+            }
             let next_base = segments.get(index + 1).map(|next| next.base());
             let span = Span {
                 bytes_max: limit.max_bytes,
@@ -75,6 +78,37 @@ impl Log {
                 position: batch.position,
                 length,
             }));
+        }
+        Ok(None)
+    }
+
+    /// Whether an offset lies in a batch but behind its records, as happens where offsets count
+    /// bytes: what is wanted then begins with the next batch.
+    fn is_beyond_records(&self, offset: Offset, batch: &Located) -> bool {
+        let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
+        offset >= end && self.offset_unit() == OffsetUnit::Byte
+    }
+
+    /// The sound batches from `from` on, or behind the damage that begins there, with the first
+    /// offset of the first; all from one segment. Every batch is read and checked, for readers to
+    /// whom [`Log::read`] has said that the log is damaged. `None` when there are none within the
+    /// limit.
+    ///
+    /// # Errors
+    /// As the disk failed.
+    pub fn salvage(
+        &self,
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<(Offset, FileRange)>, StorageError> {
+        let segments = self.segments.load_full();
+        let below = limit.below.min(self.log_end_offset());
+        let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
+        for segment in segments.iter().skip(first).take_while(|segment| segment.base() < below) {
+            let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
+            let file = Arc::clone(segment.file()?);
+            let range = FileRange { file, position: run.start, length: run.end - run.start };
+            return Ok(Some((run.base_offset, range)));
         }
         Ok(None)
     }

@@ -5,13 +5,14 @@
 //! loses the name and with it only what was never promised.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::storage::log::Log;
 use crate::storage::log::partition_log::describe;
 use crate::storage::log::tail::{Active, State, Tail};
 use crate::storage::segments::{Indexer, Segment};
 use crate::storage::{LogConfig, StorageError};
-use crate::types::Timestamp;
+use crate::types::{Offset, Timestamp};
 
 impl Log {
     /// Leaves the active segment, if it holds anything, so that it can be compacted or deleted.
@@ -23,11 +24,29 @@ impl Log {
         Ok(())
     }
 
-    /// Sees to it that there is an active segment with room for so many more bytes.
+    /// Leaves the active segment if its first record is older than `age`. Tells whether it did.
+    pub(in crate::storage) fn roll_older(
+        &self,
+        age: Duration,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let elapsed = self.home.clock.monotonic();
+        let mut tail = self.writable_tail()?;
+        let is_old =
+            |active: &Active| active.size > 0 && elapsed.saturating_sub(active.began) >= age;
+        let is_old = tail.active.as_ref().is_some_and(is_old);
+        if is_old {
+            self.roll_tail(&mut tail, now)?;
+        }
+        Ok(is_old)
+    }
+
+    /// Sees to it that there is an active segment with room for so many more bytes, after which the
+    /// log ends at `end`.
     pub(super) fn make_room(
         &self,
         tail: &mut Tail,
-        bytes: u64,
+        (bytes, end): (u64, Offset),
         now: Timestamp,
     ) -> Result<(), StorageError> {
         let Some(active) = &mut tail.active else {
@@ -40,11 +59,10 @@ impl Log {
         }
         let config = self.home.config.load();
         let age = elapsed.saturating_sub(active.began);
-        // A record takes at least seven bytes, so this bounds the offsets to come as well.
-        let span = tail.next_offset.since(active.segment.base()).cast_unsigned() + bytes;
+        let span = end.since(active.segment.base());
         let is_full = active.size + bytes > config.segment_size.0
             || age >= self.age_max(&config)
-            || span > i32::MAX.cast_unsigned().into()
+            || span > i32::MAX.into()
             || active.segment.index_size()? >= config.segment_index_size.0;
         if is_full { self.roll_tail(tail, now) } else { Ok(()) }
     }
@@ -78,7 +96,7 @@ impl Log {
     }
 
     /// How old a segment may become; each log takes another part of the jitter off.
-    fn age_max(&self, config: &LogConfig) -> std::time::Duration {
+    fn age_max(&self, config: &LogConfig) -> Duration {
         let name = self.home.partition.to_string();
         let part = f64::from(crc32c::crc32c(name.as_bytes())) / f64::from(u32::MAX);
         config.segment_age.saturating_sub(config.segment_jitter.mul_f64(part))

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
 use crate::storage::log::checkpoint::discard_snapshots;
 use crate::storage::log::partition_log::describe;
@@ -24,6 +25,8 @@ impl Log {
     /// `OffsetOutOfRange` below the log start. When the disk fails half-way, the log takes no more
     /// records until it is opened again.
     pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
+        // Before the tail: a segment that is being replaced must not be cut.
+        let _segments = self.hold_segments();
         let mut tail = self.writable_tail()?;
         let (start, end) = (self.log_start_offset(), tail.next_offset);
         if to >= end {
@@ -35,6 +38,10 @@ impl Log {
         }
         let segments = self.segments.load_full();
         let (number, position, new_end) = place_of(&segments, to)?;
+        if new_end < start {
+            let partition = self.home.partition.clone();
+            return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
+        }
         let done = self.cut_tail(&mut tail, &segments, (number, position, new_end));
         if let Err(error) = &done {
             tail.state = State::Failed(describe(error));
@@ -77,6 +84,8 @@ impl Log {
             .truncate_to(end)
             .map_err(|error| self.home.refused("cut the epochs of", error))?;
         discard_snapshots(&self.home, end)?;
+        Compacted::cut(&*self.home.disk, &self.home.dir, end)
+            .map_err(|error| self.home.refused("note the compaction of", error))?;
         let limits = (end, self.producer_limits);
         tail.producers = recovery::load_producers(&self.home, &kept, limits)?;
         tail.active = Some(Active {
@@ -108,7 +117,12 @@ fn place_of(segments: &[Arc<Segment>], to: Offset) -> Result<(usize, u64, Offset
     let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
     let segment = &segments[number];
     Ok(match segment.locate(to)? {
-        Some(batch) => (number, batch.position, batch.summary.base_offset.min(to)),
+        Some(batch) => {
+            // Compaction may have left a gap before the batch: the log ends where it begins.
+            let before = segment.end_at(batch.position)?.1;
+            let end = before.map_or(segment.base(), |before| before.summary.next_offset());
+            (number, batch.position, end)
+        }
         None => (number, segment.size()?, to),
     })
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::storage::producers::batch::sequence_after;
-use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError, Verdict};
-use crate::types::ProducerEpoch;
+use crate::storage::producers::{
+    ActiveProducer, AppendedBatch, ProducerBatch, SequenceError, Verdict,
+};
+use crate::types::{ProducerEpoch, ProducerId, Timestamp};
 
 /// How many batches a client may have in flight, and therefore repeat.
 pub(super) const WINDOW: usize = 5;
@@ -76,6 +78,17 @@ impl Entry {
             last_sequence: batch.last_sequence(),
             appended: batch.appended,
         });
+    }
+
+    /// What people are shown of it.
+    pub(super) fn describe(&self, producer_id: ProducerId) -> ActiveProducer {
+        let last = self.window.last();
+        ActiveProducer {
+            producer_id,
+            epoch: self.epoch,
+            last_sequence: last.map_or(-1, |batch| batch.last_sequence),
+            last_timestamp: last.map_or(Timestamp::NONE, |batch| batch.appended.max_timestamp),
+        }
     }
 
     fn original_of(&self, batch: &ProducerBatch) -> Option<AppendedBatch> {

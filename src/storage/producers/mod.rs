@@ -15,7 +15,7 @@ mod states;
 pub use batch::{AppendedBatch, ProducerBatch};
 pub use error::SequenceError;
 pub use snapshot::{latest_snapshot, retain_snapshots, write_snapshot};
-pub use states::{ProducerLimits, ProducerStates, Staged, Verdict};
+pub use states::{ActiveProducer, ProducerLimits, ProducerStates, Staged, Verdict};
 
 #[cfg(test)]
 mod states_tests;

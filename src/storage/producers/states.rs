@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::storage::producers::entry::Entry;
 use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
-use crate::types::ProducerId;
+use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
 /// How long and how many producers are remembered per partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,19 @@ impl Default for ProducerLimits {
     fn default() -> Self {
         Self { expiration: Duration::from_hours(24), producers_max: 10_000 }
     }
+}
+
+/// What is remembered of a producer, for people who look for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActiveProducer {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Its incarnation.
+    pub epoch: ProducerEpoch,
+    /// The sequence of its last record, or −1 if it has written none in this epoch.
+    pub last_sequence: i32,
+    /// The largest timestamp of its last batch.
+    pub last_timestamp: Timestamp,
 }
 
 /// What to do with a batch.
@@ -108,6 +121,22 @@ impl ProducerStates {
     pub fn expire(&mut self, now: Duration) {
         let expiration = self.limits.expiration;
         self.entries.retain(|_, entry| now.saturating_sub(entry.last_seen) < expiration);
+    }
+
+    /// The offset of each producer's last record.
+    pub(in crate::storage) fn last_offsets(&self) -> HashMap<ProducerId, Offset> {
+        let last = |entry: &Entry| Some(entry.window.last()?.appended.last_offset);
+        self.entries.iter().filter_map(|(id, entry)| Some((*id, last(entry)?))).collect()
+    }
+
+    /// The producers that have not been silent for too long, by id.
+    pub fn active(&self, now: Duration) -> Vec<ActiveProducer> {
+        let expiration = self.limits.expiration;
+        let is_active = |entry: &Entry| now.saturating_sub(entry.last_seen) < expiration;
+        let entries = self.entries.iter().filter(|(_, entry)| is_active(entry));
+        let mut active: Vec<_> = entries.map(|(id, entry)| entry.describe(*id)).collect();
+        active.sort_unstable_by_key(|producer| producer.producer_id.0);
+        active
     }
 
     /// How many producers are remembered.

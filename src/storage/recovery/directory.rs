@@ -27,7 +27,7 @@ pub(crate) fn existing_segments(home: &Arc<Home>) -> Result<Vec<Arc<Segment>>, S
 
 /// Completes or undoes what a crash has interrupted: deletions are done, replacements that are
 /// whole take the place of what they replace, others go, and so do files whose segment is gone.
-pub(super) fn tidy(home: &Home) -> Result<(), StorageError> {
+pub(super) fn tidy(home: &Arc<Home>) -> Result<(), StorageError> {
     let names = home.list()?;
     let mut changed = false;
     for (name, file) in &names {
@@ -49,13 +49,13 @@ pub(super) fn tidy(home: &Home) -> Result<(), StorageError> {
     if changed { home.sync_names() } else { Ok(()) }
 }
 
-/// Lets a whole replacement take the place of the segments that its offsets cover.
-fn complete_swap(home: &Home, base: Offset) -> Result<(), StorageError> {
+/// Lets a whole replacement take the place of the segments that its offsets cover: it ends with a
+/// batch where the last of them did, if only an emptied one.
+fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     let path = SegmentFile::path(&home.dir, base, FileKind::Swap);
     let last = last_offset(home, &path).map_err(|error| StorageError::io("read", &path, error))?;
-    let covered = |file: &&SegmentFile| {
-        file.base >= base && last.is_none_or(|last| file.base <= last || file.base == base)
-    };
+    let last = last.unwrap_or(base);
+    let covered = |file: &&SegmentFile| (base..=last).contains(&file.base);
     let files = names(home)?;
     let replaced = files.iter().filter(|file| FileKind::OF_SEGMENT.contains(&file.kind));
     for file in replaced.filter(covered) {
@@ -66,7 +66,16 @@ fn complete_swap(home: &Home, base: Offset) -> Result<(), StorageError> {
     let target = SegmentFile::path(&home.dir, base, FileKind::Log);
     let renamed = home.disk.rename(&path, &target);
     renamed.map_err(|error| StorageError::io("rename", &path, error))?;
+    index(home, base)?;
     home.sync_names()
+}
+
+/// Makes the indexes of a segment that has just taken the place of others.
+fn index(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
+    let segment = Segment::existing(home, base, Vec::new());
+    let mut indexer = segment.index_from(None)?;
+    segment.each_from(base, |batch| segment.push_entries(indexer.pass(batch)))?;
+    segment.write_indexes(true)
 }
 
 /// The last offset in a file of batches.

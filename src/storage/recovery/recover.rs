@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::storage::compaction::Compacted;
 use crate::storage::log::discard_snapshots;
 use crate::storage::recovery::cut::cut;
 use crate::storage::recovery::directory::{existing_segments, tidy};
@@ -53,7 +54,10 @@ pub(crate) fn recover(
         // Without the history every batch is asked for its epoch.
         Stored::Absent | Stored::Damaged(_) => first.base(),
     };
-    let mut scanner = Scanner::new(home, &segments, (durable, known.same_boot), stored);
+    let compacted = Compacted::load(&*home.disk, &home.dir)
+        .map_err(|source| StorageError::read(&home.dir, source))?;
+    let known = Known { durable, ..*known };
+    let mut scanner = Scanner::new(home, &segments, (&known, compacted.gaps_below), stored);
     let torn = scanner.scan(from)?;
     let found = scanner.finish();
     for (number, size) in &found.leftovers {
@@ -70,6 +74,8 @@ pub(crate) fn recover(
         .map_err(|error| home.refused("note the damages of", error))?;
     found.epochs.store().map_err(|error| home.refused("write the epochs of", error))?;
     discard_snapshots(home, found.log_end)?;
+    Compacted::cut(&*home.disk, &home.dir, found.log_end)
+        .map_err(|error| home.refused("note the compaction of", error))?;
     // Opened anew, the segments know their damages.
     let segments = existing_segments(home)?;
     let producers = load_producers(home, &segments, (found.log_end, limits))?;

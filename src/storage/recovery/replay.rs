@@ -6,7 +6,8 @@ use crate::record::BatchSummary;
 use crate::storage::log::producer_batch;
 use crate::storage::segments::{Home, Segment};
 use crate::storage::{
-    EpochCache, ProducerLimits, ProducerStates, StorageError, Stored, latest_snapshot,
+    EpochCache, OffsetUnit, ProducerBatch, ProducerLimits, ProducerStates, StorageError, Stored,
+    latest_snapshot,
 };
 use crate::types::Offset;
 
@@ -50,13 +51,28 @@ pub(crate) fn load_producers(
     (end, limits): (Offset, ProducerLimits),
 ) -> Result<ProducerStates, StorageError> {
     let now = home.clock.monotonic();
+    let unit = home.config.load().offset_unit;
     let snapshot = latest_snapshot(&*home.disk, &home.dir, end, (limits, now));
     let snapshot = snapshot.map_err(|source| StorageError::read(&home.dir, source))?;
     let (mut states, from) =
         snapshot.unwrap_or_else(|| (ProducerStates::new(limits), Offset::ZERO));
     let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
     for segment in &segments[first..] {
-        segment.each_from(from, |batch| states.replay(&producer_batch(&batch.summary), now))?;
+        segment.each_from(from, |batch| {
+            states.replay(&as_it_was_sent(&batch.summary, unit), now);
+        })?;
     }
     Ok(states)
+}
+
+/// A batch as its producer has sent it: sequences count the records that compaction has removed.
+fn as_it_was_sent(summary: &BatchSummary, unit: OffsetUnit) -> ProducerBatch {
+    let batch = producer_batch(summary);
+    match unit {
+        OffsetUnit::Byte => batch,
+        OffsetUnit::Record => {
+            let offsets = summary.next_offset().since(summary.base_offset);
+            ProducerBatch { record_count: i32::try_from(offsets).unwrap_or(i32::MAX), ..batch }
+        }
+    }
 }

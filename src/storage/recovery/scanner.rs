@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::storage::recovery::Known;
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
     BadBatch, BatchScan, Damage, Expected, FileKind, Home, Indexer, Located, Medium, Scanned,
@@ -15,6 +16,8 @@ pub(super) struct Scanner<'a> {
     home: &'a Home,
     segments: &'a [Arc<Segment>],
     durable: Offset,
+    /// Compaction has left gaps below it only.
+    gaps_below: Offset,
     same_boot: bool,
     expected: Expected,
     /// The history as it was stored, if it was.
@@ -51,11 +54,11 @@ pub(super) struct Found {
 }
 
 impl<'a> Scanner<'a> {
-    /// A scanner of a log of which everything below `durable` was promised.
+    /// A scanner of a log of which everything below `known.durable` was promised.
     pub(super) fn new(
         home: &'a Home,
         segments: &'a [Arc<Segment>],
-        (durable, same_boot): (Offset, bool),
+        (known, gaps_below): (&Known, Offset),
         stored: Stored<EpochCache>,
     ) -> Self {
         let stored = match stored {
@@ -65,8 +68,9 @@ impl<'a> Scanner<'a> {
         Self {
             home,
             segments,
-            durable,
-            same_boot,
+            durable: known.durable,
+            gaps_below,
+            same_boot: known.same_boot,
             expected: Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false },
             stored,
             epochs: EpochCache::new(Arc::clone(&home.disk), &home.dir),
@@ -150,8 +154,7 @@ impl<'a> Scanner<'a> {
             let path = segment.path(FileKind::Log);
             return Err(self.home.corrupt((segment.base(), expected), (&path, 0)));
         }
-        let is_compacted = self.home.config.load().cleanup_policy.compact;
-        if expected < self.durable && is_compacted {
+        if expected < self.gaps_below {
             self.expected.offset = segment.base();
             return Ok(None);
         }
@@ -205,11 +208,24 @@ impl<'a> Scanner<'a> {
 
     fn pass(&mut self, segment: &Segment, indexer: &mut Indexer, batch: &Located) {
         segment.push_entries(indexer.pass(batch));
-        note_epoch(&mut self.epochs, &batch.summary);
+        self.note_epoch(batch);
         let offset = batch.summary.next_offset();
-        // What compaction has thinned out had been durable long before.
-        let dense = offset >= self.durable;
+        let dense = offset >= self.durable.max(self.gaps_below);
         self.expected = Expected { offset, epoch: batch.summary.leader_epoch, dense };
+    }
+
+    /// Lets the history know of a batch. What began in a gap before it has no batch to tell of it
+    /// any more: that is taken over as it was stored.
+    fn note_epoch(&mut self, batch: &Located) {
+        let gap = self.expected.offset..batch.summary.base_offset;
+        let stored = self.stored.iter().flat_map(EpochCache::entries);
+        for entry in stored.filter(|entry| gap.contains(&entry.start)) {
+            let is_earlier = entry.epoch <= batch.summary.leader_epoch;
+            if is_earlier && self.epochs.may_follow(entry.epoch, entry.start) {
+                self.epochs.note(entry.epoch, entry.start);
+            }
+        }
+        note_epoch(&mut self.epochs, &batch.summary);
     }
 
     /// Decides on what is no good batch: a torn tail, or damage beyond which the scan goes on.

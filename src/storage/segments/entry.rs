@@ -73,7 +73,8 @@ impl Entry for TimeEntry {
     }
 }
 
-/// The number in four bytes.
+/// The number in four bytes. Neither offsets nor positions are negative: damage that says so is
+/// found when the entry is compared with its batch.
 fn int(bytes: &[u8]) -> i32 {
-    bytes.first_chunk().copied().map_or(0, i32::from_be_bytes)
+    bytes.first_chunk().copied().map_or(0, i32::from_be_bytes).max(0)
 }

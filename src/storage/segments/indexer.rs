@@ -59,7 +59,8 @@ impl Indexer {
 
     /// Passes a batch, and tells the entries due at it.
     pub(crate) fn pass(&mut self, batch: &Located) -> Due {
-        if batch.summary.max_timestamp > self.max_timestamp {
+        // An emptied batch has no record that a look-up could lead to.
+        if batch.summary.record_count > 0 && batch.summary.max_timestamp > self.max_timestamp {
             self.max_timestamp = batch.summary.max_timestamp;
             self.max_timestamp_offset = batch.summary.last_offset;
         }

@@ -74,7 +74,8 @@ impl Segment {
         Ok(end)
     }
 
-    /// The first batch at or after `position` whose largest timestamp is at least `timestamp`.
+    /// The first batch with records at or after `from` whose largest timestamp is at least
+    /// `timestamp`.
     pub(crate) fn first_at_or_after(
         &self,
         timestamp: Timestamp,
@@ -91,7 +92,7 @@ impl Segment {
         let mut walk =
             self.walk_from(self.size()?, |entry| i64::from(entry.relative_offset) <= wanted)?;
         while let Some(batch) = self.step(&mut walk, |_| false)? {
-            let reached = batch.summary.last_offset >= start;
+            let reached = batch.summary.last_offset >= start && batch.summary.record_count > 0;
             if reached && batch.summary.max_timestamp >= timestamp {
                 return Ok(Some(batch));
             }

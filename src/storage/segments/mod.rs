@@ -4,6 +4,7 @@
 //! below a segment's published size never change; only the last segment of a log grows. Indexes
 //! and seals are caches: absent or wrong ones are made again from the batches.
 
+mod batch_reader;
 mod damage;
 mod entry;
 mod file_name;
@@ -11,6 +12,7 @@ mod home;
 mod index;
 mod indexer;
 mod locate;
+mod salvage;
 mod scan;
 mod seal;
 mod segment;

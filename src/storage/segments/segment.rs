@@ -68,13 +68,36 @@ impl Segment {
             })?;
             return Err(refused(error));
         }
+        Ok(Self::empty(home, base, file))
+    }
+
+    /// A segment that nothing but `file`, which is empty, belongs to.
+    fn empty(home: &Arc<Home>, base: Offset, file: Arc<dyn File>) -> Self {
         let mut segment = Self::existing(home, base, Vec::new());
         segment.file = OnceLock::from(file);
         segment.size = AtomicU64::new(0);
         let path = |kind| SegmentFile::path(&home.dir, base, kind);
         segment.offsets = Index::new(Arc::clone(&home.disk), path(FileKind::OffsetIndex));
         segment.times = Index::new(Arc::clone(&home.disk), path(FileKind::TimeIndex));
-        Ok(segment)
+        segment
+    }
+
+    /// Makes an empty replacement for the segments from `base` on. Its name means nothing until it
+    /// takes their place; only its batches are written before.
+    pub(crate) fn cleaned(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
+        let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
+        let made = home.disk.open(&path, OpenMode::Create).and_then(|file| {
+            // An earlier attempt may have left something.
+            file.set_len(0)?;
+            Ok(file)
+        });
+        let file = made.map_err(|error| StorageError::io("create", &path, error))?;
+        Ok(Self::empty(home, base, file))
+    }
+
+    /// The log it is of.
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
     }
 
     /// The offset it begins at.
@@ -218,6 +241,18 @@ impl Segment {
     /// Makes bytes and length durable. Any error means that nothing is known of the disk any more.
     pub(crate) fn sync(&self) -> Result<(), StorageError> {
         self.file()?.sync_data().map_err(|error| self.refused("sync", error))
+    }
+
+    /// Takes hold of everything that its names lead to, before they become another segment's:
+    /// those who still read this one go on reading it.
+    pub(crate) fn detach(&self, next_offset: Offset) -> Result<(), StorageError> {
+        self.file()?;
+        self.facts(next_offset)?;
+        self.offsets
+            .len()
+            .and_then(|_| self.times.len())
+            .map(drop)
+            .map_err(|error| self.refused("index", error))
     }
 
     /// Gives all its files the names of what nobody looks for, the batches first, and makes

@@ -1,11 +1,13 @@
-//! What a data directory needs from time to time: checkpoints soon after a flush, retention, and
-//! the removal of deleted files.
+//! What a data directory needs from time to time: checkpoints soon after a flush, retention,
+//! compaction, and the removal of deleted files.
 
 mod clock_watch;
+mod compactor;
 mod passes;
 mod schedule;
 mod thread;
 
+pub use compactor::CompactionOptions;
 pub use schedule::UpkeepOptions;
 pub use thread::{Upkeep, UpkeepListener};
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::config::ByteSize;
+use crate::storage::CompactionOptions;
 
 /// How often a data directory is looked after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct UpkeepOptions {
     /// Bytes of all logs together beyond which the oldest segments go, whatever their topics'
     /// settings; `None` is no limit.
     pub size_max: Option<ByteSize>,
+    /// How logs are compacted.
+    pub compaction: CompactionOptions,
 }
 
 /// What is due.
@@ -46,6 +49,7 @@ impl Default for UpkeepOptions {
             checkpoint_delay: Duration::from_secs(1),
             checkpoint_size: ByteSize(64 << 20),
             size_max: None,
+            compaction: CompactionOptions::default(),
         }
     }
 }

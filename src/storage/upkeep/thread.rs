@@ -9,11 +9,12 @@ use std::thread::{self, JoinHandle};
 use crate::io::Clock;
 use crate::storage::flusher::Alarm;
 use crate::storage::upkeep::clock_watch::ClockWatch;
+use crate::storage::upkeep::compactor::Compactor;
 use crate::storage::upkeep::passes::{hold_to_size, is_local, retain};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 
-/// Whom upkeep asks and tells. Called on its thread, without a lock held.
+/// Whom upkeep asks and tells. Called on its threads, without a lock held.
 pub struct UpkeepListener {
     /// The high watermarks as they are now.
     pub high_watermarks: Box<dyn Fn() -> Offsets + Send + Sync>,
@@ -25,13 +26,14 @@ pub struct UpkeepListener {
 pub struct Upkeep {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    compactor: Compactor,
 }
 
 struct Shared {
     directory: Arc<DataDir>,
     clock: Arc<dyn Clock>,
     options: UpkeepOptions,
-    listener: UpkeepListener,
+    listener: Arc<UpkeepListener>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -42,7 +44,7 @@ struct State {
 }
 
 impl Upkeep {
-    /// Starts the thread.
+    /// Starts the thread, and another for compaction, which may take long.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -54,6 +56,13 @@ impl Upkeep {
     ) -> Result<Self, StorageError> {
         let schedule = Schedule::new(options, clock.monotonic());
         let path = directory.path().to_owned();
+        let listener = Arc::new(listener);
+        let compactor = Compactor::start(
+            Arc::clone(&directory),
+            Arc::clone(&clock),
+            options.compaction,
+            Arc::clone(&listener),
+        )?;
         let state = Mutex::new(State { schedule, stopping: false });
         let shared = Arc::new(Shared {
             directory,
@@ -71,7 +80,7 @@ impl Upkeep {
                 runner.run();
             })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)), compactor })
     }
 
     /// Says that so many bytes were flushed: marks are to be recorded.
@@ -90,8 +99,9 @@ impl Upkeep {
         }
     }
 
-    /// Ends the thread after what it is doing.
+    /// Ends the threads after what they are doing; a compaction goes on at the next start.
     pub fn stop(&self) {
+        self.compactor.stop();
         self.shared.lock().stopping = true;
         self.shared.changed.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -5,16 +5,25 @@
 //! beside them; names of topics stay text, since only a broker decides which are legal.
 
 pub mod alter_configs;
+pub mod alter_partition_reassignments;
 pub mod api_versions;
+pub mod create_acls;
 pub mod create_partitions;
 pub mod create_topics;
+pub mod delete_acls;
 pub mod delete_groups;
 pub mod delete_records;
 pub mod delete_topics;
+pub mod describe_acls;
+pub mod describe_client_quotas;
 pub mod describe_cluster;
 pub mod describe_configs;
 pub mod describe_groups;
 pub mod describe_log_dirs;
+pub mod describe_producers;
+pub mod describe_topic_partitions;
+pub mod describe_user_scram_credentials;
+pub mod elect_leaders;
 pub mod fetch;
 pub mod find_coordinator;
 pub mod heartbeat;
@@ -22,8 +31,10 @@ pub mod incremental_alter_configs;
 pub mod init_producer_id;
 pub mod join_group;
 pub mod leave_group;
+pub mod list_config_resources;
 pub mod list_groups;
 pub mod list_offsets;
+pub mod list_partition_reassignments;
 pub mod metadata;
 pub mod offset_commit;
 pub mod offset_delete;
@@ -41,16 +52,31 @@ mod oracle_tests;
 mod round_trip_tests;
 
 pub use alter_configs::{AlterConfigsRequest, AlterConfigsResponse};
+pub use alter_partition_reassignments::{
+    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
+};
 pub use api_versions::{ApiVersionsRequest, ApiVersionsResponse};
+pub use create_acls::{CreateAclsRequest, CreateAclsResponse};
 pub use create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};
 pub use create_topics::{CreateTopicsRequest, CreateTopicsResponse};
+pub use delete_acls::{DeleteAclsRequest, DeleteAclsResponse};
 pub use delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse};
 pub use delete_records::{DeleteRecordsRequest, DeleteRecordsResponse};
 pub use delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
+pub use describe_acls::{DescribeAclsRequest, DescribeAclsResponse};
+pub use describe_client_quotas::{DescribeClientQuotasRequest, DescribeClientQuotasResponse};
 pub use describe_cluster::{DescribeClusterRequest, DescribeClusterResponse};
 pub use describe_configs::{DescribeConfigsRequest, DescribeConfigsResponse};
 pub use describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse};
 pub use describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
+pub use describe_producers::{DescribeProducersRequest, DescribeProducersResponse};
+pub use describe_topic_partitions::{
+    DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
+};
+pub use describe_user_scram_credentials::{
+    DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse,
+};
+pub use elect_leaders::{ElectLeadersRequest, ElectLeadersResponse};
 pub use fetch::{FetchRequest, FetchResponse};
 pub use find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
 pub use heartbeat::{HeartbeatRequest, HeartbeatResponse};
@@ -60,8 +86,12 @@ pub use incremental_alter_configs::{
 pub use init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 pub use join_group::{JoinGroupRequest, JoinGroupResponse};
 pub use leave_group::{LeaveGroupRequest, LeaveGroupResponse};
+pub use list_config_resources::{ListConfigResourcesRequest, ListConfigResourcesResponse};
 pub use list_groups::{ListGroupsRequest, ListGroupsResponse};
 pub use list_offsets::{ListOffsetsRequest, ListOffsetsResponse};
+pub use list_partition_reassignments::{
+    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse,
+};
 pub use metadata::{MetadataRequest, MetadataResponse};
 pub use offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
 pub use offset_delete::{OffsetDeleteRequest, OffsetDeleteResponse};

@@ -45,11 +45,20 @@ where
 
 /// Messages in which streamlog starts from another value than Kafka: null for what most senders
 /// leave out, and −1 for "no follower".
-const OTHER_DEFAULTS: [&str; 4] = [
+const OTHER_DEFAULTS: [&str; 13] = [
+    "AlterPartitionReassignments response",
+    "DescribeAcls request",
+    "DescribeAcls response",
+    "DescribeClientQuotas response",
     "DescribeLogDirs request",
+    "DescribeUserScramCredentials request",
+    "DescribeUserScramCredentials response",
+    "ElectLeaders request",
     "FindCoordinator response",
     "InitProducerId request",
     "ListOffsets request",
+    "ListPartitionReassignments request",
+    "ListPartitionReassignments response",
 ];
 
 /// What a sender leaves unset means the same on both sides.
@@ -128,16 +137,25 @@ macro_rules! agree_on_all {
 fn every_message_is_what_kafka_takes_it_for() {
     let unknown_there = agree_on_all! {
         AlterConfigsRequest AlterConfigsResponse,
+        AlterPartitionReassignmentsRequest AlterPartitionReassignmentsResponse,
         ApiVersionsRequest ApiVersionsResponse,
+        CreateAclsRequest CreateAclsResponse,
         CreatePartitionsRequest CreatePartitionsResponse,
         CreateTopicsRequest CreateTopicsResponse,
+        DeleteAclsRequest DeleteAclsResponse,
         DeleteGroupsRequest DeleteGroupsResponse,
         DeleteRecordsRequest DeleteRecordsResponse,
         DeleteTopicsRequest DeleteTopicsResponse,
+        DescribeAclsRequest DescribeAclsResponse,
+        DescribeClientQuotasRequest DescribeClientQuotasResponse,
         DescribeClusterRequest DescribeClusterResponse,
         DescribeConfigsRequest DescribeConfigsResponse,
         DescribeGroupsRequest DescribeGroupsResponse,
         DescribeLogDirsRequest DescribeLogDirsResponse,
+        DescribeProducersRequest DescribeProducersResponse,
+        DescribeTopicPartitionsRequest DescribeTopicPartitionsResponse,
+        DescribeUserScramCredentialsRequest DescribeUserScramCredentialsResponse,
+        ElectLeadersRequest ElectLeadersResponse,
         FetchRequest FetchResponse,
         FindCoordinatorRequest FindCoordinatorResponse,
         HeartbeatRequest HeartbeatResponse,
@@ -145,8 +163,10 @@ fn every_message_is_what_kafka_takes_it_for() {
         InitProducerIdRequest InitProducerIdResponse,
         JoinGroupRequest JoinGroupResponse,
         LeaveGroupRequest LeaveGroupResponse,
+        ListConfigResourcesRequest ListConfigResourcesResponse,
         ListGroupsRequest ListGroupsResponse,
         ListOffsetsRequest ListOffsetsResponse,
+        ListPartitionReassignmentsRequest ListPartitionReassignmentsResponse,
         MetadataRequest MetadataResponse,
         OffsetCommitRequest OffsetCommitResponse,
         OffsetDeleteRequest OffsetDeleteResponse,

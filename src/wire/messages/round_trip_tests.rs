@@ -34,16 +34,25 @@ trait Fact {
 
 fn holds_for_every_message<F: Fact>() {
     holds_for::<F, AlterConfigsRequest>();
+    holds_for::<F, AlterPartitionReassignmentsRequest>();
     holds_for::<F, ApiVersionsRequest>();
+    holds_for::<F, CreateAclsRequest>();
     holds_for::<F, CreatePartitionsRequest>();
     holds_for::<F, CreateTopicsRequest>();
+    holds_for::<F, DeleteAclsRequest>();
     holds_for::<F, DeleteGroupsRequest>();
     holds_for::<F, DeleteRecordsRequest>();
     holds_for::<F, DeleteTopicsRequest>();
+    holds_for::<F, DescribeAclsRequest>();
+    holds_for::<F, DescribeClientQuotasRequest>();
     holds_for::<F, DescribeClusterRequest>();
     holds_for::<F, DescribeConfigsRequest>();
     holds_for::<F, DescribeGroupsRequest>();
     holds_for::<F, DescribeLogDirsRequest>();
+    holds_for::<F, DescribeProducersRequest>();
+    holds_for::<F, DescribeTopicPartitionsRequest>();
+    holds_for::<F, DescribeUserScramCredentialsRequest>();
+    holds_for::<F, ElectLeadersRequest>();
     holds_for::<F, FetchRequest>();
     holds_for::<F, FindCoordinatorRequest>();
     holds_for::<F, HeartbeatRequest>();
@@ -51,8 +60,10 @@ fn holds_for_every_message<F: Fact>() {
     holds_for::<F, InitProducerIdRequest>();
     holds_for::<F, JoinGroupRequest>();
     holds_for::<F, LeaveGroupRequest>();
+    holds_for::<F, ListConfigResourcesRequest>();
     holds_for::<F, ListGroupsRequest>();
     holds_for::<F, ListOffsetsRequest>();
+    holds_for::<F, ListPartitionReassignmentsRequest>();
     holds_for::<F, MetadataRequest>();
     holds_for::<F, OffsetCommitRequest>();
     holds_for::<F, OffsetDeleteRequest>();

@@ -11,6 +11,7 @@ use streamlog::types::TopicId;
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 use streamlog::wire::{ApiVersionsRequest, ErrorCode};
 
+use super::corpus::{broken, lying_frames};
 use crate::support::{GoldenRequest, LocalBroker, Random, Witness, golden_requests};
 
 /// The topic that the broken requests are about; the witness watches another.
@@ -18,6 +19,9 @@ const TOPIC: &str = "mutated";
 
 /// Bits flipped in each request.
 const FLIPS: usize = 64;
+
+/// One of so many enumerated forms is sent.
+const SHARE: usize = 16;
 
 /// Bytes up to here may be a length, or a part of one.
 const SHORT: u8 = 40;
@@ -53,7 +57,7 @@ fn no_broken_request_ends_the_broker_or_hangs() {
     witness.sees_no_harm();
     assert_eq!(panics.load(Ordering::Relaxed), 0, "threads of a broker panicked");
     let sent = sent.into_inner();
-    assert!(sent >= 20_000, "only {sent} broken requests were sent");
+    assert!(sent >= 30_000, "only {sent} broken requests were sent");
     broker.stop().unwrap();
 }
 
@@ -71,17 +75,13 @@ fn send(broker: &LocalBroker, golden: &GoldenRequest, frame: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// The request cut short at every byte, with every short length one more and one less, and with
-/// single bits flipped; each a frame.
+/// What is sent of a request's broken forms: cut at every byte, framed by lies, with every short
+/// length one more and one less, bits flipped anywhere, and of all the enumerated ones a share
+/// that is another for each request. The decoders by themselves are held to all of them.
 fn mutations(golden: &GoldenRequest, seed: u64) -> Vec<Vec<u8>> {
     let body = &golden.body[..];
     let mut frames: Vec<Vec<u8>> = (0..body.len()).map(|length| frame(&body[..length])).collect();
-    for difference in [-1, 1] {
-        let mut whole = frame(body);
-        let length = i32::try_from(body.len()).unwrap() + difference;
-        whole[..4].copy_from_slice(&length.to_be_bytes());
-        frames.push(whole);
-    }
+    frames.extend(lying_frames(golden));
     let lengths = (0..body.len()).filter(|at| (1..=SHORT).contains(&body[*at]));
     for (at, difference) in lengths.flat_map(|at| [(at, 1), (at, u8::MAX)]) {
         let mut changed = body.to_vec();
@@ -95,10 +95,12 @@ fn mutations(golden: &GoldenRequest, seed: u64) -> Vec<Vec<u8>> {
         changed[bit / 8] ^= 1 << (bit % 8);
         frame(&changed)
     }));
+    let first = usize::try_from(random.below(SHARE as u64)).unwrap();
+    frames.extend(broken(golden).skip(first).step_by(SHARE).map(|body| frame(&body)));
     frames
 }
 
-fn frame(body: &[u8]) -> Vec<u8> {
+pub(super) fn frame(body: &[u8]) -> Vec<u8> {
     let length = i32::try_from(body.len()).unwrap();
     [&length.to_be_bytes()[..], body].concat()
 }

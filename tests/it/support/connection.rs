@@ -5,8 +5,10 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use bytes::Bytes;
-use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits};
-use streamlog::types::Timestamp;
+use streamlog::record::{
+    BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, ProducerStamp,
+};
+use streamlog::types::{ProducerEpoch, ProducerId, Timestamp};
 use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::produce::{self, ProduceRequest};
 use streamlog::wire::{ErrorCode, Message, Records, decode_response, encode_request};
@@ -180,23 +182,52 @@ impl Connection {
 
 /// A batch of numbers.
 pub(crate) fn batch(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    built(numbers, None, Compression::None)
+}
+
+/// A batch of numbers, in this codec if that makes it smaller.
+pub(crate) fn packed_batch(
+    numbers: impl IntoIterator<Item = u64>,
+    compression: Compression,
+) -> Vec<u8> {
+    built(numbers, None, compression)
+}
+
+/// A batch of numbers by the idempotent producer of this id and epoch.
+pub(crate) fn sequenced(
+    numbers: impl IntoIterator<Item = u64>,
+    (id, epoch): (i64, i16),
+    base_sequence: i32,
+) -> Vec<u8> {
+    let (id, epoch) = (ProducerId(id), ProducerEpoch(epoch));
+    built(numbers, Some(ProducerStamp { id, epoch, base_sequence }), Compression::None)
+}
+
+fn built(
+    numbers: impl IntoIterator<Item = u64>,
+    producer: Option<ProducerStamp>,
+    compression: Compression,
+) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in numbers {
         let value = number.to_be_bytes();
         builder.push(Timestamp::from_millis(1_700_000_000_000), None, Some(&value), &[]).unwrap();
     }
-    builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap()
+    let settings = BatchSettings { producer, ..BatchSettings::default() };
+    let mut compressor = Compressor::new(compression, None).unwrap();
+    builder.build(&settings, &mut compressor).unwrap()
 }
 
 /// The offsets and numbers in fetched batches.
 pub(crate) fn values(records: &Records) -> Vec<(i64, u64)> {
     let Records::Bytes(bytes) = records else { return Vec::new() };
-    let limits = Limits::default();
+    let mut decompressor = Decompressor::default();
     let mut found = Vec::new();
     for batch in Batches::new(bytes) {
         let batch = batch.unwrap();
         assert!(batch.checksum_matches(), "a damaged batch was served");
-        for record in batch.records(batch.payload(), &limits) {
+        let unpacked = batch.decompressed(&mut decompressor).unwrap();
+        for record in batch.records(&unpacked, decompressor.limits()) {
             let record = record.unwrap();
             let number = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
             found.push((batch.offset_of(&record).get(), number));

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use streamlog::types::TopicId;
 use streamlog::wire::{
-    self, ApiVersionsRequest, DescribeClusterRequest, HeartbeatRequest, InitProducerIdRequest,
-    Message, Records, encode_request,
+    self, ApiKey, ApiVersionsRequest, DescribeClusterRequest, HeartbeatRequest,
+    InitProducerIdRequest, Message, Reader, Records, RequestHeader, WireError, encode_request,
 };
 
 use super::batch;
@@ -15,7 +15,14 @@ pub(crate) struct GoldenRequest {
     pub(crate) name: String,
     /// Header and body.
     pub(crate) body: Bytes,
+    /// Its API.
+    pub(crate) api: ApiKey,
+    /// Reads what follows the header of a request of this API.
+    pub(crate) decode: Decode,
 }
+
+/// Reads a body, given its header.
+pub(crate) type Decode = fn(&RequestHeader<'_>, Reader<'_>) -> Result<(), WireError>;
 
 /// The requests, about this topic; those that destroy are about a topic that does not exist.
 pub(crate) fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenRequest> {
@@ -26,7 +33,14 @@ pub(crate) fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenReque
     goldens.of_group_members();
     goldens.of_group_offsets(topic);
     goldens.of_groups();
+    goldens.of_rules();
+    goldens.of_replicas(topic);
+    goldens.of_clients(topic);
     goldens.0
+}
+
+fn decode<R: Message>(header: &RequestHeader<'_>, mut body: Reader<'_>) -> Result<(), WireError> {
+    header.decode_body::<R>(&mut body).map(drop)
 }
 
 struct Goldens(Vec<GoldenRequest>);
@@ -37,7 +51,8 @@ impl Goldens {
         for version in R::VERSIONS {
             let frame = encode_request(1, "golden", version, request).unwrap().into_bytes();
             let name = format!("{} version {version}", R::KEY);
-            self.0.push(GoldenRequest { name, body: frame.slice(4..) });
+            let body = frame.slice(4..);
+            self.0.push(GoldenRequest { name, body, api: R::KEY, decode: decode::<R> });
         }
     }
 
@@ -254,5 +269,83 @@ impl Goldens {
             types_filter: vec!["classic".into()],
         });
         self.add(&DeleteGroupsRequest { groups_names: vec![group] });
+    }
+
+    /// About who may do what.
+    fn of_rules(&mut self) {
+        use wire::{create_acls, delete_acls};
+        let (principal, host) = ("User:golden".to_owned(), "*".to_owned());
+        self.add(&wire::DescribeAclsRequest {
+            resource_type_filter: 2,
+            resource_name_filter: Some("rules".into()),
+            principal_filter: Some(principal.clone()),
+            host_filter: Some(host.clone()),
+            operation: 1,
+            permission_type: 1,
+            ..Default::default()
+        });
+        let creation = create_acls::Creation {
+            resource_type: 2,
+            resource_name: "rules".into(),
+            principal,
+            host: host.clone(),
+            operation: 3,
+            permission_type: 3,
+            ..Default::default()
+        };
+        self.add(&create_acls::CreateAclsRequest { creations: vec![creation] });
+        let filter = delete_acls::Filter { host_filter: Some(host), ..Default::default() };
+        self.add(&delete_acls::DeleteAclsRequest { filters: vec![filter] });
+    }
+
+    fn of_replicas(&mut self, topic: &str) {
+        use wire::{
+            alter_partition_reassignments as alter, describe_topic_partitions as describe,
+            elect_leaders, list_partition_reassignments as list,
+        };
+        let name = topic.to_owned();
+        let asked = elect_leaders::RequestTopic { topic: name.clone(), partitions: vec![0] };
+        self.add(&elect_leaders::ElectLeadersRequest {
+            topic_partitions: Some(vec![asked]),
+            ..Default::default()
+        });
+        let partitions =
+            vec![alter::RequestPartition { partition_index: 0, replicas: Some(vec![1]) }];
+        let topics = vec![alter::RequestTopic { name: name.clone(), partitions }];
+        self.add(&alter::AlterPartitionReassignmentsRequest { topics, ..Default::default() });
+        let asked = list::RequestTopic { name: name.clone(), partition_indexes: vec![0] };
+        self.add(&list::ListPartitionReassignmentsRequest {
+            topics: Some(vec![asked]),
+            ..Default::default()
+        });
+        let cursor = describe::Cursor { topic_name: name.clone(), partition_index: 0 };
+        self.add(&describe::DescribeTopicPartitionsRequest {
+            topics: vec![describe::RequestTopic { name }],
+            cursor: Some(wire::Marked(cursor)),
+            ..Default::default()
+        });
+    }
+
+    /// About those who connect.
+    fn of_clients(&mut self, topic: &str) {
+        use wire::{
+            describe_client_quotas as quotas, describe_producers as producers,
+            describe_user_scram_credentials as users, list_config_resources as resources,
+        };
+        let component = quotas::Component {
+            entity_type: "client-id".into(),
+            match_type: quotas::MATCH_EXACT,
+            matched: Some("golden".into()),
+        };
+        self.add(&quotas::DescribeClientQuotasRequest {
+            components: vec![component],
+            strict: true,
+        });
+        let asked = producers::RequestTopic { name: topic.to_owned(), partition_indexes: vec![0] };
+        self.add(&producers::DescribeProducersRequest { topics: vec![asked] });
+        let user = users::User { name: "golden".into() };
+        self.add(&users::DescribeUserScramCredentialsRequest { users: Some(vec![user]) });
+        let resource_types = vec![resources::TOPIC, resources::BROKER];
+        self.add(&resources::ListConfigResourcesRequest { resource_types });
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use streamlog::broker::{Broker, BrokerConfig, BrokerError, HostPort};
+use streamlog::broker::{Broker, BrokerConfig, BrokerError, Listener};
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::wire::ErrorCode;
@@ -37,7 +37,7 @@ impl LocalBroker {
     /// A broker on a disk that may have been used before.
     pub(crate) fn on(disk: FaultyDisk, settings: &[(&str, &str)]) -> Result<Self, BrokerError> {
         let mut config = BrokerConfig {
-            listen: HostPort::new("127.0.0.1", 0),
+            listeners: Listener::alone("127.0.0.1", 0),
             data_dir: PathBuf::from("/data"),
             shards: 1,
             ..BrokerConfig::default()

@@ -4,10 +4,12 @@ mod connection;
 mod golden_requests;
 mod local_broker;
 mod random;
+mod topic_settings;
 mod witness;
 
-pub(crate) use connection::{Connection, batch, values};
-pub(crate) use golden_requests::{GoldenRequest, golden_requests};
+pub(crate) use connection::{Connection, batch, packed_batch, sequenced, values};
+pub(crate) use golden_requests::{Decode, GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};
 pub(crate) use random::{Random, seeds};
+pub(crate) use topic_settings::{set_topic, topic_setting};
 pub(crate) use witness::Witness;

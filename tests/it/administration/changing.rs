@@ -11,7 +11,7 @@ use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::incremental_alter_configs::{
     self as alter, DELETE, IncrementalAlterConfigsRequest, SET,
 };
-use streamlog::wire::metadata::MetadataRequest;
+use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 use streamlog::wire::offset_for_leader_epoch::{self as epochs, OffsetForLeaderEpochRequest};
 use streamlog::wire::{ErrorCode, create_topics};
 
@@ -258,5 +258,42 @@ fn a_fetch_session_answers_with_what_has_changed() {
         let refused = client.call(12, &asked(id, epoch, vec![])).unwrap();
         assert_eq!((refused.error_code, refused.topics.len()), (code, 0));
     }
+    broker.stop().unwrap();
+}
+
+#[test]
+fn some_settings_of_a_broker_change_while_it_runs_and_others_say_that_they_do_not() {
+    let broker = LocalBroker::new(11, &[]);
+    let mut client = broker.connect();
+    let ask = |client: &mut Connection, name: &str| {
+        let topic = RequestTopic { name: Some(name.to_owned()), ..Default::default() };
+        let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
+        client.call(9, &request).unwrap().topics[0].error_code
+    };
+    let auto_create = "auto.create.topics.enable";
+    assert_eq!(ask(&mut client, "first"), ErrorCode::None);
+    let code = change(&mut client, (RESOURCE_BROKER, ""), (auto_create, Some("false")));
+    assert_eq!(code, ErrorCode::None);
+    assert_eq!(ask(&mut client, "second"), ErrorCode::UnknownTopicOrPartition);
+    let shown = described(&mut client, (RESOURCE_BROKER, "1"), &[auto_create]);
+    let shown = &shown.configs[0];
+    assert_eq!((shown.value.as_deref(), shown.read_only), (Some("false"), false));
+    assert_eq!(shown.config_source, SOURCE_DYNAMIC_DEFAULT_BROKER);
+    // What is said of this broker counts more.
+    let code = change(&mut client, (RESOURCE_BROKER, "1"), (auto_create, Some("true")));
+    assert_eq!(code, ErrorCode::None);
+    assert_eq!(ask(&mut client, "second"), ErrorCode::None);
+
+    let one = ("max.connections", Some("1"));
+    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), one), ErrorCode::None);
+    assert!(broker.connect().call(9, &MetadataRequest::default()).is_err(), "a second connection");
+    let none = ("max.connections", None);
+    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), none), ErrorCode::None);
+    assert!(broker.connect().call(9, &MetadataRequest::default()).is_ok());
+
+    let threads = ("num.network.threads", Some("3"));
+    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), threads), ErrorCode::InvalidConfig);
+    let too_few = ("max.connections", Some("0"));
+    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), too_few), ErrorCode::InvalidConfig);
     broker.stop().unwrap();
 }

@@ -1,0 +1,31 @@
+//! `DescribeAcls`: there are no rules about who may do what, and tools are told so.
+
+use std::future::{Ready, ready};
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::wire::ErrorCode;
+use crate::wire::describe_acls::{DescribeAclsRequest, DescribeAclsResponse};
+
+pub(crate) type Request = DescribeAclsRequest;
+
+/// Tells that there is nothing to list.
+pub(crate) fn handle(call: &Call<'_>, _request: Request) -> Ready<DescribeAclsResponse> {
+    let refusal = no_rules(call, Operation::Describe);
+    ready(DescribeAclsResponse {
+        error_code: refusal.code,
+        error_message: refusal.message,
+        ..DescribeAclsResponse::default()
+    })
+}
+
+/// The refusal of every request about rules. Tools know this code and leave such rules out of what
+/// they show; at any other they fail.
+pub(crate) fn no_rules(call: &Call<'_>, operation: Operation) -> Refusal {
+    if call.session.may(operation, Resource::Cluster) {
+        Refusal::because(ErrorCode::SecurityDisabled, &"this broker has no authorizer")
+    } else {
+        Refusal::of(ErrorCode::ClusterAuthorizationFailed)
+    }
+}

@@ -1,0 +1,86 @@
+//! `DescribeClientQuotas`: no client is limited, so every list of limits is empty.
+
+use std::collections::HashSet;
+use std::future::{Ready, ready};
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::wire::ErrorCode;
+use crate::wire::describe_client_quotas::{
+    Component, DescribeClientQuotasRequest, DescribeClientQuotasResponse, MATCH_ANY, MATCH_DEFAULT,
+    MATCH_EXACT,
+};
+
+pub(crate) type Request = DescribeClientQuotasRequest;
+
+/// Lists nothing, if the question makes sense.
+#[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
+pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeClientQuotasResponse> {
+    let may = call.session.may(Operation::DescribeConfigs, Resource::Cluster);
+    let checked = if may {
+        check(&request.components)
+    } else {
+        Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed))
+    };
+    ready(match checked {
+        Ok(()) => DescribeClientQuotasResponse::default(),
+        Err(refusal) => DescribeClientQuotasResponse {
+            error_code: refusal.code,
+            error_message: refusal.message,
+            entries: None,
+            ..DescribeClientQuotasResponse::default()
+        },
+    })
+}
+
+fn check(components: &[Component]) -> Result<(), Refusal> {
+    let mut types = HashSet::new();
+    for component in components {
+        let entity = component.entity_type.as_str();
+        if !matches!(entity, "user" | "client-id" | "ip") {
+            let cause = format!("'{entity}' is nobody whom limits could be set for");
+            return Err(Refusal::because(ErrorCode::UnsupportedVersion, &cause));
+        }
+        let is_named = component.matched.is_some();
+        let fits = match component.match_type {
+            MATCH_EXACT => is_named,
+            MATCH_DEFAULT | MATCH_ANY => !is_named,
+            _ => false,
+        };
+        if !fits || !types.insert(entity) {
+            let cause = format!("the part of the filter about '{entity}' makes no sense");
+            return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(entity_type: &str, match_type: i8, matched: Option<&str>) -> Component {
+        let matched = matched.map(str::to_owned);
+        Component { entity_type: entity_type.to_owned(), match_type, matched }
+    }
+
+    #[test]
+    fn a_filter_names_each_kind_of_client_once_and_a_name_only_where_it_is_compared() {
+        let sound = [
+            component("user", MATCH_EXACT, Some("u")),
+            component("client-id", MATCH_DEFAULT, None),
+            component("ip", MATCH_ANY, None),
+        ];
+        assert_eq!(check(&sound), Ok(()));
+        assert_eq!(check(&[]), Ok(()));
+        let twice = [component("user", MATCH_ANY, None), component("user", MATCH_ANY, None)];
+        assert_eq!(check(&twice).unwrap_err().code, ErrorCode::InvalidRequest);
+        for (kind, matched) in [(MATCH_EXACT, None), (MATCH_ANY, Some("u")), (9, None)] {
+            let refusal = check(&[component("user", kind, matched)]).unwrap_err();
+            assert_eq!(refusal.code, ErrorCode::InvalidRequest, "{kind} {matched:?}");
+        }
+        let nobody = check(&[component("shoe", MATCH_ANY, None)]).unwrap_err();
+        assert_eq!(nobody.code, ErrorCode::UnsupportedVersion);
+    }
+}

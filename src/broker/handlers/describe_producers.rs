@@ -1,0 +1,70 @@
+//! `DescribeProducers`: the idempotent producers that partitions remember.
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::storage::ActiveProducer;
+use crate::types::PartitionIndex;
+use crate::wire::ErrorCode;
+use crate::wire::describe_producers::{
+    DescribeProducersRequest, DescribeProducersResponse, Partition, Producer, Topic,
+};
+
+pub(crate) type Request = DescribeProducersRequest;
+
+/// There are no transactions: nobody coordinates one.
+const NO_COORDINATOR: i32 = -1;
+
+/// Describes every partition by itself.
+pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeProducersResponse {
+    let mut topics = Vec::with_capacity(request.topics.len());
+    for topic in request.topics {
+        let mut partitions = Vec::with_capacity(topic.partition_indexes.len());
+        for index in topic.partition_indexes {
+            partitions.push(match producers(call, &topic.name, PartitionIndex(index)).await {
+                Ok(active) => Partition {
+                    partition_index: index,
+                    active_producers: active.into_iter().map(producer).collect(),
+                    ..Partition::default()
+                },
+                Err(refusal) => Partition {
+                    partition_index: index,
+                    error_code: refusal.code,
+                    error_message: refusal.message,
+                    ..Partition::default()
+                },
+            });
+        }
+        topics.push(Topic { name: topic.name, partitions });
+    }
+    DescribeProducersResponse { topics, ..DescribeProducersResponse::default() }
+}
+
+async fn producers(
+    call: &Call<'_>,
+    topic: &str,
+    index: PartitionIndex,
+) -> Result<Vec<ActiveProducer>, Refusal> {
+    if !call.session.may(Operation::Read, Resource::Topic(topic)) {
+        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+    }
+    let partition = call.shared.partitions.get(topic, index);
+    let partition = partition.ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+    call.open(&partition).await;
+    if !partition.is_open() {
+        return Err(Refusal::of(ErrorCode::KafkaStorageError));
+    }
+    // A partition that was never written has no log.
+    Ok(partition.log().map(|log| log.active_producers()).unwrap_or_default())
+}
+
+fn producer(active: ActiveProducer) -> Producer {
+    Producer {
+        producer_id: active.producer_id.0,
+        producer_epoch: active.epoch.0.into(),
+        last_sequence: active.last_sequence,
+        last_timestamp: active.last_timestamp.millis(),
+        coordinator_epoch: NO_COORDINATOR,
+        ..Producer::default()
+    }
+}

@@ -1,0 +1,108 @@
+//! `DescribeTopicPartitions`: topics by name, page by page, with who keeps their partitions.
+
+use std::collections::BTreeSet;
+use std::future::{Ready, ready};
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::handlers::metadata::ALL_TOPIC_OPERATIONS;
+use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
+use crate::types::{PartitionIndex, TopicName};
+use crate::wire::describe_topic_partitions::{
+    Cursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, Partition, Topic,
+};
+use crate::wire::{ErrorCode, Marked};
+
+pub(crate) type Request = DescribeTopicPartitionsRequest;
+
+/// The most partitions of a page, whatever the client asks for.
+const PAGE_MAX: usize = 2_000;
+
+/// Describes one page.
+pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeTopicPartitionsResponse> {
+    let image = call.shared.image();
+    let names: BTreeSet<String> = if request.topics.is_empty() {
+        let may_see = |topic: &&str| call.session.may(Operation::Describe, Resource::Topic(topic));
+        image.topics().map(|topic| topic.name.as_str()).filter(may_see).map(str::to_owned).collect()
+    } else {
+        request.topics.into_iter().map(|topic| topic.name).collect()
+    };
+    let cursor = request.cursor.map(|Marked(cursor)| cursor).unwrap_or_default();
+    let limit = usize::try_from(request.response_partition_limit).unwrap_or(1);
+    let mut page = Page { room: limit.clamp(1, PAGE_MAX), topics: Vec::new(), next: None };
+    for name in names.range(cursor.topic_name.clone()..) {
+        let from = if *name == cursor.topic_name { cursor.partition_index } else { 0 };
+        page.add(call, &image, name, from);
+        if page.next.is_some() {
+            break;
+        }
+    }
+    ready(DescribeTopicPartitionsResponse {
+        topics: page.topics,
+        next_cursor: page.next.map(Marked),
+        ..DescribeTopicPartitionsResponse::default()
+    })
+}
+
+/// A page that is being filled.
+struct Page {
+    /// Partitions that have room yet.
+    room: usize,
+    topics: Vec<Topic>,
+    /// What had no room any more.
+    next: Option<Cursor>,
+}
+
+impl Page {
+    /// Adds a topic from this partition on, as far as there is room.
+    fn add(&mut self, call: &Call<'_>, image: &Image, name: &str, from: i32) {
+        if self.room == 0 {
+            self.next = Some(Cursor { topic_name: name.to_owned(), partition_index: from });
+            return;
+        }
+        let topic = match find(call, image, name) {
+            Ok(topic) => topic,
+            Err(error_code) => {
+                let name = Some(name.to_owned());
+                self.topics.push(Topic { error_code, name, ..Topic::default() });
+                return;
+            }
+        };
+        let mut rest = topic.numbered().skip(usize::try_from(from).unwrap_or(0));
+        let partitions: Vec<_> =
+            rest.by_ref().take(self.room).map(|(index, image)| partition(index, image)).collect();
+        self.room -= partitions.len();
+        self.next = rest
+            .next()
+            .map(|(index, _)| Cursor { topic_name: name.to_owned(), partition_index: index.0 });
+        self.topics.push(Topic {
+            name: Some(name.to_owned()),
+            topic_id: topic.id,
+            is_internal: topic.name.is_internal(),
+            partitions,
+            topic_authorized_operations: ALL_TOPIC_OPERATIONS,
+            ..Topic::default()
+        });
+    }
+}
+
+fn find<'a>(call: &Call<'_>, image: &'a Image, name: &str) -> Result<&'a TopicImage, ErrorCode> {
+    if !call.session.may(Operation::Describe, Resource::Topic(name)) {
+        return Err(ErrorCode::TopicAuthorizationFailed);
+    }
+    let name: TopicName = name.parse().map_err(|_| ErrorCode::InvalidTopicException)?;
+    image.topic(&name).map(|topic| &**topic).ok_or(ErrorCode::UnknownTopicOrPartition)
+}
+
+fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
+    let leader = image.leader();
+    Partition {
+        error_code: leader.map_or(ErrorCode::LeaderNotAvailable, |_| ErrorCode::None),
+        partition_index: index.0,
+        leader_id: leader.map_or(-1, |broker| broker.0),
+        leader_epoch: image.leader_epoch().0,
+        replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
+        isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
+        ..Partition::default()
+    }
+}

@@ -1,0 +1,108 @@
+//! `ElectLeaders`: partitions go back to their preferred leaders.
+//!
+//! The controller gives a partition to its preferred leader whenever that one can have it, so there
+//! is nothing to do here but to tell how things stand. An election that may lose records is never
+//! held on a request: that takes a person at the broker.
+
+use std::future::{Ready, ready};
+
+use crate::broker::authorize::{Operation, Resource};
+use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
+use crate::metadata::{Image, Partition as PartitionImage};
+use crate::types::{PartitionIndex, TopicName};
+use crate::wire::ErrorCode;
+use crate::wire::elect_leaders::{
+    ElectLeadersRequest, ElectLeadersResponse, PREFERRED, Partition, RequestTopic, Topic, UNCLEAN,
+};
+
+pub(crate) type Request = ElectLeadersRequest;
+
+/// Tells of every partition whether it has the leader that was asked for.
+pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ElectLeadersResponse> {
+    let refused =
+        |error_code| ready(ElectLeadersResponse { error_code, ..ElectLeadersResponse::default() });
+    if !call.session.may(Operation::Alter, Resource::Cluster) {
+        return refused(ErrorCode::ClusterAuthorizationFailed);
+    }
+    let kind = request.election_type;
+    if !matches!(kind, PREFERRED | UNCLEAN) {
+        return refused(ErrorCode::InvalidRequest);
+    }
+    let image = call.shared.image();
+    let replica_election_results = match request.topic_partitions {
+        Some(topics) => topics.into_iter().map(|topic| named(&image, kind, topic)).collect(),
+        None => all(&image, kind),
+    };
+    ready(ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() })
+}
+
+/// The partitions asked for, whatever there is to say of them.
+fn named(image: &Image, kind: i8, topic: RequestTopic) -> Topic {
+    let name = topic.topic.parse::<TopicName>().ok();
+    let answer = |index: i32| {
+        let image = name.as_ref().and_then(|name| image.partition(name, PartitionIndex(index)));
+        partition(index, fate(image, kind))
+    };
+    let partition_result = topic.partitions.into_iter().map(answer).collect();
+    Topic { topic: topic.topic, partition_result }
+}
+
+/// All partitions that need another leader; those that do not are left out.
+fn all(image: &Image, kind: i8) -> Vec<Topic> {
+    let mut topics = Vec::new();
+    for topic in image.topics() {
+        let needy = topic.numbered().filter_map(|(index, image)| {
+            let refusal = fate(Some(image), kind);
+            (refusal.code != ErrorCode::ElectionNotNeeded).then(|| partition(index.0, refusal))
+        });
+        let partition_result: Vec<_> = needy.collect();
+        if !partition_result.is_empty() {
+            topics.push(Topic { topic: topic.name.to_string(), partition_result });
+        }
+    }
+    topics
+}
+
+/// What there is to say of a partition.
+fn fate(partition: Option<&PartitionImage>, kind: i8) -> Refusal {
+    let Some(partition) = partition else {
+        return Refusal::of(ErrorCode::UnknownTopicOrPartition);
+    };
+    let leader = partition.leader();
+    match kind {
+        UNCLEAN if leader.is_some() => {
+            Refusal::because(ErrorCode::ElectionNotNeeded, &"the partition has a leader")
+        }
+        UNCLEAN => Refusal::because(
+            ErrorCode::EligibleLeadersNotAvailable,
+            &"no replica that has all records is alive, and others are not elected on request",
+        ),
+        _ if leader.is_some() && leader == partition.replicas.first().copied() => {
+            Refusal::because(ErrorCode::ElectionNotNeeded, &"the preferred leader leads")
+        }
+        _ => Refusal::because(
+            ErrorCode::PreferredLeaderNotAvailable,
+            &"the preferred leader is not alive, or has not caught up",
+        ),
+    }
+}
+
+fn partition(partition_id: i32, refusal: Refusal) -> Partition {
+    Partition { partition_id, error_code: refusal.code, error_message: refusal.message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::BrokerId;
+
+    #[test]
+    fn a_partition_without_a_leader_gets_none_by_asking() {
+        let partition = PartitionImage { replicas: vec![BrokerId(1)], state: None };
+        let code = |kind| fate(Some(&partition), kind).code;
+        assert_eq!(code(PREFERRED), ErrorCode::PreferredLeaderNotAvailable);
+        assert_eq!(code(UNCLEAN), ErrorCode::EligibleLeadersNotAvailable);
+        assert_eq!(fate(None, PREFERRED).code, ErrorCode::UnknownTopicOrPartition);
+    }
+}

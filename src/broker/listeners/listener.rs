@@ -1,0 +1,165 @@
+//! A listener as it stands in the configuration: `NAME://HOST:PORT`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
+
+use crate::broker::HostPort;
+use crate::config::Fault;
+
+/// The name of a listener that was given none, and the one protocol there is.
+const PLAINTEXT: &str = "PLAINTEXT";
+
+/// Protocols of Kafka's that are not offered. Without a word on it, a listener of such a name is
+/// one of that protocol.
+const NOT_OFFERED: [&str; 3] = ["SSL", "SASL_PLAINTEXT", "SASL_SSL"];
+
+/// An address by the name of its listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// The name, in capitals.
+    pub name: String,
+    /// The address.
+    pub address: HostPort,
+}
+
+impl Listener {
+    /// The listener of a broker that has only one; port 0 takes any free one.
+    pub fn alone(host: impl Into<String>, port: u16) -> Vec<Self> {
+        vec![Self { name: PLAINTEXT.to_owned(), address: HostPort::new(host, port) }]
+    }
+}
+
+impl FromStr for Listener {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, address) = text.trim().split_once("://").unwrap_or((PLAINTEXT, text));
+        let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name.is_empty() || !name.chars().all(is_legal) {
+            return Err("[NAME://]HOST:PORT, the name of letters and digits".to_owned());
+        }
+        Ok(Self { name: name.to_ascii_uppercase(), address: address.parse()? })
+    }
+}
+
+impl fmt::Display for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.name, self.address)
+    }
+}
+
+/// Listeners with commas between them; none in an empty text.
+pub(crate) fn parse_listeners(text: &str) -> Result<Vec<Listener>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(str::parse).collect()
+}
+
+/// The text that is read as these listeners.
+pub(crate) fn show_listeners(listeners: &[Listener]) -> String {
+    listeners.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// `NAME:PROTOCOL` with commas between them. There is one protocol only.
+pub(crate) fn parse_protocols(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let pair = |pair: &str| {
+        let (name, protocol) =
+            pair.trim().split_once(':').ok_or_else(|| "NAME:PLAINTEXT, ...".to_owned())?;
+        if protocol != PLAINTEXT {
+            return Err(format!("the protocol PLAINTEXT; {protocol} is not offered"));
+        }
+        Ok((name.to_ascii_uppercase(), protocol.to_owned()))
+    };
+    text.split(',').filter(|pair| !pair.trim().is_empty()).map(pair).collect()
+}
+
+/// The text that is read as these protocols.
+pub(crate) fn show_protocols(protocols: &BTreeMap<String, String>) -> String {
+    let pairs = protocols.iter().map(|(name, protocol)| format!("{name}:{protocol}"));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+/// What is wrong with the listeners of a broker, taken together.
+pub(crate) fn check_listeners(
+    listeners: &[Listener],
+    advertised: &[Listener],
+    protocols: &BTreeMap<String, String>,
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut refuse = |key: &str, listeners: &[Listener], wanted: String| {
+        faults.push(Fault::invalid(key, &show_listeners(listeners), wanted));
+    };
+    if listeners.is_empty() {
+        refuse("listeners", listeners, "one address at least".to_owned());
+    }
+    for (key, named) in [("listeners", listeners), ("advertised.listeners", advertised)] {
+        let mut names = HashSet::new();
+        if let Some(twice) = named.iter().find(|listener| !names.insert(&listener.name)) {
+            refuse(
+                key,
+                named,
+                format!("a name of its own for each; {} is there twice", twice.name),
+            );
+        }
+    }
+    let names_protocol = |listener: &&Listener| {
+        NOT_OFFERED.contains(&&*listener.name) && !protocols.contains_key(&listener.name)
+    };
+    if let Some(listener) = listeners.iter().find(names_protocol) {
+        let wanted = format!("the protocol PLAINTEXT; {} is not offered", listener.name);
+        refuse("listeners", listeners, wanted);
+    }
+    for told in advertised {
+        if listeners.iter().all(|listener| listener.name != told.name) {
+            let wanted = format!("names that are in listeners; {} is not", told.name);
+            refuse("advertised.listeners", advertised, wanted);
+        }
+        if matches!(&*told.address.host, "0.0.0.0" | "::") || told.address.port == 0 {
+            let wanted = "addresses that clients can connect to".to_owned();
+            refuse("advertised.listeners", advertised, wanted);
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_are_read_as_they_are_written() {
+        let text = "INSIDE://10.0.0.1:9092,OUTSIDE://[::1]:0";
+        let listeners = parse_listeners("inside://10.0.0.1:9092, OUTSIDE://[::1]:0").unwrap();
+        assert_eq!(show_listeners(&listeners), text);
+        assert_eq!(parse_listeners(text), Ok(listeners));
+        assert_eq!(parse_listeners("localhost:1"), Ok(Listener::alone("localhost", 1)));
+        assert_eq!(parse_listeners(" "), Ok(Vec::new()));
+        for text in ["a", "://a:1", "in side://a:1", "IN://a", "a:1,", "IN://OUT://a:1"] {
+            assert!(parse_listeners(text).is_err(), "{text:?} passed");
+        }
+    }
+
+    fn faults(listeners: &str, advertised: &str, protocols: &str) -> String {
+        let read = |text| parse_listeners(text).unwrap();
+        let protocols = parse_protocols(protocols).unwrap();
+        let faults = check_listeners(&read(listeners), &read(advertised), &protocols);
+        faults.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused_by_name() {
+        assert_eq!(faults("a:1", "", ""), "");
+        assert_eq!(faults("IN://a:1,OUT://b:2", "OUT://c:3", "IN:PLAINTEXT,OUT:PLAINTEXT"), "");
+        assert_eq!(faults("SSL://a:1", "", "SSL:PLAINTEXT"), "");
+        assert!(faults("", "", "").contains("one address"));
+        assert!(faults("IN://a:1,in://b:2", "", "").contains("IN is there twice"));
+        assert!(faults("SSL://a:1", "", "").contains("SSL is not offered"));
+        assert!(faults("IN://a:1", "OUT://b:2", "").contains("OUT is not"));
+        assert!(faults("a:1", "0.0.0.0:1", "").contains("can connect to"));
+        assert!(faults("a:1", "b:0", "").contains("can connect to"));
+        assert!(parse_protocols("IN:SSL").is_err());
+        assert!(parse_protocols("IN").is_err());
+    }
+}

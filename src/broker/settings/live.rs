@@ -1,0 +1,50 @@
+//! Settings of the broker itself that may change while it runs. Everything else of its own is read
+//! when it starts.
+//!
+//! Nothing is kept: whoever acts by such a setting asks for it each time, and so acts by what the
+//! cluster's image says at that moment.
+
+use std::borrow::Cow;
+
+use crate::broker::BrokerConfig;
+use crate::config::{Fault, Key};
+use crate::metadata::{Configs, Image};
+
+/// Their names.
+const LIVE: [&str; 3] = ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"];
+
+/// The row of a setting that may change while the broker runs.
+pub(super) fn live_row(name: &str) -> Option<&'static Key<BrokerConfig>> {
+    let is_live = LIVE.contains(&name);
+    BrokerConfig::KEYS.iter().find(|row| is_live && row.name == name)
+}
+
+/// Sets one of them; `None` if there is none of this name.
+pub(super) fn set_live(
+    config: &mut BrokerConfig,
+    name: &str,
+    value: &str,
+) -> Option<Result<(), Fault>> {
+    let row = live_row(name)?;
+    Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
+}
+
+/// The broker's settings as they are in force now.
+pub(crate) fn in_force<'a>(config: &'a BrokerConfig, image: &Image) -> Cow<'a, BrokerConfig> {
+    let mut live = Cow::Borrowed(config);
+    for configs in layers(config, image) {
+        for (name, value) in configs.iter().filter(|(name, _)| live_row(name).is_some()) {
+            if let Some(Err(fault)) = set_live(live.to_mut(), name, value) {
+                // Judged when it was written, but maybe by a later release.
+                tracing::warn!("a setting of brokers is left out: {fault}");
+            }
+        }
+    }
+    live
+}
+
+/// What was said of this broker while it ran; what counts most last.
+fn layers<'a>(config: &BrokerConfig, image: &'a Image) -> impl Iterator<Item = &'a Configs> {
+    let brokers = [None, Some(config.broker_id)];
+    brokers.into_iter().filter_map(|broker| image.broker_configs(broker)).map(|configs| &**configs)
+}

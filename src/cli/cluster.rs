@@ -1,0 +1,137 @@
+//! `streamlog cluster`: whether all is well.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::cli::output::{Row, Rows};
+use crate::cli::{Exit, Reach, answer};
+use crate::client::{ClusterDescription, PartitionDescription, TopicDescription};
+
+/// Shows a cluster as a whole.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Counts brokers, topics and partitions, and what is wrong with them
+    Status {
+        /// End with 0 if all is well, 1 for a warning, 2 if partitions cannot be used
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct StatusRow {
+    cluster: String,
+    status: &'static str,
+    controller: Option<i32>,
+    nodes: usize,
+    topics: usize,
+    partitions: usize,
+    under_replicated: usize,
+    offline: usize,
+}
+
+impl Row for StatusRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "cluster",
+        "status",
+        "controller",
+        "nodes",
+        "topics",
+        "partitions",
+        "under_replicated",
+        "offline",
+    ];
+}
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        let Verb::Status { check } = self.verb;
+        answer(|out| {
+            let admin = self.reach.connect()?.0.admin();
+            let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
+            let exit = if check { row.exit() } else { Exit::Done };
+            Rows::new(self.reach.output).write(out, [row])?;
+            Ok(exit)
+        })
+    }
+}
+
+impl StatusRow {
+    fn new(cluster: ClusterDescription, topics: &[TopicDescription]) -> Self {
+        let partitions = || topics.iter().flat_map(|topic| &topic.partitions);
+        let count = |is_so: fn(&PartitionDescription) -> bool| {
+            partitions().filter(|partition| is_so(partition)).count()
+        };
+        let under_replicated = count(|row| row.isr.len() < row.replicas.len());
+        let offline = count(|row| row.leader.is_none());
+        let status = match (offline, under_replicated, cluster.controller) {
+            (1.., _, _) => "critical",
+            (_, 1.., _) | (_, _, None) => "warning",
+            _ => "ok",
+        };
+        Self {
+            cluster: cluster.id,
+            status,
+            controller: cluster.controller.map(|id| id.0),
+            nodes: cluster.brokers.len(),
+            topics: topics.len(),
+            partitions: partitions().count(),
+            under_replicated,
+            offline,
+        }
+    }
+
+    /// The convention of monitoring tools.
+    fn exit(&self) -> Exit {
+        match self.status {
+            "ok" => Exit::Done,
+            "warning" => Exit::Failed,
+            _ => Exit::Usage,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId};
+
+    fn status(leader: Option<i32>, isr: &[i32]) -> (&'static str, u8) {
+        let partition = PartitionDescription {
+            partition: PartitionIndex(0),
+            leader: leader.map(BrokerId),
+            leader_epoch: LeaderEpoch(0),
+            replicas: vec![BrokerId(1), BrokerId(2)],
+            isr: isr.iter().copied().map(BrokerId).collect(),
+        };
+        let topic = TopicDescription {
+            name: "t".parse().unwrap(),
+            id: TopicId::NONE,
+            is_internal: false,
+            partitions: vec![partition],
+        };
+        let cluster = ClusterDescription {
+            id: "c".to_owned(),
+            controller: Some(BrokerId(1)),
+            brokers: Vec::new(),
+        };
+        let row = StatusRow::new(cluster, &[topic]);
+        (row.status, row.exit().code())
+    }
+
+    #[test]
+    fn a_check_follows_the_convention_of_monitoring_tools() {
+        assert_eq!(status(Some(1), &[1, 2]), ("ok", 0));
+        assert_eq!(status(Some(1), &[1]), ("warning", 1));
+        assert_eq!(status(None, &[]), ("critical", 2));
+    }
+}

@@ -1,0 +1,60 @@
+//! The verbs of `streamlog config`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::config::resource::Named;
+use crate::cli::config::{check, show};
+use crate::cli::{Exit, Reach, answer};
+use crate::config::ConfigError;
+
+/// Shows and changes settings, and checks a broker's configuration file.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Show(show::Options),
+    /// Sets settings; all of them, or none
+    Set {
+        /// topic/NAME, node/NUMBER or nodes
+        resource: Named,
+        /// Settings to set as KEY=VALUE, or as KEY to take back to the default
+        #[arg(required = true, value_name = "KEY[=VALUE]")]
+        changes: Vec<String>,
+        /// Only check
+        #[arg(long)]
+        dry_run: bool,
+    },
+    Check(check::Options),
+}
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        let Self { verb, reach } = self;
+        answer(|out| match verb {
+            Verb::Show(options) => options.answer(&reach, out),
+            Verb::Set { resource, changes, dry_run } => {
+                let changes: Vec<_> = changes.iter().map(|text| change(text)).collect();
+                if changes.iter().any(|(key, _)| key.is_empty()) {
+                    return Err(ConfigError::single("KEY", "a setting has no name").into());
+                }
+                reach.connect()?.0.admin().alter_configs(&resource.0, &changes, dry_run)?;
+                Ok(Exit::Done)
+            }
+            Verb::Check(options) => options.answer(reach.output, out),
+        })
+    }
+}
+
+fn change(text: &str) -> (String, Option<String>) {
+    match text.split_once('=') {
+        Some((key, value)) => (key.trim().to_owned(), Some(value.to_owned())),
+        None => (text.trim().to_owned(), None),
+    }
+}

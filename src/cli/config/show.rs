@@ -1,0 +1,52 @@
+//! `streamlog config show`: what is set, to what, and by whom.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::config::resource::Named;
+use crate::cli::output::{Row, Rows};
+use crate::cli::{CommandError, Exit, Reach};
+use crate::client::{ConfigEntry, ConfigSource};
+
+/// Shows the settings of a topic or a broker that somebody has set
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// topic/NAME, node/NUMBER or nodes
+    resource: Named,
+    /// Show the settings that nobody has set, too
+    #[arg(short, long)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct ConfigRow {
+    name: String,
+    value: Option<String>,
+    source: &'static str,
+    is_read_only: bool,
+    about: Option<String>,
+}
+
+impl Row for ConfigRow {
+    const COLUMNS: &'static [&'static str] = &["name", "value", "source"];
+}
+
+impl Options {
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        let entries = reach.connect()?.0.admin().configs(&self.resource.0)?;
+        let shown = entries.into_iter().filter(|entry| {
+            self.all || !matches!(entry.source, ConfigSource::Default | ConfigSource::Unknown)
+        });
+        let row = |entry: ConfigEntry| ConfigRow {
+            name: entry.name,
+            value: entry.value,
+            source: entry.source.name(),
+            is_read_only: entry.is_read_only,
+            about: entry.documentation,
+        };
+        Rows::new(reach.output).write(out, shown.map(row))?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,97 @@
+//! The contexts file: clusters by name, so that nobody types addresses.
+//!
+//! ```toml
+//! context = "staging"            # used when none is named
+//!
+//! [context.staging]
+//! bootstrap.servers = "10.0.0.7:9092"
+//! linger.ms = 20                 # any setting of a client, under Kafka's name
+//! ```
+//!
+//! It is `$STREAMLOG_CONFIG`, else `streamlog/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::config::{ConfigError, read_toml};
+
+/// The settings of one context; none of them without a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    rows: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// The context of this name, or the one that the environment or the file chooses.
+    pub(crate) fn read(name: Option<&str>) -> Result<Self, ConfigError> {
+        let variable = env::var("STREAMLOG_CONTEXT").ok();
+        let name = name.or(variable.as_deref());
+        let Some(path) = path() else { return Self::of("", name, Path::new("~")) };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                return Err(ConfigError::single(&path.to_string_lossy(), error.to_string()));
+            }
+        };
+        Self::of(&text, name, &path)
+    }
+
+    fn of(text: &str, name: Option<&str>, path: &Path) -> Result<Self, ConfigError> {
+        let rows = read_toml(text)?;
+        let chosen = rows.iter().find(|(key, _)| key == "context").map(|(_, name)| name.as_str());
+        let Some(name) = name.or(chosen) else { return Ok(Self::default()) };
+        let prefix = format!("context.{name}.");
+        let own = |(key, value): &(String, String)| {
+            Some((key.strip_prefix(&prefix)?.to_owned(), value.clone()))
+        };
+        let own: BTreeMap<String, String> = rows.iter().filter_map(own).collect();
+        if own.is_empty() {
+            let reason = format!("there is no [context.{name}] in {}", path.display());
+            return Err(ConfigError::single("context", reason));
+        }
+        Ok(Self { rows: own })
+    }
+
+    /// Its settings.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rows.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+fn path() -> Option<PathBuf> {
+    if let Some(path) = env::var_os("STREAMLOG_CONFIG") {
+        return Some(path.into());
+    }
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    let base = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home)?;
+    Some(base.join("streamlog/config.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "context = 'a'\n[context.a]\nbootstrap.servers = 'a:1'\n\
+                        [context.b]\nbootstrap.servers = 'b:1'\nlinger.ms = 3\n";
+
+    fn rows(name: Option<&str>) -> Result<Vec<(String, String)>, ConfigError> {
+        let context = Context::of(FILE, name, Path::new("config.toml"))?;
+        Ok(context.rows().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    }
+
+    #[test]
+    fn the_named_context_wins_over_the_chosen_one() {
+        assert_eq!(rows(None).unwrap(), [("bootstrap.servers".to_owned(), "a:1".to_owned())]);
+        assert_eq!(rows(Some("b")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_context_that_is_not_there_is_named() {
+        let error = rows(Some("c")).unwrap_err().to_string();
+        assert!(error.contains("[context.c] in config.toml"), "{error}");
+    }
+}

@@ -1,0 +1,7 @@
+//! `streamlog group`: groups of consumers, how far they are, setting them elsewhere.
+
+mod describe;
+mod options;
+mod reset;
+
+pub(crate) use options::Options;

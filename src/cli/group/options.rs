@@ -1,0 +1,89 @@
+//! The verbs of `streamlog group`.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
+use serde::Serialize;
+
+use crate::cli::completion::group_names;
+use crate::cli::group::{describe, reset};
+use crate::cli::output::{Row, Rows};
+use crate::cli::{CommandError, Exit, Reach, answer};
+
+/// Shows groups of consumers and their lag, and sets them elsewhere.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Lists the groups
+    List,
+    Describe(describe::Options),
+    Reset(reset::Options),
+    /// Deletes groups that nobody is in, with their offsets
+    Delete {
+        /// Names of the groups
+        #[arg(required = true, value_name = "GROUP", add = ArgValueCompleter::new(group_names))]
+        groups: Vec<String>,
+        /// Really do it
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct GroupRow {
+    group: String,
+    state: String,
+    protocol_type: String,
+    coordinator: i32,
+}
+
+impl Row for GroupRow {
+    const COLUMNS: &'static [&'static str] = &["group", "state", "coordinator"];
+}
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        let Self { verb, reach } = self;
+        answer(|out| {
+            match verb {
+                Verb::List => list(&reach, out),
+                Verb::Describe(options) => options.answer(&reach, out),
+                Verb::Reset(options) => options.answer(&reach, out),
+                Verb::Delete { groups, yes } => delete(&reach, &groups, yes),
+            }?;
+            Ok(Exit::Done)
+        })
+    }
+}
+
+fn list(reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+    let groups = reach.connect()?.0.admin().groups()?;
+    let row = |group: crate::client::GroupListing| GroupRow {
+        group: group.group,
+        state: group.state,
+        protocol_type: group.protocol_type,
+        coordinator: group.coordinator.0,
+    };
+    Rows::new(reach.output).write(out, groups.into_iter().map(row))
+}
+
+fn delete(reach: &Reach, groups: &[String], yes: bool) -> Result<(), CommandError> {
+    let admin = reach.connect()?.0.admin();
+    for group in groups {
+        admin.group(group)?;
+    }
+    if !yes {
+        let what = format!("this deletes {} with all offsets", groups.join(", "));
+        return Err(CommandError::Unconfirmed(what));
+    }
+    groups.iter().try_for_each(|group| admin.delete_group(group)).map_err(CommandError::from)
+}

@@ -1,0 +1,111 @@
+//! Places in a log as people write them: `earliest`, `1234`, `-10`, `2026-11-01T08:00`, `-1h`.
+
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp as Instant, Zoned};
+
+use crate::types::{Offset, Timestamp};
+
+/// What was expected, for errors.
+const EXPECTED: &str = "earliest, latest, an offset, +N or -N, a time as 2026-11-01T08:00 (local) \
+                        or 2026-11-01T08:00Z, or an age as -1h";
+
+/// A place in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// The first record there is.
+    Earliest,
+    /// Behind the last record there is.
+    Latest,
+    /// This offset.
+    Offset(Offset),
+    /// So many offsets from the place that the command speaks of.
+    Relative(i64),
+    /// The first record of this time or later.
+    Time(Timestamp),
+}
+
+impl FromStr for Position {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::read(text, Instant::now())
+    }
+}
+
+impl Position {
+    fn read(text: &str, now: Instant) -> Result<Self, String> {
+        match text {
+            "earliest" | "beginning" => return Ok(Self::Earliest),
+            "latest" | "end" => return Ok(Self::Latest),
+            _ => {}
+        }
+        if let Ok(number) = text.parse::<i64>() {
+            let is_relative = text.starts_with(['+', '-']);
+            return Ok(if is_relative {
+                Self::Relative(number)
+            } else {
+                Self::Offset(Offset::new(number))
+            });
+        }
+        if let Some(age) = text.strip_prefix('-').and_then(|age| age.parse().ok()) {
+            let age: SignedDuration = age;
+            let time = now.checked_sub(age).map_err(|error| error.to_string())?;
+            return Ok(Self::Time(Timestamp::from_millis(time.as_millisecond())));
+        }
+        match instant(text) {
+            Some(time) => Ok(Self::Time(Timestamp::from_millis(time.as_millisecond()))),
+            None => Err(format!("expected {EXPECTED}")),
+        }
+    }
+}
+
+/// A time with its zone, or one of this machine's.
+fn instant(text: &str) -> Option<Instant> {
+    if let Ok(instant) = text.parse::<Instant>() {
+        return Some(instant);
+    }
+    if let Ok(zoned) = text.parse::<Zoned>() {
+        return Some(zoned.timestamp());
+    }
+    let local: DateTime = text.parse().ok()?;
+    TimeZone::system().to_timestamp(local).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Position, String> {
+        Position::read(text, Instant::from_second(1_700_000_000).unwrap())
+    }
+
+    fn time(millis: i64) -> Position {
+        Position::Time(Timestamp::from_millis(millis))
+    }
+
+    #[test]
+    fn numbers_are_offsets_and_with_a_sign_steps() {
+        assert_eq!(read("earliest"), Ok(Position::Earliest));
+        assert_eq!(read("12"), Ok(Position::Offset(Offset::new(12))));
+        assert_eq!(read("-12"), Ok(Position::Relative(-12)));
+        assert_eq!(read("+12"), Ok(Position::Relative(12)));
+    }
+
+    #[test]
+    fn times_have_a_zone_or_are_an_age() {
+        assert_eq!(read("2023-11-14T22:13:20Z"), Ok(time(1_700_000_000_000)));
+        assert_eq!(read("2023-11-14T23:13:20+01:00"), Ok(time(1_700_000_000_000)));
+        assert_eq!(read("-1h"), Ok(time(1_699_996_400_000)));
+        assert_eq!(read("-1h30m"), Ok(time(1_699_994_600_000)));
+        assert!(matches!(read("2023-11-14T22:13"), Ok(Position::Time(_))));
+        assert!(matches!(read("2023-11-14"), Ok(Position::Time(_))));
+    }
+
+    #[test]
+    fn anything_else_is_told_what_was_expected() {
+        assert!(read("yesterday").unwrap_err().contains("2026-11-01T08:00"));
+    }
+}

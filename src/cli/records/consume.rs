@@ -1,0 +1,117 @@
+//! `streamlog consume`: records of topics, as they come.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+
+use crate::cli::completion::group_names;
+use crate::cli::position::Position;
+use crate::cli::records::format::Format;
+use crate::cli::records::row::Messages;
+use crate::cli::records::selection::{Bound, Selection};
+use crate::cli::{CommandError, Exit, Reach, answer};
+use crate::client::{ClientError, Consumer, Message, UntilEnd};
+
+/// Reads records of topics.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    selection: Selection,
+    /// Where to begin: earliest, latest, an offset, -N for the last N of each partition, a time,
+    /// or -1h for an hour ago; a group goes on where it was
+    #[arg(long, value_name = "POSITION", default_value = "earliest", allow_hyphen_values = true)]
+    from: Position,
+    /// Where to end, or at the end as it is now if that comes first
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
+    until: Option<Position>,
+    /// End after so many records
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<u64>,
+    /// End at the end as it is now, rather than wait for more
+    #[arg(short = 'e', long)]
+    no_follow: bool,
+    /// Share the partitions with the others of this group, and remember how far it has read
+    #[arg(short, long, value_name = "GROUP", conflicts_with = "partition",
+          add = ArgValueCompleter::new(group_names))]
+    group: Option<String>,
+    /// Text of a record, by letters as %t %p %o %k %s (%h headers, %T timestamp) [default: %s\n]
+    #[arg(short, long, value_name = "FORMAT", conflicts_with = "output")]
+    format: Option<Format>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+/// Reading for ever, or up to the end.
+enum Reading<'a> {
+    Endless(&'a Consumer),
+    ToEnd(UntilEnd<&'a Consumer>),
+}
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        answer(|out| {
+            let (client, settings) = self.reach.connect()?;
+            let mut config = settings.consumer;
+            config.group.id.clone_from(&self.group);
+            let consumer = self.selection.open(&client, self.from, config)?;
+            let bound = self.until.map(|until| self.selection.bound(&client, until)).transpose()?;
+            let reading = if self.no_follow || bound.is_some() {
+                Reading::ToEnd(consumer.until_end()?)
+            } else {
+                Reading::Endless(&consumer)
+            };
+            let outcome = self.copy(&reading, bound.as_ref(), out);
+            out.flush()?;
+            drop(reading);
+            if self.group.is_some() {
+                // What was written is done with, the last record included.
+                consumer.commit()?;
+            }
+            consumer.close();
+            match outcome {
+                Err(CommandError::Client(ClientError::Interrupted)) => Ok(Exit::Interrupted),
+                outcome => outcome.map(|()| Exit::Done),
+            }
+        })
+    }
+
+    fn copy(
+        &self,
+        reading: &Reading<'_>,
+        bound: Option<&Bound>,
+        out: &mut dyn Write,
+    ) -> Result<(), CommandError> {
+        let format = self.format.clone().unwrap_or_default();
+        let mut messages = Messages::new(self.reach.output, format);
+        let mut left = self.limit.unwrap_or(u64::MAX);
+        while left > 0 {
+            let Some(message) = reading.next(out)? else { break };
+            if bound.is_none_or(|bound| bound.admits(&message)) {
+                messages.write(out, &message)?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reading<'_> {
+    /// The next message; before a wait, what was written is shown.
+    fn next(&self, out: &mut dyn Write) -> Result<Option<Message>, CommandError> {
+        if let Some(message) = self.within(Some(Duration::ZERO))? {
+            return Ok(Some(message));
+        }
+        out.flush()?;
+        Ok(self.within(None)?)
+    }
+
+    fn within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
+        match self {
+            Self::Endless(consumer) => consumer.next(timeout),
+            Self::ToEnd(reading) => reading.next_within(timeout),
+        }
+    }
+}

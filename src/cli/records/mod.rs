@@ -1,0 +1,8 @@
+//! `streamlog produce`, `consume` and `tail`: records in and out of topics.
+
+pub(crate) mod consume;
+mod format;
+pub(crate) mod produce;
+mod row;
+mod selection;
+pub(crate) mod tail;

@@ -1,0 +1,227 @@
+//! `streamlog produce`: lines of standard input, or files, become records.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use serde::Serialize;
+
+use crate::cli::completion::topic_names;
+use crate::cli::output::{Output, Row, Rows};
+use crate::cli::payload::Payload;
+use crate::cli::records::row::RecordRow;
+use crate::cli::{CommandError, Exit, Reach, answer};
+use crate::client::{Header, Producer, ProducerRecord, RecordMetadata, Ticket};
+use crate::config::ConfigError;
+use crate::types::{Offset, PartitionIndex};
+
+/// Records whose places are not yet known and still to be told.
+const UNTOLD_MAX: usize = 10_000;
+
+/// Publishes records: each line of standard input is one, or each file.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The topic
+    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    topic: String,
+    /// Files, each of which is one record
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Key of all records
+    #[arg(short, long)]
+    key: Option<String>,
+    /// Text between key and value in a line
+    #[arg(short = 'K', long, value_name = "TEXT", conflicts_with = "key")]
+    key_delimiter: Option<String>,
+    /// A header of all records; may be repeated
+    #[arg(short = 'H', long, value_name = "NAME=VALUE")]
+    header: Vec<String>,
+    /// Partition of all records [default: by key, else by turns]
+    #[arg(short, long, value_name = "N")]
+    partition: Option<i32>,
+    /// none, gzip, snappy, lz4 or zstd
+    #[arg(short = 'z', long, value_name = "CODEC")]
+    compression: Option<String>,
+    /// When a record counts as delivered: all, 1 or 0
+    #[arg(long, value_name = "ACKS")]
+    acks: Option<String>,
+    /// An empty value is a tombstone
+    #[arg(short = 'Z', long)]
+    tombstones: bool,
+    /// Lines are JSON as `consume -o json` writes it
+    #[arg(long, conflicts_with_all = ["key", "key_delimiter", "files"])]
+    json: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+/// Where a record went.
+#[derive(Serialize)]
+struct PlaceRow {
+    topic: String,
+    partition: i32,
+    offset: Option<i64>,
+    timestamp: i64,
+}
+
+impl Row for PlaceRow {
+    const COLUMNS: &'static [&'static str] = &["topic", "partition", "offset", "timestamp"];
+}
+
+/// What is under way, in the order in which it was sent.
+struct Sending<'a> {
+    options: &'a Options,
+    producer: &'a Producer,
+    rows: Rows,
+    tickets: VecDeque<Ticket>,
+    count: u64,
+}
+
+impl Options {
+    /// With a form other than text, the place of every record is answered; else their number is
+    /// told on standard error.
+    pub(crate) fn run(self) -> Exit {
+        answer(|out| {
+            let mut settings = self.reach.settings()?;
+            let own = [("compression.type", &self.compression), ("acks", &self.acks)];
+            let own = own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
+            settings.set_all(own)?;
+            let (client, _) = self.reach.connect()?;
+            let line_max = settings.producer.request_max.0;
+            let producer = client.producer(settings.producer)?;
+            let mut sending = Sending {
+                options: &self,
+                producer: &producer,
+                rows: Rows::new(self.reach.output),
+                tickets: VecDeque::new(),
+                count: 0,
+            };
+            if self.files.is_empty() {
+                sending.send_lines(line_max, out)?;
+            } else {
+                sending.send_files(out)?;
+            }
+            producer.flush(None)?;
+            sending.tell(0, out)?;
+            let Sending { rows, count, .. } = sending;
+            rows.finish(out)?;
+            producer.close(None)?;
+            if self.reach.output == Output::Text && io::stderr().is_terminal() {
+                let _ = writeln!(io::stderr(), "{count} records to {}", self.topic);
+            }
+            Ok(Exit::Done)
+        })
+    }
+
+    /// The record that a line is.
+    fn record(&self, line: &[u8]) -> Result<RecordRow, CommandError> {
+        if self.json {
+            let fault = |error: serde_json::Error| ConfigError::single("line", error.to_string());
+            return Ok(serde_json::from_slice(line).map_err(fault)?);
+        }
+        let (key, value) = match &self.key_delimiter {
+            Some(delimiter) => match find(line, delimiter.as_bytes()) {
+                Some(at) => (Some(&line[..at]), &line[at + delimiter.len()..]),
+                None => (None, line),
+            },
+            None => (self.key.as_deref().map(str::as_bytes), line),
+        };
+        let value = if self.tombstones && value.is_empty() { None } else { Some(value) };
+        let payload = |bytes: &[u8]| Payload(bytes.to_vec());
+        Ok(RecordRow { key: key.map(payload), value: value.map(payload), headers: Vec::new() })
+    }
+}
+
+impl Sending<'_> {
+    fn send_lines(&mut self, line_max: u64, out: &mut dyn Write) -> Result<(), CommandError> {
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        let fault = |source| CommandError::Input { name: "standard input".to_owned(), source };
+        loop {
+            line.clear();
+            // A line of more is refused by the producer, which says so.
+            let read = (&mut input).take(line_max.saturating_add(1)).read_until(b'\n', &mut line);
+            if read.map_err(fault)? == 0 {
+                return Ok(());
+            }
+            if line.last() == Some(&b'\n') {
+                line.pop();
+            }
+            let record = self.options.record(&line)?;
+            self.send(&record, out)?;
+        }
+    }
+
+    fn send_files(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
+        for path in &self.options.files {
+            let fault = |source| CommandError::Input { name: path.display().to_string(), source };
+            let key = self.options.key.clone().map(|key| Payload(key.into_bytes()));
+            let value = Some(Payload(read_file(path).map_err(fault)?));
+            self.send(&RecordRow { key, value, headers: Vec::new() }, out)?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, record: &RecordRow, out: &mut dyn Write) -> Result<(), CommandError> {
+        let mut headers = Vec::with_capacity(record.headers.len() + self.options.header.len());
+        for text in &self.options.header {
+            let (name, value) = text.split_once('=').unwrap_or((text, ""));
+            headers.push(Header { key: name.as_bytes(), value: Some(value.as_bytes()) });
+        }
+        for (name, value) in &record.headers {
+            let value = value.as_ref().map(|value| value.0.as_slice());
+            headers.push(Header { key: &name.0, value });
+        }
+        let ticket = self.producer.send(&ProducerRecord {
+            topic: &self.options.topic,
+            partition: self.options.partition.map(PartitionIndex),
+            key: record.key.as_ref().map(|key| key.0.as_slice()),
+            value: record.value.as_ref().map(|value| value.0.as_slice()),
+            headers: &headers,
+            timestamp: None,
+        })?;
+        self.count += 1;
+        if self.options.reach.output != Output::Text {
+            self.tickets.push_back(ticket);
+            self.tell(UNTOLD_MAX, out)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the places of records until at most `left` are untold.
+    fn tell(&mut self, left: usize, out: &mut dyn Write) -> Result<(), CommandError> {
+        while self.tickets.len() > left {
+            let Some(ticket) = self.tickets.pop_front() else { break };
+            let row = PlaceRow::of(&ticket.wait(None)?);
+            self.rows.push(out, &row)?;
+        }
+        Ok(())
+    }
+}
+
+impl PlaceRow {
+    fn of(place: &RecordMetadata) -> Self {
+        Self {
+            topic: place.topic.to_string(),
+            partition: place.partition.0,
+            offset: place.offset.map(Offset::get),
+            timestamp: place.timestamp.millis(),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person's file, not one of a log")]
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    fs::read(path)
+}
+
+/// Where `part` first is in `whole`.
+fn find(whole: &[u8], part: &[u8]) -> Option<usize> {
+    if part.is_empty() {
+        return None;
+    }
+    whole.windows(part.len()).position(|window| window == part)
+}

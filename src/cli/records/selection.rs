@@ -1,0 +1,146 @@
+//! Which records a command reads: topics, partitions, from where, up to where.
+
+use std::collections::HashMap;
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+
+use crate::cli::CommandError;
+use crate::cli::completion::topic_names;
+use crate::cli::position::Position;
+use crate::client::{Client, ClientError, Consumer, ConsumerConfig, FoundOffset, Message, Start};
+use crate::config::ConfigError;
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
+
+/// Topics and partitions.
+#[derive(Debug, Args)]
+pub(super) struct Selection {
+    /// Topics to read
+    #[arg(required = true, value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    pub(super) topics: Vec<String>,
+    /// Only this partition; may be repeated
+    #[arg(short, long, value_name = "N")]
+    pub(super) partition: Vec<i32>,
+}
+
+/// The place in each partition that reading does not go beyond.
+pub(super) enum Bound {
+    Offsets(HashMap<TopicPartition, Offset>),
+    Time(Timestamp),
+}
+
+impl Selection {
+    /// Reads from `from` on; a sign there counts from the end of each partition.
+    pub(super) fn open(
+        &self,
+        client: &Client,
+        from: Position,
+        mut config: ConsumerConfig,
+    ) -> Result<Consumer, CommandError> {
+        config.auto_create_topics = false;
+        let start = match from {
+            Position::Earliest => Start::Earliest,
+            Position::Latest => Start::Latest,
+            Position::Offset(offset) => Start::Offset(offset),
+            Position::Time(time) => Start::Time(time),
+            Position::Relative(_) => return self.open_relative(client, from, config),
+        };
+        if self.partition.is_empty() {
+            // Partitions that are added later are read as well.
+            let topics: Vec<&str> = self.topics.iter().map(String::as_str).collect();
+            return Ok(client.consumer(&topics, ConsumerConfig { start, ..config })?);
+        }
+        let places: Vec<_> = self.places(client)?.into_iter().map(|place| (place, start)).collect();
+        Ok(client.partition_consumer(&places, config)?)
+    }
+
+    fn open_relative(
+        &self,
+        client: &Client,
+        from: Position,
+        config: ConsumerConfig,
+    ) -> Result<Consumer, CommandError> {
+        let starts = self.resolve(client, from)?;
+        let places: Vec<_> =
+            starts.into_iter().map(|(place, offset)| (place, Start::Offset(offset))).collect();
+        Ok(client.partition_consumer(&places, config)?)
+    }
+
+    /// The partitions meant.
+    fn places(&self, client: &Client) -> Result<Vec<TopicPartition>, CommandError> {
+        let mut places = Vec::new();
+        for topic in &self.topics {
+            let found = client.admin().topic(topic)?;
+            let all = found.partitions.iter().map(|partition| partition.partition);
+            let wanted: Vec<PartitionIndex> = if self.partition.is_empty() {
+                all.collect()
+            } else {
+                self.partition.iter().copied().map(PartitionIndex).collect()
+            };
+            for partition in wanted {
+                let place = TopicPartition { topic: found.name.clone(), partition };
+                if !found.partitions.iter().any(|row| row.partition == partition) {
+                    return Err(ClientError::TopicNotFound { topic: place.to_string() }.into());
+                }
+                places.push(place);
+            }
+        }
+        Ok(places)
+    }
+
+    /// The offset that a position is in each partition, never outside of the log.
+    fn resolve(
+        &self,
+        client: &Client,
+        position: Position,
+    ) -> Result<HashMap<TopicPartition, Offset>, CommandError> {
+        let mut resolved = HashMap::new();
+        let admin = client.admin();
+        for topic in &self.topics {
+            let begins = offsets(admin.begin_offsets(topic)?);
+            for (place, end) in offsets(admin.end_offsets(topic)?) {
+                let begin = begins.get(&place).copied().unwrap_or_default();
+                let offset = match position {
+                    Position::Offset(offset) => offset,
+                    Position::Relative(by) => {
+                        Offset::checked(end.get().saturating_add(by)).unwrap_or(begin)
+                    }
+                    Position::Earliest => begin,
+                    Position::Latest | Position::Time(_) => end,
+                };
+                resolved.insert(place, offset.clamp(begin, end.max(begin)));
+            }
+        }
+        let wanted = self.places(client)?;
+        resolved.retain(|place, _| wanted.contains(place));
+        Ok(resolved)
+    }
+
+    /// The bound that a position is.
+    pub(super) fn bound(&self, client: &Client, until: Position) -> Result<Bound, CommandError> {
+        match until {
+            Position::Time(time) => Ok(Bound::Time(time)),
+            Position::Earliest => {
+                Err(ConfigError::single("--until", "nothing lies before the beginning").into())
+            }
+            _ => self.resolve(client, until).map(Bound::Offsets),
+        }
+    }
+}
+
+impl Bound {
+    /// Whether a message lies before it.
+    pub(super) fn admits(&self, message: &Message) -> bool {
+        match self {
+            Self::Offsets(ends) => {
+                let end = ends.get(message.topic_partition());
+                end.is_some_and(|end| message.offset() < *end)
+            }
+            Self::Time(time) => message.timestamp() < *time,
+        }
+    }
+}
+
+fn offsets(found: Vec<FoundOffset>) -> HashMap<TopicPartition, Offset> {
+    found.into_iter().filter_map(|row| Some((row.partition, row.offset?))).collect()
+}

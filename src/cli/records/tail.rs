@@ -1,0 +1,132 @@
+//! `streamlog tail`: the last records of topics by their time, and with `-f` those that follow.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io::Write;
+
+use clap::Args;
+
+use crate::cli::position::Position;
+use crate::cli::records::format::Format;
+use crate::cli::records::row::Messages;
+use crate::cli::records::selection::Selection;
+use crate::cli::{CommandError, Exit, Reach, answer};
+use crate::client::{Client, ClientError, Consumer, ConsumerConfig, Message, Start};
+use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
+
+/// Shows the last records of topics over all partitions, in the order of their time.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    selection: Selection,
+    /// How many records
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    lines: usize,
+    /// Go on with those that come
+    #[arg(short = 'f', long)]
+    follow: bool,
+    /// Text of a record, by letters as %t %p %o %k %s [default: %s\n]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
+    format: Option<Format>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+/// A message, ordered by time, then by place.
+struct Timed((Timestamp, PartitionIndex, Offset), Message);
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        answer(|out| {
+            let (client, settings) = self.reach.connect()?;
+            let mut messages =
+                Messages::new(self.reach.output, self.format.clone().unwrap_or_default());
+            let (last, nexts) = self.last(&client, &settings.consumer)?;
+            for message in &last {
+                messages.write(out, message)?;
+            }
+            if !self.follow {
+                return Ok(Exit::Done);
+            }
+            let places: Vec<_> =
+                nexts.into_iter().map(|(place, next)| (place, Start::Offset(next))).collect();
+            let consumer = client.partition_consumer(&places, settings.consumer)?;
+            match follow(&consumer, &mut messages, out) {
+                Err(CommandError::Client(ClientError::Interrupted)) => Ok(Exit::Interrupted),
+                outcome => outcome.map(|()| Exit::Done),
+            }
+        })
+    }
+
+    /// The last messages, oldest first, and where each partition goes on.
+    ///
+    /// Offsets may have gaps, so that as many offsets before the end need not be as many records:
+    /// it is looked further back until there are enough, or no more.
+    fn last(
+        &self,
+        client: &Client,
+        config: &ConsumerConfig,
+    ) -> Result<(Vec<Message>, HashMap<TopicPartition, Offset>), CommandError> {
+        let mut back = i64::try_from(self.lines).unwrap_or(i64::MAX);
+        loop {
+            let from = Position::Relative(back.saturating_neg());
+            let consumer = self.selection.open(client, from, config.clone())?;
+            let begins: HashMap<_, _> = consumer.positions().into_iter().collect();
+            let mut newest = BinaryHeap::new();
+            for message in consumer.until_end()? {
+                let message = message?;
+                let key = (message.timestamp(), message.partition(), message.offset());
+                newest.push(Reverse(Timed(key, message.detached())));
+                if newest.len() > self.lines {
+                    newest.pop();
+                }
+            }
+            let nexts = consumer.positions().into_iter();
+            let nexts = nexts.filter_map(|(place, next)| Some((place, next?))).collect();
+            let is_all = begins.values().all(|begin| *begin == Some(Offset::ZERO));
+            if newest.len() >= self.lines || is_all || back == i64::MAX {
+                let mut last: Vec<Timed> = newest.into_iter().map(|Reverse(row)| row).collect();
+                last.sort();
+                return Ok((last.into_iter().map(|Timed(_, message)| message).collect(), nexts));
+            }
+            back = back.saturating_mul(8);
+        }
+    }
+}
+
+fn follow(
+    consumer: &Consumer,
+    messages: &mut Messages,
+    out: &mut dyn Write,
+) -> Result<(), CommandError> {
+    loop {
+        let mut found = consumer.try_next()?;
+        if found.is_none() {
+            out.flush()?;
+            found = consumer.next(None)?;
+        }
+        let Some(message) = found else { return Ok(()) };
+        messages.write(out, &message)?;
+    }
+}
+
+impl PartialEq for Timed {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Timed {}
+
+impl PartialOrd for Timed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Timed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}

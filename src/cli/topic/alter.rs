@@ -1,0 +1,46 @@
+//! `streamlog topic alter`: more partitions, other settings.
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+
+use crate::cli::completion::topic_names;
+use crate::cli::topic::options::pairs;
+use crate::cli::{CommandError, Reach};
+use crate::client::Resource;
+
+/// Changes a topic's settings, or gives it more partitions
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Name of the topic
+    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    topic: String,
+    /// How many partitions it shall have
+    #[arg(short, long, value_name = "N")]
+    partitions: Option<i32>,
+    /// A setting to set
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    config: Vec<String>,
+    /// A setting to take back to its default
+    #[arg(short, long, value_name = "KEY")]
+    delete_config: Vec<String>,
+    /// Only check the settings
+    #[arg(long, conflicts_with = "partitions")]
+    dry_run: bool,
+}
+
+impl Options {
+    pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
+        let set = pairs(&self.config)?.into_iter().map(|(key, value)| (key, Some(value)));
+        let changes: Vec<_> =
+            set.chain(self.delete_config.into_iter().map(|key| (key, None))).collect();
+        let admin = reach.connect()?.0.admin();
+        if !changes.is_empty() {
+            let topic = Resource::Topic(self.topic.clone());
+            admin.alter_configs(&topic, &changes, self.dry_run)?;
+        }
+        if let Some(partitions) = self.partitions {
+            admin.create_partitions(&self.topic, partitions)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! `streamlog topic describe`: partitions, who leads them, what is in them.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use serde::Serialize;
+
+use crate::cli::completion::topic_names;
+use crate::cli::output::{Row, Rows};
+use crate::cli::{CommandError, Reach};
+use crate::client::{Admin, FoundOffset};
+use crate::types::{BrokerId, PartitionIndex};
+
+/// Shows the partitions of topics
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Names of the topics
+    #[arg(required = true, value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    topics: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PartitionRow {
+    topic: String,
+    partition: i32,
+    leader: Option<i32>,
+    leader_epoch: i32,
+    replicas: Vec<i32>,
+    isr: Vec<i32>,
+    begin_offset: Option<i64>,
+    end_offset: Option<i64>,
+    bytes: u64,
+}
+
+impl Row for PartitionRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "topic",
+        "partition",
+        "leader",
+        "leader_epoch",
+        "replicas",
+        "isr",
+        "begin_offset",
+        "end_offset",
+        "bytes",
+    ];
+}
+
+impl Options {
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+        let admin = reach.connect()?.0.admin();
+        let mut rows = Rows::new(reach.output);
+        for topic in &self.topics {
+            for row in describe(&admin, topic)? {
+                rows.push(out, &row)?;
+            }
+        }
+        rows.finish(out)
+    }
+}
+
+fn describe(admin: &Admin, topic: &str) -> Result<Vec<PartitionRow>, CommandError> {
+    let found = admin.topic(topic)?;
+    let begins = by_partition(admin.begin_offsets(topic)?);
+    let ends = by_partition(admin.end_offsets(topic)?);
+    let sizes = admin.partition_sizes()?;
+    let numbers = |ids: &[BrokerId]| ids.iter().map(|id| id.0).collect();
+    let row = |partition: &crate::client::PartitionDescription| {
+        let number = partition.partition;
+        let own = sizes.iter().filter(|size| {
+            let place = &size.partition;
+            place.topic == found.name && place.partition == number
+        });
+        PartitionRow {
+            topic: found.name.to_string(),
+            partition: number.0,
+            leader: partition.leader.map(|id| id.0),
+            leader_epoch: partition.leader_epoch.0,
+            replicas: numbers(&partition.replicas),
+            isr: numbers(&partition.isr),
+            begin_offset: begins.get(&number).copied(),
+            end_offset: ends.get(&number).copied(),
+            bytes: own.map(|size| size.bytes).max().unwrap_or(0),
+        }
+    };
+    Ok(found.partitions.iter().map(row).collect())
+}
+
+fn by_partition(found: Vec<FoundOffset>) -> HashMap<PartitionIndex, i64> {
+    let row = |row: FoundOffset| Some((row.partition.partition, row.offset?.get()));
+    found.into_iter().filter_map(row).collect()
+}

@@ -1,0 +1,164 @@
+//! What there is to compact in a log, and whether it is time to.
+//!
+//! Only segments that are left for good are looked at: below the high watermark, below the durable
+//! point on record, and with their seals and indexes written. None of them holds a record younger
+//! than `min.compaction.lag.ms`, by its own time or the broker's, whichever is later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::storage::compaction::Compacted;
+use crate::storage::segments::{FileKind, Segment};
+use crate::storage::{Log, LogConfig, StorageError};
+use crate::types::{Offset, Timestamp};
+
+/// A segment that does not grow any more.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    /// The segment.
+    pub(crate) segment: Arc<Segment>,
+    /// The offset after its last.
+    pub(crate) next_offset: Offset,
+}
+
+/// The closed segments of a log.
+#[derive(Clone, Debug)]
+pub(crate) struct ClosedSegments {
+    /// Oldest first.
+    pub(crate) segments: Vec<Closed>,
+    /// How often the log had been cut when they were listed.
+    pub(crate) generation: u64,
+}
+
+/// A log that may be compacted.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    /// The log.
+    pub(super) log: Arc<Log>,
+    /// What rules it.
+    pub(super) config: Arc<LogConfig>,
+    /// Its segments that may be touched, oldest first.
+    pub(super) closed: ClosedSegments,
+    /// How far it has been compacted.
+    pub(super) compacted: Compacted,
+    clean_bytes: u64,
+    dirty_bytes: u64,
+    is_overdue: bool,
+}
+
+/// Up to where a log may be compacted, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Nothing at or above it.
+    pub(crate) below: Offset,
+    /// The wall clock.
+    pub(crate) now: Timestamp,
+}
+
+impl Candidate {
+    /// What there is to do in a log.
+    ///
+    /// # Errors
+    /// `Corrupt` when a segment that would be touched is known to be damaged.
+    pub(crate) fn of(log: &Arc<Log>, bounds: Bounds) -> Result<Self, StorageError> {
+        let config = log.config();
+        let home = log.home();
+        let compacted = Compacted::load(&*home.disk, &home.dir)
+            .map_err(|source| StorageError::read(&home.dir, source))?;
+        let below = bounds.below.min(log.marks().rebuild);
+        let lag = config.min_compaction_lag;
+        let youngest = (lag > Duration::ZERO).then(|| bounds.now.minus(lag));
+        let mut closed = log.closed_segments()?;
+        let mut candidate = Self {
+            log: Arc::clone(log),
+            compacted,
+            closed: ClosedSegments { segments: Vec::new(), generation: closed.generation },
+            clean_bytes: 0,
+            dirty_bytes: 0,
+            is_overdue: false,
+            config,
+        };
+        for closed in closed.segments.drain(..) {
+            let is_dirty = closed.next_offset > compacted.clean_below;
+            if closed.next_offset > below {
+                break;
+            }
+            if let Some(youngest) = youngest.filter(|_| is_dirty)
+                && closed.has_later_than(youngest)?
+            {
+                break;
+            }
+            closed.require_sound()?;
+            candidate.add(closed, is_dirty, bounds.now)?;
+        }
+        Ok(candidate)
+    }
+
+    /// Whether the log is to be compacted now.
+    pub(crate) fn is_due(&self) -> bool {
+        let enough = self.dirty_ratio() >= self.config.min_cleanable_dirty_ratio;
+        self.dirty_bytes > 0 && (enough || self.is_overdue)
+    }
+
+    /// The part of its bytes that has not been gone through; the higher the more there is to gain.
+    pub(crate) fn dirty_ratio(&self) -> f64 {
+        let all = self.clean_bytes + self.dirty_bytes;
+        if all == 0 { 0.0 } else { as_float(self.dirty_bytes) / as_float(all) }
+    }
+
+    /// Its log.
+    pub(crate) fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// Whether a pass that came to `below` has left less to do.
+    pub(crate) fn is_advanced_by(&self, below: Offset) -> bool {
+        below > self.compacted.clean_below
+    }
+
+    fn add(&mut self, closed: Closed, is_dirty: bool, now: Timestamp) -> Result<(), StorageError> {
+        let size = closed.segment.size()?;
+        if is_dirty {
+            if self.dirty_bytes == 0 && self.is_overdue(&closed, now)? {
+                self.is_overdue = true;
+            }
+            self.dirty_bytes += size;
+        } else {
+            self.clean_bytes += size;
+        }
+        self.closed.segments.push(closed);
+        Ok(())
+    }
+
+    /// Whether the first record of a segment is older than `max.compaction.lag.ms`.
+    fn is_overdue(&self, closed: &Closed, now: Timestamp) -> Result<bool, StorageError> {
+        let long_ago = now.minus(self.config.max_compaction_lag);
+        if long_ago.millis() < 0 {
+            return Ok(false);
+        }
+        let sealed_at = closed.segment.facts(closed.next_offset)?.sealed_at;
+        let first = closed.segment.batches()?.next()?.map(|(place, _)| place.summary.max_timestamp);
+        let oldest = first.map_or(sealed_at, |first| first.min(sealed_at));
+        Ok(oldest <= long_ago)
+    }
+}
+
+impl Closed {
+    fn has_later_than(&self, time: Timestamp) -> Result<bool, StorageError> {
+        let facts = self.segment.facts(self.next_offset)?;
+        Ok(facts.sealed_at.max(facts.max_timestamp) > time)
+    }
+
+    /// Nothing is compacted from damage on: what it held may have been a key's last value.
+    fn require_sound(&self) -> Result<(), StorageError> {
+        let Some(damage) = self.segment.damages().first() else { return Ok(()) };
+        let path = self.segment.path(FileKind::Log);
+        Err(self.segment.home().corrupt((damage.first, damage.next), (&path, damage.start)))
+    }
+}
+
+/// A share needs no more than 53 bits of its parts.
+#[expect(clippy::cast_precision_loss, reason = "only compared with a setting of few digits")]
+fn as_float(bytes: u64) -> f64 {
+    bytes as f64
+}

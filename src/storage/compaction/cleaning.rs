@@ -1,0 +1,159 @@
+//! Writing what survives of some neighbouring segments as one.
+//!
+//! The new segment ends with a batch where the last of the old ones did, emptied if need be. So its
+//! offsets tell exactly which segments it stands for, whoever finds it after a crash, and segments
+//! still meet without a gap.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::sync::Arc;
+
+use crate::io::write_all_at;
+use crate::record::BatchSummary;
+use crate::storage::StorageError;
+use crate::storage::compaction::candidate::Closed;
+use crate::storage::compaction::pass::Effort;
+use crate::storage::compaction::survivors::{Fate, Survivors};
+use crate::storage::segments::{FileKind, Home, Indexer, Located, Segment, SegmentFile};
+use crate::types::{Offset, Timestamp};
+
+/// What came of some segments.
+#[derive(Debug)]
+pub(super) enum Cleaned {
+    /// All of their only one survives: it may stay as it is.
+    Unchanged,
+    /// This is what survives, durable under a name that means nothing yet.
+    Written(Arc<Segment>),
+    /// It has to stop.
+    Stopped,
+}
+
+/// Bytes gathered before they are written.
+const BUFFER: usize = 1 << 20;
+
+/// Bytes written before they are synced: the kernel must never have much of it to write at once
+/// while producers wait for their own.
+const SYNC_INTERVAL: u64 = 8 << 20;
+
+/// A segment being written.
+struct Writer {
+    segment: Segment,
+    indexer: Indexer,
+    buffer: Vec<u8>,
+    written: u64,
+    synced: u64,
+}
+
+/// Writes what survives of a group. What is left when it does not come to a replacement is removed
+/// by the caller.
+///
+/// # Errors
+/// `Corrupt` where a batch is damaged.
+pub(super) fn clean(
+    home: &Arc<Home>,
+    group: &[Closed],
+    survivors: &mut Survivors,
+    effort: &Effort<'_>,
+) -> Result<Cleaned, StorageError> {
+    let Some((first, last)) = group.first().zip(group.last()) else {
+        return Ok(Cleaned::Unchanged);
+    };
+    let mut writer = Writer::new(home, &first.segment)?;
+    let mut is_changed = group.len() > 1;
+    let mut sealed_at = Timestamp::NONE;
+    for closed in group {
+        sealed_at = sealed_at.max(closed.segment.facts(closed.next_offset)?.sealed_at);
+        let size = closed.segment.size()?;
+        let is_last_segment = Arc::ptr_eq(&closed.segment, &last.segment);
+        let mut batches = closed.segment.batches()?;
+        while let Some((place, batch)) = batches.next()? {
+            if !(effort.goes_on)(place.summary.size as u64) {
+                return Ok(Cleaned::Stopped);
+            }
+            let is_last = is_last_segment && place.end() == size;
+            let fate = survivors
+                .judge(&batch, is_last)
+                .map_err(|error| closed.segment.corrupt_at(&place, &error))?;
+            is_changed |= fate != Fate::Whole;
+            match fate {
+                Fate::Whole => writer.add(batch.bytes())?,
+                Fate::Rewritten(bytes) => writer.add(&bytes)?,
+                Fate::Gone => {}
+            }
+        }
+    }
+    if !is_changed {
+        return Ok(Cleaned::Unchanged);
+    }
+    let segment = writer.finish((sealed_at, last.next_offset))?;
+    Ok(Cleaned::Written(Arc::new(segment)))
+}
+
+/// Removes what is left of a replacement that did not come to be.
+pub(super) fn discard(home: &Home, base: Offset) -> Result<(), StorageError> {
+    let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
+    match home.disk.remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(StorageError::io("remove", &path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Writer {
+    fn new(home: &Arc<Home>, first: &Segment) -> Result<Self, StorageError> {
+        let interval = home.config.load().index_interval.0;
+        Ok(Self {
+            segment: Segment::cleaned(home, first.base())?,
+            indexer: Indexer::new(first.base(), interval),
+            buffer: Vec::with_capacity(BUFFER),
+            written: 0,
+            synced: 0,
+        })
+    }
+
+    fn add(&mut self, batch: &[u8]) -> Result<(), StorageError> {
+        let header = batch.first_chunk().and_then(|header| BatchSummary::parse(header).ok());
+        let Some(summary) = header.filter(|summary| summary.size == batch.len()) else {
+            let error = io::Error::new(ErrorKind::InvalidData, "a batch was written wrongly");
+            return Err(self.refused("write", error));
+        };
+        let position = self.written + self.buffer.len() as u64;
+        self.segment.push_entries(self.indexer.pass(&Located { position, summary }));
+        self.buffer.extend_from_slice(batch);
+        if self.buffer.len() >= BUFFER { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), StorageError> {
+        let file = Arc::clone(self.segment.file()?);
+        write_all_at(&*file, &mut [IoSlice::new(&self.buffer)], self.written)
+            .map_err(|error| self.refused("write", error))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        if self.written - self.synced >= SYNC_INTERVAL {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StorageError> {
+        let synced = self.segment.file()?.sync_data();
+        synced.map_err(|error| self.refused("sync", error))?;
+        self.synced = self.written;
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        (sealed_at, next_offset): (Timestamp, Offset),
+    ) -> Result<Segment, StorageError> {
+        self.write()?;
+        self.sync()?;
+        self.segment.publish_size(self.written);
+        self.segment.seal(&mut self.indexer, sealed_at, next_offset);
+        Ok(self.segment)
+    }
+
+    fn refused(&self, action: &'static str, error: io::Error) -> StorageError {
+        StorageError::io(action, &self.segment.path(FileKind::Cleaned), error)
+    }
+}

@@ -1,0 +1,102 @@
+//! How far a log has been compacted: the file `compacted` of its directory.
+//!
+//! A checked text of version 0 with one row, `<gaps below> <clean below>`. Below the first offset
+//! records may be missing between batches without anything being damaged; it rises, durably,
+//! before the first record goes. Below the second no key stands twice; that is a hint, and losing
+//! it costs one more pass.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::io::Disk;
+use crate::storage::{Stored, checked_text, small_file};
+use crate::types::Offset;
+
+/// How far a log has been compacted. `Default` is a log that never was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Compacted {
+    /// Records may be missing below it.
+    pub(crate) gaps_below: Offset,
+    /// All there is below it has been gone through.
+    pub(crate) clean_below: Offset,
+}
+
+const FILE_NAME: &str = "compacted";
+const VERSION: i64 = 0;
+
+impl Compacted {
+    /// What is known of the log in `dir`. A damaged file means that gaps may be anywhere.
+    pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
+        let anywhere = Self { gaps_below: Offset::new(i64::MAX), clean_below: Offset::ZERO };
+        match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
+            Stored::Absent => Ok(Self::default()),
+            Stored::Sound(rows) => Ok(rows.first().copied().unwrap_or(anywhere)),
+            Stored::Damaged(reason) => {
+                tracing::warn!(dir = %dir.display(), reason, "how far it is compacted is unknown");
+                Ok(anywhere)
+            }
+        }
+    }
+
+    /// Replaces what is known; durable on return.
+    pub(crate) fn store(&self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+        checked_text::write(disk, &dir.join(FILE_NAME), VERSION, std::iter::once(self))
+    }
+
+    /// Lets nothing be compacted from `end` on, where the log in `dir` has just been cut.
+    pub(crate) fn cut(disk: &dyn Disk, dir: &Path, end: Offset) -> io::Result<()> {
+        let known = Self::load(disk, dir)?;
+        let kept =
+            Self { gaps_below: known.gaps_below.min(end), clean_below: known.clean_below.min(end) };
+        if kept == known {
+            Ok(())
+        } else if end == Offset::ZERO {
+            small_file::remove(disk, &dir.join(FILE_NAME))
+        } else {
+            kept.store(disk, dir)
+        }
+    }
+}
+
+impl fmt::Display for Compacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.gaps_below, self.clean_below)
+    }
+}
+
+fn parse(row: &str) -> Option<Compacted> {
+    let (gaps, clean) = row.split_once(' ')?;
+    let offset = |text: &str| Offset::checked(text.parse().ok()?);
+    Some(Compacted { gaps_below: offset(gaps)?, clean_below: offset(clean)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryDisk;
+
+    const MARK: Compacted = Compacted { gaps_below: Offset::new(70), clean_below: Offset::new(50) };
+
+    #[test]
+    fn what_was_stored_is_loaded_and_damage_allows_gaps_anywhere() {
+        let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
+        assert_eq!(Compacted::load(&disk, dir).unwrap(), Compacted::default());
+        MARK.store(&disk, dir).unwrap();
+        assert_eq!(Compacted::load(&disk, dir).unwrap(), MARK);
+        small_file::replace(&disk, &dir.join(FILE_NAME), b"0\n1\n70 90\ncrc 0\n").unwrap();
+        let found = Compacted::load(&disk, dir).unwrap();
+        assert_eq!((found.gaps_below.get(), found.clean_below.get()), (i64::MAX, 0));
+    }
+
+    #[test]
+    fn a_cut_log_is_compacted_no_further_than_it_goes() {
+        let (disk, dir) = (MemoryDisk::default(), Path::new("/"));
+        MARK.store(&disk, dir).unwrap();
+        for (end, gaps, clean) in [(80, 70, 50), (60, 60, 50), (20, 20, 20), (0, 0, 0)] {
+            Compacted::cut(&disk, dir, Offset::new(end)).unwrap();
+            let found = Compacted::load(&disk, dir).unwrap();
+            assert_eq!((found.gaps_below.get(), found.clean_below.get()), (gaps, clean));
+        }
+    }
+}

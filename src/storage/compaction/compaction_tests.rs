@@ -1,0 +1,386 @@
+//! Facts about single compactions.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::kept_tests::{
+    DIR, History, Kept, NOW, batch_of, compact_below, contents, open, settings,
+};
+use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
+use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode, write_all_at};
+use crate::record::{Compression, ProducerStamp};
+use crate::storage::compaction::{Bounds, Candidate, Compacted, Pass};
+use crate::storage::{AppendAt, Log, LogConfig, ReadLimit, StartPoint, StorageError};
+use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
+
+const AT: AppendAt = AppendAt { epoch: LeaderEpoch(1), now: Timestamp::from_millis(NOW) };
+const MUCH: u64 = 1 << 20;
+
+struct World {
+    disk: FaultyDisk,
+    clock: Arc<ManualClock>,
+    config: LogConfig,
+    log: Arc<Log>,
+    end: i64,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::with(settings(10_000))
+    }
+
+    fn with(config: LogConfig) -> Self {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        disk.create_dir(Path::new("/data")).unwrap();
+        disk.sync_dir(Path::new("/")).unwrap();
+        let clock = Arc::new(ManualClock::at(AT.now));
+        let log = open(Arc::new(disk.clone()), &clock, &config, StartPoint::New).unwrap();
+        log.start_epoch(AT.epoch).unwrap();
+        Self { disk, clock, config, log, end: 0 }
+    }
+
+    /// One batch of records `key=value`, or `key` alone for a tombstone.
+    fn append(&mut self, records: &[&str]) {
+        self.append_as(records, None, Compression::None);
+    }
+
+    fn append_as(&mut self, records: &[&str], stamp: Option<ProducerStamp>, codec: Compression) {
+        let records = records.iter().map(|text| {
+            let (key, value) = match text.split_once('=') {
+                Some((key, value)) => (key, Some(value.as_bytes().to_vec())),
+                None => (*text, None),
+            };
+            let key = (!key.is_empty()).then(|| key.as_bytes().to_vec());
+            Kept { offset: 0, key, value, time: NOW }
+        });
+        let records: Vec<_> = records.collect();
+        let mut bytes = batch_of(&records, codec, stamp);
+        let appended = self.log.append(&mut [&mut bytes], AT).unwrap()[0].unwrap();
+        assert!(!appended.is_duplicate);
+        self.end = appended.next_offset.get();
+    }
+
+    /// Leaves the active segment; everything is on record then.
+    fn roll(&self) {
+        self.log.roll(AT.now).unwrap();
+        self.log.flush().unwrap();
+        self.log.checkpoint().unwrap();
+    }
+
+    fn compact(&self) -> Pass {
+        let now = crate::io::Clock::now(&*self.clock);
+        compact_below(&self.log, Offset::new(self.end), now, MUCH).unwrap()
+    }
+
+    fn candidate(&self) -> Candidate {
+        let now = crate::io::Clock::now(&*self.clock);
+        Candidate::of(&self.log, Bounds { below: Offset::new(self.end), now }).unwrap()
+    }
+
+    /// What is left: `offset:key=value`.
+    fn left(&self) -> Vec<String> {
+        let text = |bytes: &Option<Vec<u8>>| {
+            bytes.as_ref().map(|bytes| String::from_utf8(bytes.clone()).unwrap())
+        };
+        let show = |record: Kept| {
+            let value = text(&record.value).map_or(String::new(), |value| format!("={value}"));
+            format!("{}:{}{value}", record.offset, text(&record.key).unwrap_or_default())
+        };
+        contents(&self.log).into_iter().map(show).collect()
+    }
+
+    fn names(&self, suffix: &str) -> Vec<String> {
+        let names = self.disk.list(Path::new(DIR)).unwrap().into_iter().map(|entry| entry.name);
+        names.filter(|name| name.ends_with(suffix)).collect()
+    }
+
+    fn reopen(&mut self) {
+        let marks = self.log.close().unwrap();
+        let start = StartPoint::Clean { log_start: marks.log_start, log_end: marks.durable };
+        self.log = open(Arc::new(self.disk.clone()), &self.clock, &self.config, start).unwrap();
+        self.log.start_epoch(AT.epoch).unwrap();
+    }
+}
+
+fn stamp(base_sequence: i32) -> ProducerStamp {
+    ProducerStamp { id: ProducerId(7), epoch: ProducerEpoch(0), base_sequence }
+}
+
+#[test]
+fn of_each_key_the_last_record_stays_where_it_is() {
+    for codec in Compression::ALL {
+        let mut world = World::new();
+        world.append_as(&["a=1", "b=1", "c=1"], None, codec);
+        world.append_as(&["a=2", "d=1"], None, codec);
+        world.roll();
+        world.append_as(&["b=2", "a=3"], None, codec);
+        world.roll();
+        world.append_as(&["c=2"], None, codec);
+        assert!(matches!(world.compact(), Pass::Done { below, .. } if below.get() == 7));
+        let expected = ["2:c=1", "4:d=1", "5:b=2", "6:a=3", "7:c=2"];
+        assert_eq!(world.left(), expected, "{codec}");
+        world.reopen();
+        assert_eq!(world.left(), expected, "{codec} after a restart");
+        History::check_times(&world.log, [NOW, NOW + 1]);
+    }
+}
+
+#[test]
+fn small_neighbours_become_one_segment() {
+    let mut world = World::new();
+    for round in 0..5 {
+        world.append(&[&format!("k{round}=x")]);
+        world.roll();
+    }
+    assert_eq!(world.names(".log").len(), 6);
+    world.compact();
+    assert_eq!(world.names(".log"), ["00000000000000000000.log", "00000000000000000005.log"]);
+    assert_eq!(world.names(".cleaned").len() + world.names(".swap").len(), 0);
+    assert_eq!(world.left().len(), 5);
+}
+
+#[test]
+fn a_tombstone_stays_for_its_time_and_takes_its_key_with_it() {
+    let mut world = World::new();
+    world.append(&["a=1", "b=1"]);
+    world.append(&["a"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["1:b=1", "2:a"], "its time begins with this");
+    world.append(&["b=2"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["2:a", "3:b=2"]);
+    world.clock.advance(world.config.delete_retention);
+    world.append(&["b=3"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["4:b=3"]);
+}
+
+#[test]
+fn records_without_a_key_stay() {
+    let mut world = World::new();
+    world.append(&["=1", "a=1"]);
+    world.append(&["=2", "a=2"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["0:=1", "2:=2", "3:a=2"]);
+}
+
+#[test]
+fn the_active_segment_and_what_is_not_on_record_are_not_touched() {
+    let mut world = World::new();
+    world.append(&["a=1"]);
+    world.append(&["a=2"]);
+    assert_eq!(world.compact(), Pass::Stopped);
+    world.log.roll(AT.now).unwrap();
+    world.append(&["a=3"]);
+    assert_eq!(world.compact(), Pass::Stopped, "flushed, but its seal is not written");
+    world.roll();
+    let early = compact_below(&world.log, Offset::new(1), AT.now, MUCH).unwrap();
+    assert_eq!(early, Pass::Stopped, "above the high watermark");
+    assert_eq!(world.left().len(), 3);
+    world.compact();
+    assert_eq!(world.left(), ["2:a=3"]);
+}
+
+#[test]
+fn a_batch_without_records_keeps_its_producer_known() {
+    let mut world = World::new();
+    world.append_as(&["a=1", "b=1"], Some(stamp(0)), Compression::Lz4);
+    world.append_as(&["a=2", "b=2"], Some(stamp(2)), Compression::Lz4);
+    world.append(&["a=3", "b=3"]);
+    world.append(&["c=1"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["4:a=3", "5:b=3", "6:c=1"]);
+    let marks = world.log.close().unwrap();
+    for name in world.names(".snapshot") {
+        world.disk.remove_file(&Path::new(DIR).join(name)).unwrap();
+    }
+    let start = StartPoint::Clean { log_start: marks.log_start, log_end: marks.durable };
+    world.log = open(Arc::new(world.disk.clone()), &world.clock, &world.config, start).unwrap();
+    world.log.start_epoch(AT.epoch).unwrap();
+    let kept = |key: &str| Kept {
+        offset: 0,
+        key: Some(key.as_bytes().to_vec()),
+        value: Some(b"2".to_vec()),
+        time: NOW,
+    };
+    let mut again = batch_of(&[kept("a"), kept("b")], Compression::Lz4, Some(stamp(2)));
+    let outcome = world.log.append(&mut [&mut again], AT).unwrap()[0].unwrap();
+    assert_eq!((outcome.base_offset.get(), outcome.is_duplicate), (2, true));
+    world.append_as(&["a=4"], Some(stamp(4)), Compression::None);
+}
+
+#[test]
+fn what_the_memory_has_no_room_for_waits_for_the_next_pass() {
+    let mut world = World::new();
+    for round in 0..3 {
+        for name in 0..30 {
+            world.append(&[&format!("{name}={round}")]);
+        }
+    }
+    world.roll();
+    let mut passes = 0;
+    let mut before = 0;
+    while let Pass::Done { below, .. } =
+        compact_below(&world.log, Offset::new(90), AT.now, 0).unwrap()
+    {
+        assert!(below.get() > before, "{below} after {before}");
+        (before, passes) = (below.get(), passes + 1);
+        if before == 90 {
+            break;
+        }
+    }
+    assert!(passes > 3, "{passes} passes");
+    assert_eq!(world.left().len(), 30);
+    History::check_clean(&world.log, 90);
+}
+
+#[test]
+fn readers_go_on_with_the_files_they_hold() {
+    let mut world = World::new();
+    world.append(&["a=1"]);
+    world.append(&["a=2"]);
+    world.roll();
+    let limit = ReadLimit { max_bytes: 1 << 20, below: Offset::new(2), at_least_one_batch: true };
+    let range = world.log.read(Offset::ZERO, limit).unwrap().unwrap();
+    world.compact();
+    let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
+    crate::io::read_exact_at(&*range.file, &mut bytes, range.position).unwrap();
+    assert_eq!(crate::record::Batches::new(&bytes).filter_map(Result::ok).count(), 2);
+    assert_eq!(world.left(), ["1:a=2"]);
+}
+
+#[test]
+fn a_damaged_batch_ends_the_compaction_and_nothing_is_lost() {
+    let mut world = World::new();
+    world.append(&["a=1"]);
+    world.append(&["a=2"]);
+    world.roll();
+    let file = world.disk.open(&Path::new(DIR).join("00000000000000000000.log"), OpenMode::Write);
+    let file = file.unwrap();
+    let length = file.len().unwrap();
+    write_all_at(&*file, &mut [std::io::IoSlice::new(b"!")], length - 3).unwrap();
+    let refused = compact_below(&world.log, Offset::new(2), AT.now, MUCH);
+    assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
+    assert_eq!(file.len().unwrap(), length);
+    assert_eq!(world.names(".cleaned"), [""; 0]);
+    assert_eq!(world.names("compacted"), [""; 0]);
+}
+
+#[test]
+fn a_full_disk_leaves_everything_as_it_was() {
+    let mut world = World::new();
+    world.append(&["a=1"]);
+    world.append(&["a=2"]);
+    world.roll();
+    world.disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(".cleaned"));
+    let refused = compact_below(&world.log, Offset::new(2), AT.now, MUCH);
+    assert!(matches!(refused, Err(StorageError::OutOfSpace { .. })), "{refused:?}");
+    assert_eq!(world.names(".cleaned"), [""; 0]);
+    world.append(&["a=3"]);
+    world.compact();
+    assert_eq!(world.left(), ["1:a=2", "2:a=3"]);
+}
+
+#[test]
+fn a_replacement_that_cannot_be_completed_ends_the_log_until_the_next_start() {
+    for operation in [Operation::SyncDir, Operation::Rename, Operation::Remove] {
+        let mut world = World::new();
+        world.append(&["a=1"]);
+        world.append(&["a=2"]);
+        world.roll();
+        let suffix = if operation == Operation::SyncDir { "" } else { ".log" };
+        let call = if operation == Operation::SyncDir { 2 } else { 1 };
+        let fault = Fault::new(operation, Failure::InputOutput).on(suffix).at_call(call);
+        world.disk.inject(fault);
+        assert!(compact_below(&world.log, Offset::new(2), AT.now, MUCH).is_err());
+        assert_eq!(world.left(), ["0:a=1", "1:a=2"], "{operation:?}");
+        assert!(world.log.close().is_err(), "it is not taken for closed in order");
+        let (durable, log_start) = (Offset::new(2), Offset::ZERO);
+        let start = StartPoint::Unclean { log_start, durable, rebuild: durable, same_boot: true };
+        world.log = open(Arc::new(world.disk.clone()), &world.clock, &world.config, start).unwrap();
+        assert_eq!(world.left(), ["1:a=2"], "{operation:?}");
+    }
+}
+
+#[test]
+fn how_dirty_a_log_is_survives_a_restart_and_decides_when_it_is_compacted() {
+    let mut world = World::new();
+    for _ in 0..10 {
+        world.append(&["a=1", "b=1"]);
+    }
+    world.roll();
+    assert!(world.candidate().is_due(), "all of it is dirty");
+    world.compact();
+    assert!(!world.candidate().is_due(), "nothing is");
+    world.append(&["c=1", "d=1", "e=1", "f=1", "g=1", "h=1", "i=1", "j=1", "k=1", "l=1"]);
+    world.roll();
+    world.compact();
+    world.append(&["a=2"]);
+    world.roll();
+    for _ in 0..2 {
+        let ratio = world.candidate().dirty_ratio();
+        assert!(ratio > 0.1 && ratio < 0.5 && !world.candidate().is_due(), "{ratio}");
+        world.reopen();
+    }
+    let path = Path::new(DIR);
+    let known = Compacted::load(&world.disk, path).unwrap();
+    assert_eq!(known.clean_below, known.gaps_below);
+}
+
+#[test]
+fn lags_hold_compaction_back_and_hasten_it() {
+    let minute = Duration::from_mins(1);
+    let mut world = World::with(LogConfig { min_compaction_lag: minute, ..settings(10_000) });
+    world.append(&["a=1"]);
+    world.append(&["a=2"]);
+    world.roll();
+    assert!(!world.candidate().is_due());
+    world.clock.advance(minute);
+    assert!(world.candidate().is_due());
+
+    let config = LogConfig {
+        max_compaction_lag: minute,
+        min_cleanable_dirty_ratio: 1.0,
+        ..settings(10_000)
+    };
+    let mut world = World::with(config);
+    world.append(&["a=1", "b=1"]);
+    world.roll();
+    world.compact();
+    world.append(&["a=2"]);
+    assert!(!world.log.roll_older(minute, AT.now).unwrap());
+    world.roll();
+    assert!(!world.candidate().is_due());
+    world.clock.advance(minute);
+    assert!(world.candidate().is_due());
+    world.append(&["a=3"]);
+    world.clock.advance(minute);
+    assert!(world.log.roll_older(minute, AT.now).unwrap());
+}
+
+#[test]
+fn a_cut_in_a_gap_ends_with_the_batch_before_it() {
+    let mut world = World::new();
+    world.append(&["a=1"]);
+    world.append(&["b=1"]);
+    world.append(&["b=2"]);
+    world.append(&["c=1"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["0:a=1", "2:b=2", "3:c=1"]);
+    assert_eq!(world.log.truncate(Offset::new(2)).unwrap(), Offset::new(1));
+    world.end = 1;
+    assert_eq!(world.left(), ["0:a=1"]);
+    world.append(&["b=3"]);
+    world.roll();
+    world.reopen();
+    assert_eq!(world.left(), ["0:a=1", "1:b=3"]);
+    let known = Compacted::load(&world.disk, Path::new(DIR)).unwrap();
+    assert_eq!(known.clean_below, Offset::new(1));
+}

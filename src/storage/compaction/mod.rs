@@ -1,0 +1,27 @@
+//! Compaction: of the records with the same key only the last one stays.
+//!
+//! What is cleaned is whole closed segments that are flushed, replicated and on record as such;
+//! offsets, times and order of what stays never change. A crash at any moment leaves the old
+//! segments or the new one, so no key ever loses its last value.
+
+mod candidate;
+mod cleaning;
+mod compacted;
+mod dirty;
+mod offset_map;
+mod pass;
+mod replacement;
+mod survivors;
+
+pub(crate) use candidate::{Bounds, Candidate, Closed, ClosedSegments};
+pub(crate) use compacted::Compacted;
+pub(crate) use pass::{Effort, Pass, compact};
+
+#[cfg(test)]
+mod compaction_tests;
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod kept_tests;
+#[cfg(test)]
+mod model_tests;

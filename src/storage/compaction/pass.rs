@@ -1,0 +1,140 @@
+//! One compaction of one log.
+//!
+//! First the dirty part is read for the last offset of every key, then all segments up to where
+//! that knowledge goes are written anew, oldest first, small neighbours together. Each replacement
+//! is durable before the next begins, so a crash leaves a log that is compacted up to some segment.
+//! A key's last record goes only as a tombstone whose time is up, and then nothing older of that
+//! key is left: earlier passes have seen to that in everything before it.
+
+use crate::config::ByteSize;
+use crate::storage::compaction::Compacted;
+use crate::storage::compaction::candidate::{Candidate, Closed};
+use crate::storage::compaction::cleaning::{Cleaned, clean, discard};
+use crate::storage::compaction::dirty::read_dirty;
+use crate::storage::compaction::replacement::put_in_place;
+use crate::storage::compaction::survivors::Survivors;
+use crate::storage::{DataDir, LogConfig, StorageError};
+use crate::types::{Offset, Timestamp};
+
+/// What a pass may use, and who can stop it.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort<'a> {
+    /// Bytes for the offsets of keys.
+    pub(crate) map_size: ByteSize,
+    /// The wall clock.
+    pub(crate) now: Timestamp,
+    /// The directory the log is in, which may remove it meanwhile.
+    pub(crate) directory: Option<&'a DataDir>,
+    /// Told of every so many bytes; waits as long as they are worth, and tells whether to go on.
+    pub(crate) goes_on: &'a dyn Fn(u64) -> bool,
+}
+
+/// How a pass ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// Everything below this offset is clean.
+    Done {
+        /// The offset.
+        below: Offset,
+        /// Bytes that are gone.
+        freed: u64,
+    },
+    /// It was told to stop, or the log has changed meanwhile. What is done stays done.
+    Stopped,
+}
+
+/// Compacts a log as far as the keys of its dirty part can be kept in memory.
+///
+/// # Errors
+/// `Corrupt` where a batch is damaged: the log stays as it is from there on.
+pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass, StorageError> {
+    let Some(dirty) = read_dirty(candidate, effort)? else { return Ok(Pass::Stopped) };
+    let below = dirty.below;
+    let segments = &candidate.closed.segments;
+    let end = segments.partition_point(|closed| closed.segment.base() < below);
+    let segments = &segments[..end];
+    let Some(last) = segments.last() else { return Ok(Pass::Stopped) };
+
+    let log = &candidate.log;
+    let before = candidate.compacted;
+    let gaps_below = before.gaps_below.max(last.next_offset);
+    if gaps_below != before.gaps_below {
+        note(candidate, Compacted { gaps_below, ..before })?;
+    }
+    let times = (effort.now, candidate.config.delete_retention);
+    let mut survivors = Survivors::new(dirty, times, log.last_of_producers());
+    let mut freed = 0;
+    for group in groups(segments, &candidate.config)? {
+        match compact_group(candidate, group, &mut survivors, effort)? {
+            Some(bytes) => freed += bytes,
+            None => return Ok(Pass::Stopped),
+        }
+    }
+    note(candidate, Compacted { gaps_below, clean_below: below })?;
+    Ok(Pass::Done { below, freed })
+}
+
+/// Replaces a group by what survives of it, and tells how many bytes that has freed; `None` when it
+/// has to stop.
+fn compact_group(
+    candidate: &Candidate,
+    group: &[Closed],
+    survivors: &mut Survivors,
+    effort: &Effort<'_>,
+) -> Result<Option<u64>, StorageError> {
+    let home = candidate.log.home();
+    let Some(base) = group.first().map(|closed| closed.segment.base()) else { return Ok(Some(0)) };
+    let (outcome, is_in_place) = match clean(home, group, survivors, effort) {
+        Ok(Cleaned::Written(segment)) => {
+            let before = total(group)?;
+            let freed = before.saturating_sub(segment.size()?);
+            let is_in_place = put_in_place(candidate, group, segment, effort.directory)?;
+            (Ok(is_in_place.then_some(freed)), is_in_place)
+        }
+        Ok(Cleaned::Unchanged) => (Ok(Some(0)), false),
+        Ok(Cleaned::Stopped) => (Ok(None), false),
+        Err(error) => (Err(error), false),
+    };
+    let discarded = if is_in_place { Ok(()) } else { discard(home, base) };
+    let freed = outcome?;
+    discarded.map(|()| freed)
+}
+
+/// Neighbours that fit into one segment together.
+fn groups<'a>(
+    segments: &'a [Closed],
+    config: &LogConfig,
+) -> Result<Vec<&'a [Closed]>, StorageError> {
+    let mut groups = Vec::new();
+    let mut rest = segments;
+    while let Some(first) = rest.first() {
+        let (mut size, mut index_size, mut count) = (0, 0, 0);
+        for closed in rest {
+            size += closed.segment.size()?;
+            index_size += closed.segment.index_size()?;
+            let span = closed.next_offset.since(first.segment.base());
+            let fits = size <= config.segment_size.0
+                && index_size <= config.segment_index_size.0
+                && span <= i64::from(i32::MAX);
+            if count > 0 && !fits {
+                break;
+            }
+            count += 1;
+        }
+        let (group, others) = rest.split_at(count);
+        groups.push(group);
+        rest = others;
+    }
+    Ok(groups)
+}
+
+fn total(group: &[Closed]) -> Result<u64, StorageError> {
+    group.iter().map(|closed| closed.segment.size()).sum()
+}
+
+fn note(candidate: &Candidate, compacted: Compacted) -> Result<(), StorageError> {
+    let home = candidate.log.home();
+    compacted
+        .store(&*home.disk, &home.dir)
+        .map_err(|error| home.refused("note the compaction of", error))
+}

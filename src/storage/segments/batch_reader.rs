@@ -1,0 +1,90 @@
+//! From batch to batch through a finished segment, each one whole and checked, as compaction reads.
+
+use std::io::{self, ErrorKind};
+
+use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
+use crate::storage::StorageError;
+use crate::storage::segments::window::{Medium, Window};
+use crate::storage::segments::{FileKind, Located, Segment};
+
+/// A walk over the batches of a segment.
+#[derive(Debug)]
+pub(crate) struct BatchReader<'s> {
+    segment: &'s Segment,
+    window: Window<'s>,
+    position: u64,
+}
+
+const STRETCH: usize = 256 * 1024;
+
+impl Segment {
+    /// A walk over all its batches.
+    pub(crate) fn batches(&self) -> Result<BatchReader<'_>, StorageError> {
+        let window = Window::new(&**self.file()?, self.size()?, Medium::Cache, STRETCH);
+        Ok(BatchReader { segment: self, window, position: 0 })
+    }
+
+    /// The refusal of a batch that turned out not to be what was written.
+    pub(crate) fn corrupt_at(&self, place: &Located, error: &RecordError) -> StorageError {
+        let path = self.path(FileKind::Log);
+        tracing::error!(path = %path.display(), place.position, %error, "a batch is damaged");
+        let offsets = (place.summary.base_offset, place.summary.next_offset());
+        self.home.corrupt(offsets, (&path, place.position))
+    }
+}
+
+impl BatchReader<'_> {
+    /// The next batch and where it is; `None` at the end.
+    ///
+    /// # Errors
+    /// `Corrupt` when what is there is no batch, or is not what was written, or cannot be read.
+    pub(crate) fn next(&mut self) -> Result<Option<(Located, Batch<'_>)>, StorageError> {
+        let position = self.position;
+        if position >= self.window.end() {
+            return Ok(None);
+        }
+        let place = match self.locate() {
+            Ok(place) => place,
+            Err(error) => return Err(self.unreadable(&error)),
+        };
+        self.position = place.end();
+        let segment = self.segment;
+        let bytes = match self.window.bytes(position, place.summary.size) {
+            Ok(bytes) => bytes.get(..place.summary.size).unwrap_or(bytes),
+            Err(error) => return Err(unreadable(segment, position, &error)),
+        };
+        let batch = Batch::parse(bytes).and_then(|batch| {
+            batch.check_checksum()?;
+            Ok(batch)
+        });
+        match batch {
+            Ok(batch) => Ok(Some((place, batch))),
+            Err(error) => Err(segment.corrupt_at(&place, &error)),
+        }
+    }
+
+    /// The batch at the position, by its header.
+    fn locate(&mut self) -> io::Result<Located> {
+        let position = self.position;
+        let bytes = self.window.bytes(position, HEADER_SIZE)?;
+        let header = bytes.first_chunk().ok_or(ErrorKind::UnexpectedEof)?;
+        let summary = BatchSummary::parse(header)
+            .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        let place = Located { position, summary };
+        if place.end() > self.window.end() {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(place)
+    }
+
+    fn unreadable(&self, error: &io::Error) -> StorageError {
+        unreadable(self.segment, self.position, error)
+    }
+}
+
+/// What the disk does not give back any more is as lost as what it gives back wrongly.
+fn unreadable(segment: &Segment, position: u64, error: &io::Error) -> StorageError {
+    let path = segment.path(FileKind::Log);
+    tracing::error!(path = %path.display(), position, %error, "a batch cannot be read");
+    segment.home.corrupt((segment.base(), segment.base()), (&path, position))
+}

@@ -1,0 +1,289 @@
+//! The thread that compacts the logs of one data directory, one after another, the dirtiest first.
+//!
+//! It looks at intervals, and not while the wall clock is in doubt. A log with a damaged batch is
+//! reported and left alone until the next start; whatever else keeps one log from being compacted
+//! only lasts until the next look. Only a disk that fails ends the thread.
+
+use std::cell::Cell;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::config::ByteSize;
+use crate::io::Clock;
+use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
+use crate::storage::upkeep::clock_watch::ClockWatch;
+use crate::storage::upkeep::passes::is_local;
+use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
+use crate::types::Timestamp;
+
+/// How logs are compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactionOptions {
+    /// `log.cleaner.backoff.ms`: so long after a look comes the next.
+    pub interval: Duration,
+    /// `log.cleaner.dedupe.buffer.size`: memory for the keys of one pass. It is taken as keys come
+    /// and given back after the pass; keys beyond it wait for the next one.
+    pub map_size: ByteSize,
+    /// `log.cleaner.io.max.bytes.per.second`: so much is read a second; `None` is no limit.
+    pub rate: Option<ByteSize>,
+}
+
+impl Default for CompactionOptions {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(15),
+            map_size: ByteSize(128 << 20),
+            rate: Some(ByteSize(128 << 20)),
+        }
+    }
+}
+
+/// Compacts the logs of one data directory.
+pub(super) struct Compactor {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    directory: Arc<DataDir>,
+    clock: Arc<dyn Clock>,
+    options: CompactionOptions,
+    listener: Arc<UpkeepListener>,
+    is_stopping: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// How fast a pass is.
+struct Pace {
+    began: Duration,
+    bytes: Cell<u64>,
+}
+
+/// Logs that are left alone.
+#[derive(Default)]
+struct Aside {
+    /// Until the next start.
+    damaged: Vec<Weak<Log>>,
+    /// Until the next look.
+    resting: Vec<Weak<Log>>,
+}
+
+/// It does not wait for less: a wait takes longer than it should.
+const WAIT_MIN: Duration = Duration::from_millis(20);
+
+impl Compactor {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(super) fn start(
+        directory: Arc<DataDir>,
+        clock: Arc<dyn Clock>,
+        options: CompactionOptions,
+        listener: Arc<UpkeepListener>,
+    ) -> Result<Self, StorageError> {
+        let path = directory.path().to_owned();
+        let shared = Arc::new(Shared {
+            directory,
+            clock,
+            options,
+            listener,
+            is_stopping: Mutex::new(false),
+            changed: Condvar::new(),
+        });
+        let runner = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("compaction".to_owned())
+            .spawn(move || runner.run())
+            .map_err(|source| StorageError::io("start a thread for", &path, source))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Ends the thread, between two batches if it is compacting.
+    pub(super) fn stop(&self) {
+        *self.shared.lock() = true;
+        self.shared.changed.notify_one();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_stopping.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits; tells whether to go on.
+    fn wait(&self, time: Duration) -> bool {
+        let waited = self.changed.wait_timeout_while(self.lock(), time, |stopping| !*stopping);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn run(&self) {
+        let mut watch = ClockWatch::new(&*self.clock);
+        let mut aside = Aside::default();
+        while self.wait(self.options.interval) {
+            let Some(now) = watch.look(&*self.clock) else { continue };
+            aside.resting.clear();
+            if let Err(error) = self.look(now, &mut aside) {
+                (self.listener.on_fatal)(&error);
+                return;
+            }
+        }
+    }
+
+    /// Compacts what is due.
+    fn look(&self, now: Timestamp, aside: &mut Aside) -> Result<(), StorageError> {
+        self.leave_overdue(now)?;
+        while !*self.lock() {
+            let Some(candidate) = self.dirtiest(now, aside)? else { return Ok(()) };
+            self.compact(&candidate, now, aside)?;
+        }
+        Ok(())
+    }
+
+    fn compact(
+        &self,
+        candidate: &Candidate,
+        now: Timestamp,
+        aside: &mut Aside,
+    ) -> Result<(), StorageError> {
+        let pace = Pace { began: self.clock.monotonic(), bytes: Cell::new(0) };
+        let effort = Effort {
+            map_size: self.options.map_size,
+            now,
+            directory: Some(&self.directory),
+            goes_on: &|bytes| self.goes_on(&pace, bytes),
+        };
+        let log = candidate.log();
+        match compact(candidate, &effort) {
+            Ok(Pass::Done { below, freed }) => {
+                tracing::info!(partition = %log.partition(), %below, freed, "compacted");
+                if !candidate.is_advanced_by(below) {
+                    aside.resting.push(Arc::downgrade(log));
+                }
+                Ok(())
+            }
+            Ok(Pass::Stopped) => {
+                aside.resting.push(Arc::downgrade(log));
+                Ok(())
+            }
+            Err(error) => aside.tolerate(log, error),
+        }
+    }
+
+    /// Leaves the active segments whose first record has waited too long to be compacted.
+    fn leave_overdue(&self, now: Timestamp) -> Result<(), StorageError> {
+        let mut has_left = false;
+        for log in self.compacted_logs() {
+            let left = log.roll_older(log.config().max_compaction_lag, now).and_then(|left| {
+                // What follows must be there for good before the segment counts as closed.
+                if left { log.flush().map(|_| true) } else { Ok(false) }
+            });
+            match left {
+                Ok(left) => has_left |= left,
+                Err(error) if is_local(&error) => {
+                    tracing::debug!(partition = %log.partition(), %error, "not compacted");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if has_left {
+            self.directory.checkpoint(&(self.listener.high_watermarks)())?;
+        }
+        Ok(())
+    }
+
+    /// The log with the most to gain, of those that are due.
+    fn dirtiest(
+        &self,
+        now: Timestamp,
+        aside: &mut Aside,
+    ) -> Result<Option<Candidate>, StorageError> {
+        let high_watermarks = (self.listener.high_watermarks)();
+        let mut dirtiest: Option<Candidate> = None;
+        for log in self.compacted_logs() {
+            if aside.has(&log) {
+                continue;
+            }
+            let candidate = match self.candidate(&log, &high_watermarks, now) {
+                Ok(candidate) => candidate.filter(Candidate::is_due),
+                Err(error) => {
+                    aside.tolerate(&log, error)?;
+                    None
+                }
+            };
+            let Some(candidate) = candidate else { continue };
+            let ratio = dirtiest.as_ref().map_or(0.0, Candidate::dirty_ratio);
+            if dirtiest.is_none() || candidate.dirty_ratio() > ratio {
+                dirtiest = Some(candidate);
+            }
+        }
+        Ok(dirtiest)
+    }
+
+    /// What there is to do in a log; `None` while its marks are not known or not on record.
+    fn candidate(
+        &self,
+        log: &Arc<Log>,
+        high_watermarks: &Offsets,
+        now: Timestamp,
+    ) -> Result<Option<Candidate>, StorageError> {
+        let partition = log.partition();
+        let known = high_watermarks.get(partition).copied();
+        let high_watermark = known.or_else(|| self.directory.high_watermark(partition));
+        let durable = self.directory.recorded_durable_point(partition);
+        let Some((high_watermark, durable)) = high_watermark.zip(durable) else { return Ok(None) };
+        let bounds = Bounds { below: high_watermark.min(durable), now };
+        Candidate::of(log, bounds).map(Some)
+    }
+
+    fn compacted_logs(&self) -> impl Iterator<Item = Arc<Log>> {
+        let logs = self.directory.open_logs().into_iter();
+        logs.filter(|log| log.config().cleanup_policy.compact)
+    }
+
+    /// Takes note of so many bytes read, and waits as long as they are worth. Tells whether to go
+    /// on.
+    fn goes_on(&self, pace: &Pace, bytes: u64) -> bool {
+        pace.bytes.set(pace.bytes.get() + bytes);
+        let Some(rate) = self.options.rate else { return !*self.lock() };
+        let worth = u128::from(pace.bytes.get()) * 1_000_000_000 / u128::from(rate.0.max(1));
+        let worth = Duration::from_nanos(u64::try_from(worth).unwrap_or(u64::MAX));
+        let elapsed = self.clock.monotonic().saturating_sub(pace.began);
+        let ahead = worth.saturating_sub(elapsed);
+        if ahead < WAIT_MIN { !*self.lock() } else { self.wait(ahead) }
+    }
+}
+
+impl Aside {
+    fn has(&self, log: &Arc<Log>) -> bool {
+        let is_it = |known: &Weak<Log>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(log));
+        self.damaged.iter().chain(&self.resting).any(is_it)
+    }
+
+    /// Puts a log aside that refuses, unless the disk has failed.
+    fn tolerate(&mut self, log: &Arc<Log>, error: StorageError) -> Result<(), StorageError> {
+        let partition = log.partition();
+        if matches!(error, StorageError::Corrupt { .. }) {
+            tracing::error!(%partition, %error, "a damaged log is compacted no more");
+            self.damaged.push(Arc::downgrade(log));
+        } else if is_local(&error) {
+            tracing::warn!(%partition, %error, "compaction has to wait");
+            self.resting.push(Arc::downgrade(log));
+        } else {
+            return Err(error);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Compactor {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

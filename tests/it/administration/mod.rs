@@ -1,0 +1,4 @@
+//! What administrators and their tools ask of a broker, and what they change.
+
+mod changing;
+mod inspection;

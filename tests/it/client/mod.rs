@@ -1,0 +1,6 @@
+//! What our own client promises, against brokers in this process.
+
+mod administering;
+mod consuming;
+mod memberships;
+mod producing;

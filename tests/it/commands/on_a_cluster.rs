@@ -1,0 +1,196 @@
+//! The command line as people and scripts meet it: processes, their output, their exit codes.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::cluster::TestBroker;
+
+/// A broker, and the command as run by somebody who has set its address.
+struct Desk {
+    broker: TestBroker,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { broker: TestBroker::start() }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.run_with(arguments, "")
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+        let address = self.broker.client_config().bootstrap[0].to_string();
+        command.args(arguments).env("STREAMLOG_BOOTSTRAP", address);
+        command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that reads nothing may be gone before it was written.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    /// What a command that succeeds writes.
+    fn text(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {words}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Its rows in JSON.
+    fn rows(&self, arguments: &[&str]) -> Vec<Value> {
+        let text = self.text(&[arguments, &["-o", "json"]].concat());
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// How a command that does not succeed ends, and what it says of it.
+    fn failure(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.run(arguments);
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn with_records(count: usize) -> Self {
+        let desk = Self::new();
+        desk.text(&["topic", "create", "t", "-p", "2"]);
+        let lines: Vec<_> = (0..count).map(|number| format!("k{number}:v{number}")).collect();
+        let produced = desk.run_with(&["produce", "t", "-K", ":", "-z", "zstd"], &lines.join("\n"));
+        assert_eq!(produced.status.code(), Some(0));
+        desk
+    }
+}
+
+#[test]
+fn a_topic_is_made_shown_changed_and_deleted() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "a", "b", "-p", "2", "-c", "retention.ms=1000"]);
+    assert_eq!(desk.text(&["topic", "list"]).lines().count(), 3);
+    desk.text(&["topic", "alter", "a", "-p", "3", "-d", "retention.ms", "-c", "flush.ms=7"]);
+    assert_eq!(desk.rows(&["topic", "describe", "a"]).len(), 3);
+    let set = desk.rows(&["config", "show", "topic/a"]);
+    assert_eq!(
+        (set.len(), &set[0]["name"], &set[0]["value"]),
+        (1, &"flush.ms".into(), &"7".into())
+    );
+    desk.text(&["config", "set", "topic/a", "flush.ms"]);
+    assert!(desk.rows(&["config", "show", "topic/a"]).is_empty());
+
+    let (code, words) = desk.failure(&["topic", "delete", "a", "b"]);
+    assert!(code == 2 && words.contains("--yes"), "{words}");
+    desk.text(&["topic", "delete", "a", "b", "--yes"]);
+    assert!(desk.rows(&["topic", "list"]).is_empty());
+}
+
+#[test]
+fn exit_codes_tell_what_kind_of_failure_it_was() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t"]);
+    assert_eq!(desk.failure(&["topic", "create", "t"]).0, 5);
+    desk.text(&["topic", "create", "t", "--if-not-exists"]);
+    assert_eq!(desk.failure(&["topic", "describe", "missing"]).0, 5);
+    assert_eq!(desk.failure(&["consume", "missing", "-e"]).0, 5);
+    assert_eq!(desk.failure(&["topic", "lst"]).0, 2);
+    assert_eq!(desk.failure(&["consume", "t", "--from", "yesterday"]).0, 2);
+    assert_eq!(desk.failure(&["topic", "list", "-X", "lingr.ms=1"]).0, 2);
+    let (code, words) = desk.failure(&["topic", "list", "-b", "127.0.0.1:1"]);
+    assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
+}
+
+#[test]
+fn what_is_consumed_as_json_can_be_produced_again() {
+    let desk = Desk::with_records(5);
+    let json = desk.text(&["consume", "t", "-e", "-o", "json"]);
+    desk.text(&["topic", "create", "copy"]);
+    let told = desk.run_with(&["produce", "copy", "--json", "-o", "csv"], &json);
+    assert_eq!(String::from_utf8(told.stdout).unwrap().lines().count(), 6);
+    let pairs = |topic| {
+        let text = desk.text(&["consume", topic, "-e", "-f", "%k=%s\\n"]);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(pairs("t"), ["k0=v0", "k1=v1", "k2=v2", "k3=v3", "k4=v4"]);
+    assert_eq!(pairs("copy"), pairs("t"));
+}
+
+#[test]
+fn reading_begins_and_ends_where_it_is_told() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "-p", "1"]);
+    desk.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n");
+    let read = |options: &[&str]| {
+        desk.text(&[&["consume", "t", "-e"], options].concat()).replace('\n', "")
+    };
+    assert_eq!(read(&[]), "01234");
+    assert_eq!(read(&["--from", "3"]), "34");
+    assert_eq!(read(&["--from", "-2"]), "34");
+    assert_eq!(read(&["--from", "-1h"]), "01234");
+    assert_eq!(read(&["--until", "2"]), "01");
+    assert_eq!(read(&["--until", "-1", "--from", "1"]), "123");
+    assert_eq!(read(&["-n", "2"]), "01");
+    assert_eq!(read(&["--from", "latest"]), "");
+    assert_eq!(desk.text(&["tail", "t", "-n", "3"]), "2\n3\n4\n");
+}
+
+#[test]
+fn a_group_shows_its_lag_and_is_set_back_only_when_told() {
+    let desk = Desk::with_records(6);
+    let read = desk.text(&["consume", "t", "-e", "-g", "g"]);
+    assert_eq!(read.lines().count(), 6);
+    let lag = || -> u64 {
+        let rows = desk.rows(&["group", "describe", "g"]);
+        rows.iter().map(|row| row["lag"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(lag(), 0);
+    let planned = desk.rows(&["group", "reset", "g", "--to", "earliest"]);
+    assert!(planned.iter().all(|row| row["is_done"] == false && row["to_offset"] == 0));
+    assert_eq!(lag(), 0);
+    desk.text(&["group", "reset", "g", "--to", "earliest", "--yes"]);
+    assert_eq!(lag(), 6);
+    assert_eq!(desk.rows(&["group", "list"])[0]["state"], "Empty");
+    assert_eq!(desk.failure(&["group", "delete", "g"]).0, 2);
+    desk.text(&["group", "delete", "g", "--yes"]);
+    assert_eq!(desk.failure(&["group", "describe", "g"]).0, 5);
+}
+
+#[test]
+fn the_cluster_and_its_nodes_are_shown() {
+    let desk = Desk::with_records(1);
+    let status = desk.rows(&["cluster", "status", "--check"]);
+    assert_eq!((&status[0]["status"], &status[0]["nodes"]), (&"ok".into(), &1.into()));
+    let nodes = desk.rows(&["node", "list"]);
+    assert_eq!((nodes.len(), &nodes[0]["is_controller"]), (1, &true.into()));
+}
+
+#[test]
+fn a_configuration_file_is_checked_row_by_row() {
+    let desk = Desk::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("server.properties");
+    std::fs::write(&path, "log.retention.hours=24\nnum.partitons=3\n").unwrap();
+    let output = desk.run(&["config", "check", path.to_str().unwrap(), "-o", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&rows[0]["verdict"], &rows[1]["verdict"]), (&"honoured".into(), &"refused".into()));
+    assert!(rows[1]["reason"].as_str().unwrap().contains("num.partitions"));
+}
+
+#[test]
+fn topics_of_the_cluster_are_completed() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "orders", "others", "x"]);
+    assert!(desk.text(&["completion", "bash"]).contains("streamlog"));
+    let address = desk.broker.client_config().bootstrap[0].to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+    command.args(["--", "streamlog", "tail", "o"]);
+    command.env("STREAMLOG_BOOTSTRAP", address).env("STREAMLOG_COMPLETE", "bash");
+    command.env("_CLAP_COMPLETE_INDEX", "2").env("_CLAP_IFS", "\n");
+    let output = command.output().unwrap();
+    let names = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(names.split_whitespace().collect::<Vec<_>>(), ["orders", "others"]);
+}

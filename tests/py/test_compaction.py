@@ -1,0 +1,115 @@
+"""Compacted topics as clients see them: gaps in the offsets, and of every key the last value."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+
+import streamlog
+from py.support.broker import BrokerProcess, until
+
+SECONDS = 20
+KEYS = 20
+ROUNDS = 60
+
+Found = list[tuple[int, bytes, bytes]]
+
+
+@pytest.fixture
+def compacting(tmp_path: Path) -> Iterator[BrokerProcess]:
+    """A broker that looks for something to compact all the time."""
+    settings = ["--set", "log.cleaner.backoff.ms=50"]
+    with BrokerProcess(tmp_path / "data", *settings) as broker:
+        yield broker
+
+
+def written(broker: BrokerProcess, topic: str, codec: str) -> None:
+    """Makes a compacted topic of small segments and writes every key many times."""
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    config = {
+        "cleanup.policy": "compact",
+        "segment.bytes": "4096",
+        "min.cleanable.dirty.ratio": "0.01",
+    }
+    for future in admin.create_topics([NewTopic(topic, 1, config=config)]).values():
+        future.result(SECONDS)
+    producer = Producer(
+        {
+            "bootstrap.servers": broker.address,
+            "compression.type": codec,
+            "enable.idempotence": True,
+            "batch.num.messages": 7,
+        }
+    )
+    for number in range(KEYS * ROUNDS):
+        value = f"{number // KEYS} {'x' * 50}"
+        producer.produce(topic, value, key=f"key {number % KEYS}")
+    assert producer.flush(SECONDS) == 0
+
+
+def read(broker: BrokerProcess, topic: str) -> Found:
+    """All that librdkafka reads from the start."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.address,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "check.crcs": True,
+            "auto.offset.reset": "error",
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: Found = []
+    while True:
+        message = consumer.poll(SECONDS)
+        assert message is not None, "no record and no end"
+        error = message.error()
+        if error is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            break
+        offset, key, value = message.offset(), message.key(), message.value()
+        assert offset is not None
+        assert key is not None
+        assert value is not None
+        found.append((offset, bytes(key), bytes(value)))
+    consumer.close()
+    return found
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_every_client_reads_a_compacted_topic_from_its_start(
+    compacting: BrokerProcess, topic: str, codec: str
+) -> None:
+    written(compacting, topic, codec)
+    until(lambda: len(read(compacting, topic)) < KEYS * ROUNDS // 3, SECONDS)
+    compacting.kill()
+    compacting.start()
+    found = read(compacting, topic)
+    offsets = [offset for offset, _, _ in found]
+    assert offsets == sorted(set(offsets))
+    assert offsets[-1] == KEYS * ROUNDS - 1
+    assert len(offsets) < offsets[-1] - offsets[0], "there are gaps"
+    last = {key: value for _, key, value in found}
+    assert len(last) == KEYS
+    assert {int(value.split()[0]) for value in last.values()} == {ROUNDS - 1}
+
+    consumer = KafkaConsumer(
+        bootstrap_servers=compacting.address,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=3_000,
+    )
+    partition = KafkaTopicPartition(topic, 0)
+    consumer.assign([partition])
+    consumer.seek_to_beginning(partition)
+    theirs = {record.key: record.value for record in consumer}
+    consumer.close()
+    assert theirs == last
+
+    with streamlog.connect(compacting.address) as client, client.consumer(topic) as reader:
+        ours = {message.key: message.value for message in reader.until_end()}
+    assert ours == last
