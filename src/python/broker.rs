@@ -13,7 +13,7 @@ use super::client::Client;
 use super::errors::{StreamlogError, refused};
 use super::logging;
 use super::owned::{Birth, Owned};
-use crate::broker::{self, BrokerConfig, BrokerError, HostPort};
+use crate::broker::{self, BrokerConfig, BrokerError, Listener};
 
 /// Keywords that are not a setting's name with underscores for dots.
 const WORDS: &[Word] = &[
@@ -208,8 +208,8 @@ impl AtExit {
 
 /// The settings that were given, over those of a broker that meets no other: any free port.
 fn read_config(settings: &Bound<'_, PyDict>) -> PyResult<BrokerConfig> {
-    let listen = HostPort::new("127.0.0.1", 0);
-    let mut config = BrokerConfig { listen, ..BrokerConfig::default() };
+    let listeners = Listener::alone("127.0.0.1", 0);
+    let mut config = BrokerConfig { listeners, ..BrokerConfig::default() };
     let options = Options::of(Some(settings))?;
     options.apply_dotting(WORDS, &mut |values| config.set(values.iter().copied()))?;
     Ok(config)
