@@ -102,28 +102,6 @@ def test_gaps_in_offsets_are_passed_over(
     assert rewound(client, positions, 25) == {("t", 0): offsets[-25]}
 
 
-def test_a_topic_that_counts_bytes_is_read_backwards(
-    streamlog_client: streamlog.Client, streamlog_topic: str
-) -> None:
-    config = {"offset.unit": "byte"}
-    streamlog_client.admin.create_topic(streamlog_topic, partitions=1, config=config)
-    with streamlog_client.producer() as producer:
-        for number in range(200):
-            producer.send(streamlog_topic, b"%d" % number, partition=0)
-            if number % 10 == 9:
-                producer.flush()
-    partition = streamlog_client.topic(streamlog_topic).partition(0)
-    assert partition.end_offset() > 1000
-    assert numbers(partition) == list(range(200))
-    assert numbers(partition[::-1]) == list(range(199, -1, -1))
-    assert numbers(partition[-15:]) == list(range(185, 200))
-    assert partition[-1].value == b"199"
-    with streamlog_client.consumer(streamlog_topic) as consumer:
-        assert len(list(consumer.until_end())) == 200
-        consumer.rewind(messages=25)
-        assert numbers(consumer.until_end()) == list(range(175, 200))
-
-
 def test_what_is_not_there_is_said(
     streamlog_client: streamlog.Client, topic: streamlog.Topic
 ) -> None:
