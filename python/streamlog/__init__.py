@@ -7,21 +7,14 @@
         for message in consumer:
             print(message.offset, message.value)
 
-The classes are written in Rust and re-exported here as they are; their documentation is the stub
-``_core.pyi``. Python is written only where it adds something.
+The classes are written in Rust and re-exported here as they are; their documentation is the stubs
+of ``_core``. Python is written only where it adds something.
 """
 
-from streamlog._core import (
-    Admin,
-    Client,
-    Consumer,
-    Message,
-    Producer,
-    RecordMetadata,
-    Ticket,
-    Topic,
-    __version__,
-)
+from streamlog._core import Broker, Client, __version__
+from streamlog._core.admin import Admin, Group
+from streamlog._core.producing import Producer, RecordMetadata, Ticket
+from streamlog._core.reading import Batch, Consumer, Message, Stream
 from streamlog.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -40,11 +33,17 @@ from streamlog.errors import (
     TopicExists,
     TopicNotFound,
 )
+from streamlog.groups import BROADCAST
+from streamlog.partition import Partition
+from streamlog.topic import Topic
 
 __all__ = [
+    "BROADCAST",
     "Admin",
     "AuthenticationError",
     "AuthorizationError",
+    "Batch",
+    "Broker",
     "BrokerError",
     "Client",
     "Closed",
@@ -55,12 +54,15 @@ __all__ = [
     "DeliveryError",
     "FencedError",
     "ForkError",
+    "Group",
     "Message",
     "MessageTooLarge",
     "OffsetOutOfRange",
+    "Partition",
     "Producer",
     "RecordMetadata",
     "RequestTimeout",
+    "Stream",
     "StreamlogError",
     "Ticket",
     "Topic",

@@ -4,7 +4,13 @@ Arguments after the message are attributes; they have defaults so that a pickled
 again from its message before its attributes are set.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamlog._core.reading import Message
 
 __all__ = [
     "AuthenticationError",
@@ -122,7 +128,15 @@ class MessageTooLarge(StreamlogError, ValueError):
 
 
 class DecodeError(StreamlogError):
-    """Bytes could not be turned into the value they stand for."""
+    """Bytes could not be turned into the value they stand for; the decoder's error is the cause."""
+
+    message: Message[bytes | None] | None
+    """The message as it was read, not decoded."""
+
+    def __init__(self, text: str, message: Message[bytes | None] | None = None) -> None:
+        """Keeps the message."""
+        super().__init__(text)
+        self.message = message
 
 
 class DeliveryError(StreamlogError):

@@ -1,7 +1,7 @@
 //! The contexts file: clusters by name, so that nobody types addresses.
 //!
 //! ```toml
-//! context = "staging"            # used when none is named
+//! current = "staging"            # used when none is named
 //!
 //! [context.staging]
 //! bootstrap.servers = "10.0.0.7:9092"
@@ -42,7 +42,7 @@ impl Context {
 
     fn of(text: &str, name: Option<&str>, path: &Path) -> Result<Self, ConfigError> {
         let rows = read_toml(text)?;
-        let chosen = rows.iter().find(|(key, _)| key == "context").map(|(_, name)| name.as_str());
+        let chosen = rows.iter().find(|(key, _)| key == "current").map(|(_, name)| name.as_str());
         let Some(name) = name.or(chosen) else { return Ok(Self::default()) };
         let prefix = format!("context.{name}.");
         let own = |(key, value): &(String, String)| {
@@ -75,7 +75,7 @@ fn path() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    const FILE: &str = "context = 'a'\n[context.a]\nbootstrap.servers = 'a:1'\n\
+    const FILE: &str = "current = 'a'\n[context.a]\nbootstrap.servers = 'a:1'\n\
                         [context.b]\nbootstrap.servers = 'b:1'\nlinger.ms = 3\n";
 
     fn rows(name: Option<&str>) -> Result<Vec<(String, String)>, ConfigError> {

@@ -28,7 +28,8 @@ pub use admin::{
 };
 pub use config::ClientConfig;
 pub use consumer::{
-    Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy, UntilEnd,
+    Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy,
+    Stream, UntilEnd,
 };
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;

@@ -1,18 +1,20 @@
 //! Connecting.
 
 use std::env;
+use std::sync::Arc;
 
+use arc_swap::Guard;
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::admin::Admin;
+use super::administration::Admin;
 use super::arguments::{Form, Options, Word};
-use super::consumer::Consumer;
 use super::errors::raised;
-use super::owned::{Birth, Owned};
-use super::producer::Producer;
+use super::logging;
+use super::owned::{Birth, Owned, Renewed};
+use super::producing::Producer;
+use super::reading::Consumer;
 use super::signals::Interpreter;
-use super::topic::Topic;
 use crate::client::{self, ClientConfig, ClientSettings};
 
 const WORDS: &[Word] = &[
@@ -27,9 +29,16 @@ const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 /// Connections to the brokers of a cluster.
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Client {
-    inner: Owned<client::Client>,
+pub(crate) struct Client {
+    inner: Renewed<client::Client>,
     defaults: ClientSettings,
+}
+
+impl Client {
+    /// The client behind it; a forked child connects anew.
+    pub(crate) fn connected(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Client>>>> {
+        self.inner.get(py, || connect(py, &self.defaults))
+    }
 }
 
 #[pymethods]
@@ -54,10 +63,9 @@ impl Client {
         let options = Options::of(Some(&options))?;
         options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
         let birth = Birth::now(py)?;
-        let config = ClientConfig { signals: Some(&Interpreter), ..defaults.client.clone() };
-        let client = py.detach(|| client::Client::connect(config));
-        let client = client.map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(client, &birth), defaults })
+        logging::install(py)?;
+        let client = connect(py, &defaults)?;
+        Ok(Self { inner: Renewed::new(client, &birth), defaults })
     }
 
     #[pyo3(
@@ -65,37 +73,42 @@ impl Client {
         text_signature = "($self, *, acks='all', compression='none', compression_level=None, \
                           linger=0.005, batch_size='64 KiB', buffer='64 MiB', \
                           max_request_size='1 MiB', send_timeout=60.0, delivery_timeout=120.0, \
-                          idempotence=None, config=None)"
+                          idempotence=None, partitioner='keyed', key=None, value=None, \
+                          config=None)"
     )]
-    fn producer(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
-        Producer::start(py, &self.inner, self.defaults.producer.clone(), options)
+    fn producer(this: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
+        Producer::start(this, this.get().defaults.producer.clone(), options)
     }
 
     #[pyo3(
         signature = (topics, **options),
         text_signature = "($self, topics, *, group=None, commit='processed', commit_interval=1.0, \
-                          start='earliest', out_of_range='earliest', buffer='32 MiB', \
-                          fetch_bytes='8 MiB', fetch_wait=0.5, config=None)"
+                          start='earliest', on_out_of_range='earliest', key=None, value=None, \
+                          on_error='raise', on_assign=None, on_revoke=None, stop=None, \
+                          signals=False, buffer='32 MiB', fetch_bytes='8 MiB', fetch_wait=0.5, \
+                          config=None)"
     )]
     fn consumer(
-        &self,
+        this: &Bound<'_, Self>,
         topics: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Consumer> {
-        Consumer::start(&self.inner, self.defaults.consumer.clone(), topics, options)
+    ) -> PyResult<Py<Consumer>> {
+        Consumer::start(this, this.get().defaults.consumer.clone(), topics, options)
     }
 
-    fn topic(&self, name: String) -> PyResult<Topic> {
-        Topic::of(&self.inner, name)
+    fn topic<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("streamlog.topic")?.getattr("Topic")?.call1((this, name))
     }
 
     #[getter]
-    fn admin(&self) -> PyResult<Admin> {
-        Admin::of(&self.inner)
+    fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
+        Admin::of(&*self.connected(py)?)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let client = self.inner.get()?;
+        // A child that has not used it has nothing to close.
+        let Some(current) = self.inner.if_here() else { return Ok(()) };
+        let client = current.get()?;
         py.detach(|| client.close());
         Ok(())
     }
@@ -125,11 +138,16 @@ impl Client {
         Ok(((), options))
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let config = self.inner.get()?.config();
+    fn __repr__(&self) -> String {
+        let config = &self.defaults.client;
         let servers: Vec<String> = config.bootstrap.iter().map(ToString::to_string).collect();
-        Ok(format!("<Client {:?} of {}>", config.client_id, servers.join(",")))
+        format!("<Client {:?} of {}>", config.client_id, servers.join(","))
     }
+}
+
+fn connect(py: Python<'_>, settings: &ClientSettings) -> PyResult<client::Client> {
+    let config = ClientConfig { signals: Some(&Interpreter), ..settings.client.clone() };
+    py.detach(|| client::Client::connect(config)).map_err(|error| raised(py, error))
 }
 
 /// Whether `config={...}` says where to connect to.

@@ -14,6 +14,7 @@ import_exception!(streamlog.errors, BrokerError);
 import_exception!(streamlog.errors, Closed);
 import_exception!(streamlog.errors, ConfigError);
 import_exception!(streamlog.errors, ConnectError);
+import_exception!(streamlog.errors, DecodeError);
 import_exception!(streamlog.errors, DeliveryError);
 import_exception!(streamlog.errors, FencedError);
 import_exception!(streamlog.errors, ForkError);
@@ -28,7 +29,7 @@ import_exception!(streamlog.errors, TopicNotFound);
 const CORRUPT_MESSAGE: i16 = 2;
 
 /// The exception for `error`.
-pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
     let text = error.to_string();
     match error {
         ClientError::Config(faults) => refused(&faults),
@@ -65,7 +66,7 @@ pub(super) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
 }
 
 /// Settings or arguments do not fit.
-pub(super) fn refused(faults: &Faults) -> PyErr {
+pub(crate) fn refused(faults: &Faults) -> PyErr {
     ConfigError::new_err(faults.to_string())
 }
 

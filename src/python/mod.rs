@@ -1,21 +1,17 @@
 //! The native module of the Python package, `streamlog._core`: one file per class, no logic.
 //!
 //! Every call that waits releases the interpreter and sleeps on the calling thread, where signals
-//! reach it. What Python sees is said in `_core.pyi`, and a test proves that the stub and this
-//! module agree.
+//! reach it. What Python sees is said in the stubs of `_core`, and a test proves that the stubs and
+//! this module agree.
 
-mod admin;
+mod administration;
 mod arguments;
-mod bounded;
+mod broker;
 mod client;
-mod consumer;
 mod errors;
-mod message;
+mod logging;
 mod module;
 mod owned;
-mod producer;
-mod record_metadata;
+mod producing;
+mod reading;
 mod signals;
-mod ticket;
-mod topic;
-mod until_end;

@@ -5,38 +5,68 @@
 mod core {
     use std::ffi::OsString;
 
-    use pyo3::types::PyModule;
+    use pyo3::types::{PyAnyMethods, PyModule};
     use pyo3::{Bound, PyResult, Python, pyfunction};
 
     use crate::cli;
     #[pymodule_export]
-    use crate::python::admin::Admin;
-    #[pymodule_export]
-    use crate::python::bounded::Bounded;
+    use crate::python::broker::Broker;
     #[pymodule_export]
     use crate::python::client::Client;
-    #[pymodule_export]
-    use crate::python::consumer::Consumer;
-    #[pymodule_export]
-    use crate::python::message::Message;
     use crate::python::owned::Forks;
-    #[pymodule_export]
-    use crate::python::producer::Producer;
-    #[pymodule_export]
-    use crate::python::record_metadata::RecordMetadata;
-    #[pymodule_export]
-    use crate::python::ticket::Ticket;
-    #[pymodule_export]
-    use crate::python::topic::Topic;
-    #[pymodule_export]
-    use crate::python::until_end::UntilEnd;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
+    /// Consumers and messages.
+    #[pyo3::pymodule]
+    mod reading {
+        #[pymodule_export]
+        use crate::python::reading::Batch;
+        #[pymodule_export]
+        use crate::python::reading::Batches;
+        #[pymodule_export]
+        use crate::python::reading::Bounded;
+        #[pymodule_export]
+        use crate::python::reading::Consumer;
+        #[pymodule_export]
+        use crate::python::reading::Message;
+        #[pymodule_export]
+        use crate::python::reading::Range;
+        #[pymodule_export]
+        use crate::python::reading::Stream;
+        #[pymodule_export]
+        use crate::python::reading::UntilEnd;
+    }
+
+    /// Producers and tickets.
+    #[pyo3::pymodule]
+    mod producing {
+        #[pymodule_export]
+        use crate::python::producing::Producer;
+        #[pymodule_export]
+        use crate::python::producing::RecordMetadata;
+        #[pymodule_export]
+        use crate::python::producing::Ticket;
+    }
+
+    /// Administration.
+    #[pyo3::pymodule]
+    mod admin {
+        #[pymodule_export]
+        use crate::python::administration::Admin;
+        #[pymodule_export]
+        use crate::python::administration::Group;
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // So that `from streamlog._core.reading import ...` finds them, as it finds their stubs.
+        let modules = module.py().import("sys")?.getattr("modules")?;
+        for name in ["reading", "producing", "admin"] {
+            modules.set_item(format!("streamlog._core.{name}"), module.getattr(name)?)?;
+        }
         Forks::install(module)
     }
 

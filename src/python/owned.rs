@@ -2,12 +2,14 @@
 //!
 //! After `fork` a child has its parent's connections, but not the thread that serves them: every
 //! wait would be for ever, and so would be the end of that thread, for which a client waits when it
-//! is dropped. So a child is refused at each use, and what it inherited is never dropped there.
+//! is dropped. So what a child inherited is never dropped there, and at its first use it is made
+//! anew, as clients and producers are, or refused, as a consumer is whose place is the parent's.
 
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use arc_swap::{ArcSwap, Guard};
 use pyo3::types::{IntoPyDict, PyAnyMethods, PyModule};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
@@ -16,22 +18,28 @@ use super::errors::ForkError;
 /// How often this process was forked off since the module was loaded; kept by the module.
 #[pyclass(frozen, module = "streamlog._core")]
 #[derive(Debug, Default)]
-pub(super) struct Forks {
+pub(crate) struct Forks {
     count: Arc<AtomicU32>,
 }
 
 /// The process that something was made in, as far as forks tell.
 #[derive(Clone, Debug)]
-pub(super) struct Birth {
+pub(crate) struct Birth {
     forks: Arc<AtomicU32>,
     at: u32,
 }
 
 /// A value that only the process that made it uses and drops.
 #[derive(Debug)]
-pub(super) struct Owned<T> {
+pub(crate) struct Owned<T> {
     value: Option<T>,
     birth: Birth,
+}
+
+/// A value that a forked child makes anew when it uses it.
+#[derive(Debug)]
+pub(crate) struct Renewed<T> {
+    current: ArcSwap<Owned<T>>,
 }
 
 #[pymethods]
@@ -45,7 +53,7 @@ impl Forks {
     const NAME: &str = "_forks";
 
     /// Lets the module count forks.
-    pub(super) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    pub(crate) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         let forks = Bound::new(py, Self::default())?;
         let options = [("after_in_child", forks.getattr("forked")?)].into_py_dict(py)?;
@@ -56,7 +64,7 @@ impl Forks {
 
 impl Birth {
     /// Now, in this process.
-    pub(super) fn now(py: Python<'_>) -> PyResult<Self> {
+    pub(crate) fn now(py: Python<'_>) -> PyResult<Self> {
         let forks = py.import("streamlog._core")?.getattr(Forks::NAME)?;
         let forks = Arc::clone(&forks.cast::<Forks>()?.get().count);
         let at = forks.load(Ordering::Acquire);
@@ -64,13 +72,13 @@ impl Birth {
     }
 
     /// Fails in a process that was forked off since.
-    pub(super) fn check(&self) -> PyResult<()> {
+    pub(crate) fn check(&self) -> PyResult<()> {
         if self.is_here() {
             return Ok(());
         }
         Err(ForkError::new_err(
-            "this client belongs to the process that this one was forked from: \
-             connect again in the child",
+            "this belongs to the process that this one was forked from: make it anew in the \
+             child, as client.consumer(...) does, or start processes with \"spawn\"",
         ))
     }
 
@@ -81,19 +89,46 @@ impl Birth {
 
 impl<T> Owned<T> {
     /// Takes care of `value`, made in the process of `birth`.
-    pub(super) fn new(value: T, birth: &Birth) -> Self {
+    pub(crate) fn new(value: T, birth: &Birth) -> Self {
         Self { value: Some(value), birth: birth.clone() }
     }
 
     /// The value, unless this is a child of its process.
-    pub(super) fn get(&self) -> PyResult<&T> {
+    pub(crate) fn get(&self) -> PyResult<&T> {
         self.birth.check()?;
         Ok(self.value.as_ref().unwrap_or_else(|| unreachable!("it is taken by drop only")))
     }
 
     /// When it was made.
-    pub(super) fn birth(&self) -> &Birth {
+    pub(crate) fn birth(&self) -> &Birth {
         &self.birth
+    }
+}
+
+impl<T> Renewed<T> {
+    /// Takes care of `value`, made in the process of `birth`.
+    pub(crate) fn new(value: T, birth: &Birth) -> Self {
+        Self { current: ArcSwap::from_pointee(Owned::new(value, birth)) }
+    }
+
+    /// The value, which in a child of its process is what `make` makes.
+    pub(crate) fn get(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<Guard<Arc<Owned<T>>>> {
+        let current = self.current.load();
+        if current.birth.is_here() {
+            return Ok(current);
+        }
+        let birth = Birth::now(py)?;
+        self.current.store(Arc::new(Owned::new(make()?, &birth)));
+        Ok(self.current.load())
+    }
+
+    /// The value as it is, unless this is a child of its process and has not used it.
+    pub(crate) fn if_here(&self) -> Option<Guard<Arc<Owned<T>>>> {
+        Some(self.current.load()).filter(|current| current.birth.is_here())
     }
 }
 

@@ -14,7 +14,7 @@ T0 = datetime(2024, 2, 29, 12, tzinfo=UTC)
 
 def read(client: Client, topic: str, count: int, **options: object) -> list[Message]:
     """The first `count` messages of a new consumer, within 20 s."""
-    with client.consumer(topic, **options) as consumer:  # type: ignore[arg-type]
+    with client.consumer(topic, **options) as consumer:  # type: ignore[call-overload]
         return list(consumer.take(count, timeout=20.0))
 
 

@@ -71,7 +71,7 @@ def test_a_commit_without_a_group_is_refused(client: Client, topic: str) -> None
     with client.consumer(topic) as consumer, pytest.raises(streamlog.BrokerError, match="group"):
         consumer.commit()
     with pytest.raises(streamlog.ConfigError, match="processed, received or manual"):
-        client.consumer(topic, commit="sometimes")  # type: ignore[arg-type]
+        client.consumer(topic, commit="sometimes")  # type: ignore[call-overload]
 
 
 def test_a_time_without_zone_or_in_the_future_is_refused(client: Client, topic: str) -> None:
@@ -86,7 +86,7 @@ def test_a_time_without_zone_or_in_the_future_is_refused(client: Client, topic: 
 
 def test_a_text_is_not_sent_as_bytes(client: Client, topic: str) -> None:
     with client.producer() as producer, pytest.raises(TypeError, match="value is to be bytes"):
-        producer.send(topic, "text")  # type: ignore[arg-type]
+        producer.send(topic, "text")
 
 
 def test_a_record_that_is_too_large_is_refused_with_both_numbers(
@@ -112,7 +112,7 @@ def test_an_offset_that_the_log_does_not_have_is_an_error_if_so_wished(
 ) -> None:
     with client.producer() as producer:
         producer.send(topic, b"x", partition=0).result(10)
-    with client.consumer(topic, start=1000, out_of_range="none") as consumer:
+    with client.consumer(topic, start=1000, on_out_of_range="error") as consumer:
         with pytest.raises(streamlog.OffsetOutOfRange) as raised:
             next(consumer)
         error = raised.value

@@ -29,4 +29,25 @@ def test_the_package_and_the_engine_have_one_version() -> None:
 def test_type_checkers_find_the_types() -> None:
     package = Path(streamlog.__file__).parent
     assert (package / "py.typed").is_file()
-    assert (package / "_core.pyi").is_file()
+    assert (package / "_core" / "__init__.pyi").is_file()
+
+
+def test_a_second_interpreter_of_the_process_is_refused_clearly() -> None:
+    script = (
+        "import streamlog, _xxsubinterpreters as sub\n"
+        "sub.run_string(sub.create(), 'import streamlog')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert run.returncode == 1
+    assert "ImportError" in run.stderr
+    assert "subinterpreter" in run.stderr
+
+
+def test_the_import_starts_no_thread() -> None:
+    script = "import streamlog, os; print(len(os.listdir('/proc/self/task')))"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert run.stdout == "1\n"

@@ -18,7 +18,8 @@ pub(crate) struct Arrivals {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Result<Chunk, ClientError>>,
-    bytes: usize,
+    /// By slot.
+    bytes: Vec<usize>,
     is_closed: bool,
 }
 
@@ -40,7 +41,7 @@ impl Arrivals {
     /// Puts a chunk at the end.
     pub(crate) fn push(&self, chunk: Chunk) {
         let mut state = self.state();
-        state.bytes = state.bytes.saturating_add(chunk.size());
+        state.add(&chunk);
         state.queue.push_back(Ok(chunk));
         drop(state);
         self.changed.wake_all();
@@ -49,7 +50,7 @@ impl Arrivals {
     /// Puts back a chunk that was taken, before all others.
     pub(crate) fn put_back(&self, chunk: Chunk) {
         let mut state = self.state();
-        state.bytes = state.bytes.saturating_add(chunk.size());
+        state.add(&chunk);
         state.queue.push_front(Ok(chunk));
     }
 
@@ -75,7 +76,7 @@ impl Arrivals {
         let Some(place) = state.queue.iter().position(wanted) else { return Ok(Taken::Nothing) };
         match state.queue.remove(place) {
             Some(Ok(chunk)) => {
-                state.bytes = state.bytes.saturating_sub(chunk.size());
+                state.bytes[chunk.slot] -= chunk.size();
                 Ok(Taken::Chunk(chunk))
             }
             Some(Err(error)) => Err(error),
@@ -86,20 +87,19 @@ impl Arrivals {
     /// Forgets the chunks that `is_stale`.
     pub(crate) fn purge(&self, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
-        let mut purged = 0;
-        state.queue.retain(|arrived| match arrived {
+        let State { queue, bytes, .. } = &mut *state;
+        queue.retain(|arrived| match arrived {
             Ok(chunk) if is_stale(chunk) => {
-                purged += chunk.size();
+                bytes[chunk.slot] -= chunk.size();
                 false
             }
             _ => true,
         });
-        state.bytes = state.bytes.saturating_sub(purged);
     }
 
-    /// Bytes that wait.
-    pub(crate) fn bytes(&self) -> usize {
-        self.state().bytes
+    /// Bytes that wait, by slot; slots without any may be missing at the end.
+    pub(crate) fn bytes(&self) -> Vec<usize> {
+        self.state().bytes.clone()
     }
 
     /// Ends it: callers are told, nothing more is taken.
@@ -107,7 +107,7 @@ impl Arrivals {
         let mut state = self.state();
         state.is_closed = true;
         state.queue.clear();
-        state.bytes = 0;
+        state.bytes.clear();
         drop(state);
         self.changed.wake_all();
     }
@@ -119,5 +119,13 @@ impl Arrivals {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn add(&mut self, chunk: &Chunk) {
+        let slots = self.bytes.len().max(chunk.slot + 1);
+        self.bytes.resize(slots, 0);
+        self.bytes[chunk.slot] += chunk.size();
     }
 }

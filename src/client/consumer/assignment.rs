@@ -4,6 +4,7 @@
 //! slot: what was fetched before belongs to an older one and is not given out.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::chunk::Source;
@@ -11,9 +12,10 @@ use super::config::Start;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 
 /// The partitions of a consumer, shared by its callers and the fetching task.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Assignment {
     slots: Mutex<Vec<Slot>>,
+    streams: AtomicUsize,
 }
 
 /// One partition.
@@ -23,6 +25,8 @@ pub(crate) struct Slot {
     pub(crate) partition: TopicPartition,
     /// Rises with every seek.
     pub(crate) generation: u32,
+    /// Which of the consumer's streams gives it out.
+    pub(crate) stream: usize,
     /// Where to fetch next.
     pub(crate) target: Target,
     /// Whether the consumer reads it now; others once did.
@@ -46,6 +50,12 @@ pub(crate) enum Target {
     Stopped,
 }
 
+impl Default for Assignment {
+    fn default() -> Self {
+        Self { slots: Mutex::default(), streams: AtomicUsize::new(1) }
+    }
+}
+
 impl Assignment {
     /// Adds a partition that is not read yet.
     pub(crate) fn add(&self, partition: TopicPartition, start: Start) {
@@ -56,6 +66,7 @@ impl Assignment {
         let mut slot = Slot {
             partition,
             generation: 0,
+            stream: 0,
             target: Target::Stopped,
             is_assigned: true,
             is_paused: false,
@@ -64,6 +75,19 @@ impl Assignment {
         };
         slot.aim(start);
         slots.push(slot);
+        deal(&mut slots, self.streams());
+    }
+
+    /// How many streams the partitions are dealt out to.
+    pub(crate) fn streams(&self) -> usize {
+        self.streams.load(Ordering::Acquire)
+    }
+
+    /// Deals the partitions out to so many streams, now and after each change.
+    pub(crate) fn deal_to(&self, streams: usize) {
+        let mut slots = self.slots();
+        self.streams.store(streams, Ordering::Release);
+        deal(&mut slots, streams);
     }
 
     /// Reads these partitions from their starts, and no others any more.
@@ -85,6 +109,7 @@ impl Assignment {
                 None => self.add(partition, start),
             }
         }
+        deal(&mut self.slots(), self.streams());
     }
 
     /// Goes on at `start`, and forgets what was fetched.
@@ -114,16 +139,28 @@ impl Assignment {
         self.slots()[slot].is_paused = is_paused;
     }
 
-    /// Whether a chunk of this slot and generation may be given out.
-    pub(crate) fn is_current(&self, slot: usize, generation: u32) -> bool {
+    /// Whether a chunk of this slot and generation may be given out by the stream.
+    pub(crate) fn is_for(&self, stream: usize, slot: usize, generation: u32) -> bool {
         let slots = self.slots();
         let slot = &slots[slot];
-        slot.generation == generation && slot.is_assigned && !slot.is_paused
+        let is_current = slot.generation == generation && slot.is_assigned && !slot.is_paused;
+        is_current && slot.stream == stream
+    }
+
+    /// Whether there was a seek, or another assignment, since `generation`.
+    pub(crate) fn has_moved(&self, slot: usize, generation: u32) -> bool {
+        self.slots()[slot].generation != generation
     }
 
     /// The number of a partition's slot.
     pub(crate) fn slot_of(&self, partition: &TopicPartition) -> Option<usize> {
         self.slots().iter().position(|slot| slot.partition == *partition)
+    }
+
+    /// The partitions that are read.
+    pub(crate) fn assigned(&self) -> Vec<TopicPartition> {
+        let slots = self.slots();
+        slots.iter().filter(|slot| slot.is_assigned).map(|slot| slot.partition.clone()).collect()
     }
 
     /// All slots as they are.
@@ -150,6 +187,14 @@ impl Assignment {
 
     fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Each partition to one stream, in turn.
+fn deal(slots: &mut [Slot], streams: usize) {
+    let assigned = slots.iter_mut().filter(|slot| slot.is_assigned);
+    for (slot, stream) in assigned.zip((0..streams).cycle()) {
+        slot.stream = stream;
     }
 }
 

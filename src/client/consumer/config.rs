@@ -53,6 +53,8 @@ pub struct ConsumerConfig {
     pub check_crcs: bool,
     /// Whether a topic that does not exist may be created by asking for it.
     pub auto_create_topics: bool,
+    /// Whether reading is interrupted to tell which partitions came and went.
+    pub reports_changes: bool,
     /// The group it reads in, if it does.
     pub group: GroupConfig,
 }
@@ -69,6 +71,7 @@ impl Default for ConsumerConfig {
             buffer: ByteSize(32 << 20),
             check_crcs: true,
             auto_create_topics: true,
+            reports_changes: false,
             group: GroupConfig::default(),
         }
     }

@@ -105,11 +105,10 @@ impl Fetcher {
         self.resting.retain(|_, until| *until > now);
         let mut next = self.resting.values().copied().min().unwrap_or(Duration::MAX);
         self.resolve(&slots);
-        if self.shared.has_room() {
-            for (address, mut order) in self.orders(&slots) {
-                order.rotate(self.turns);
-                next = next.min(self.fetch(&address, order, now).unwrap_or(Duration::MAX));
-            }
+        let room = self.shared.room(&slots);
+        for (address, mut order) in self.orders(&slots, &room) {
+            order.rotate(self.turns);
+            next = next.min(self.fetch(&address, order, now).unwrap_or(Duration::MAX));
         }
         next.min(self.refresh(now).unwrap_or(Duration::MAX))
     }
@@ -124,13 +123,14 @@ impl Fetcher {
         }
     }
 
-    /// What to ask each broker.
-    fn orders(&mut self, slots: &[Slot]) -> HashMap<HostPort, Order> {
+    /// What to ask each broker, for the streams that have room.
+    fn orders(&mut self, slots: &[Slot], room: &[bool]) -> HashMap<HostPort, Order> {
         let topology = self.shared.brokers.topology();
         let mut orders: HashMap<HostPort, Order> = HashMap::new();
         for (number, slot) in slots.iter().enumerate() {
             let Target::At(position) = slot.target else { continue };
-            if slot.is_paused || self.resting.contains_key(&number) {
+            let has_room = room.get(slot.stream).is_some_and(|has_room| *has_room);
+            if slot.is_paused || !has_room || self.resting.contains_key(&number) {
                 continue;
             }
             let TopicPartition { topic, partition } = &slot.partition;

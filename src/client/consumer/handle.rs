@@ -6,16 +6,18 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 
 use super::assignment::Slot;
+use super::changes::Change;
 use super::config::{ConsumerConfig, Start};
 use super::fetcher::Fetcher;
 use super::membership::{Member, Standing};
 use super::message::Message;
-use super::shared::Shared;
+use super::shared::{Shared, Wanted};
 use super::until_end::UntilEnd;
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
 use crate::client::{ClientError, FoundOffset};
+use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::list_offsets as at;
 
@@ -109,7 +111,8 @@ impl Consumer {
     /// [`ClientError::Damaged`] of a partition, which rests until it is sought elsewhere while the
     /// others go on.
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
-        self.next_below(&[], timeout, || false)
+        self.check_whole()?;
+        self.next_of(Wanted::ANY, timeout, || false)
     }
 
     /// The next message if there is one already.
@@ -117,7 +120,8 @@ impl Consumer {
     /// # Errors
     /// As [`next`](Self::next).
     pub fn try_next(&self) -> Result<Option<Message>, ClientError> {
-        self.shared.try_next_below(&[])
+        self.check_whole()?;
+        self.shared.try_next(Wanted::ANY)
     }
 
     /// Up to `count` messages: waits up to `timeout` for the first, and takes with it those that
@@ -130,13 +134,30 @@ impl Consumer {
         count: usize,
         timeout: Option<Duration>,
     ) -> Result<Vec<Message>, ClientError> {
+        self.gather(count, timeout, Duration::ZERO)
+    }
+
+    /// Up to `count` messages: waits up to `timeout` for the first, and then up to `linger` for the
+    /// others. All of them are in hand until the next call.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next), if there was no message before the error.
+    pub fn gather(
+        &self,
+        count: usize,
+        timeout: Option<Duration>,
+        linger: Duration,
+    ) -> Result<Vec<Message>, ClientError> {
         let mut messages = Vec::new();
         if count == 0 {
             return Ok(messages);
         }
         messages.extend(self.next(timeout)?);
+        let until = self.shared.now().saturating_add(linger);
+        let more = Wanted { goes_on: true, ..Wanted::ANY };
         while !messages.is_empty() && messages.len() < count {
-            match self.try_next() {
+            let left = until.saturating_sub(self.shared.now());
+            match self.next_of(more, Some(left), || false) {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) | Err(ClientError::Closed) => break,
                 Err(error) => {
@@ -183,6 +204,23 @@ impl Consumer {
     pub fn seek(&self, partition: &TopicPartition, start: Start) -> Result<(), ClientError> {
         self.shared.seek(self.slot_of(partition)?, start);
         Ok(())
+    }
+
+    /// Ends all reading once what was given out is done with: whoever asks for the next message
+    /// meets [`ClientError::Closed`], and what was in hand then counts as processed.
+    pub fn end(&self) {
+        self.shared.end();
+    }
+
+    /// The partitions that came and went since the last time, when the consumer was made to report
+    /// them: reading is interrupted with `Ok(None)` while there are any.
+    pub fn take_changes(&self) -> Option<Change> {
+        self.shared.take_changes()
+    }
+
+    /// Whether there is something for [`take_changes`](Self::take_changes).
+    pub fn has_changes(&self) -> bool {
+        self.shared.has_changes()
     }
 
     /// Lets a partition rest, or go on. What was fetched of it stays.
@@ -294,19 +332,48 @@ impl Consumer {
         })
     }
 
-    /// The next message below `ends`, unless `is_done`.
-    pub(super) fn next_below(
+    /// The next message that is wanted, unless `is_done`.
+    pub(super) fn next_of(
         &self,
-        ends: &[Option<Offset>],
+        wanted: Wanted<'_>,
         timeout: Option<Duration>,
         is_done: impl Fn() -> bool,
     ) -> Result<Option<Message>, ClientError> {
-        let attempt = || match self.shared.try_next_below(ends) {
-            Ok(None) => is_done().then_some(Ok(None)),
-            next => Some(next),
+        let attempt = || {
+            if self.shared.has_changes() {
+                return Some(Ok(None));
+            }
+            match self.shared.try_next(wanted) {
+                Ok(None) => is_done().then_some(Ok(None)),
+                next => Some(next),
+            }
         };
-        let waited = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
-        waited.unwrap_or(Ok(None))
+        let found = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
+        found.unwrap_or(Ok(None))
+    }
+
+    /// The next message that is wanted, if there is one already.
+    pub(super) fn try_next_of(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
+        self.shared.try_next(wanted)
+    }
+
+    /// Parts the reading into so many streams.
+    pub(super) fn part(&self, streams: usize) -> Result<(), ClientError> {
+        let fault = |reason: &str| Err(ConfigError::single("streams", reason).into());
+        match streams {
+            0 => fault("a consumer has at least one stream"),
+            _ if self.shared.part(streams) => Ok(()),
+            _ => fault("they have to be asked for once, and before anything is read"),
+        }
+    }
+
+    /// Fails when the messages are given out by streams.
+    fn check_whole(&self) -> Result<(), ClientError> {
+        if self.shared.assignment.streams() == 1 {
+            return Ok(());
+        }
+        let reason = "the messages of this consumer are given out by its streams";
+        Err(ConfigError::single("streams", reason).into())
     }
 
     pub(super) fn slots(&self) -> Vec<Slot> {

@@ -10,6 +10,7 @@
 
 mod arrivals;
 mod assignment;
+mod changes;
 mod chunk;
 #[cfg(test)]
 mod chunk_tests;
@@ -18,14 +19,18 @@ mod fetcher;
 mod handle;
 mod membership;
 mod message;
+mod readers;
 mod request;
 mod shared;
+mod stream;
 mod until_end;
 
+pub use changes::Change;
 pub use config::{ConsumerConfig, OutOfRange, Start};
 pub use handle::Consumer;
 pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
+pub use stream::Stream;
 pub use until_end::UntilEnd;
 
 pub(crate) use membership::share_of;

@@ -1,19 +1,21 @@
 //! What a consumer's callers and its tasks share: what is read, what has arrived, and how far the
 //! callers are.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::arrivals::{Arrivals, Taken};
 use super::assignment::{Assignment, Slot, Target};
+use super::changes::{Change, Changes};
 use super::chunk::Chunk;
 use super::config::{ConsumerConfig, Start};
 use super::message::Message;
+use super::readers::{InHand, Readers, Reading};
 use crate::client::ClientError;
 use crate::client::cluster::Brokers;
-use crate::record::Decompressor;
 use crate::types::{Offset, TopicPartition};
 
 /// The shared state of a consumer.
@@ -27,37 +29,41 @@ pub(crate) struct Shared {
     pub(crate) work: Notify,
     /// Whether partitions that come into being are read too.
     follows_topics: bool,
-    /// Taken before the locks of the assignment and the arrivals.
-    reading: Mutex<Reading>,
+    /// Locked before the assignment and the arrivals, and after no lock.
+    readers: Readers,
+    is_ending: AtomicBool,
+    changes: Changes,
 }
 
-/// Where the callers are.
-#[derive(Debug, Default)]
-struct Reading {
-    chunk: Option<Chunk>,
-    decompressor: Decompressor,
-    /// The message given out last, while nobody has asked for another.
-    in_hand: Option<InHand>,
-}
-
+/// What a call asks for.
 #[derive(Clone, Copy, Debug)]
-struct InHand {
-    slot: usize,
-    generation: u32,
-    offset: Offset,
+pub(crate) struct Wanted<'a> {
+    /// The stream, 0 if there are none.
+    pub(crate) stream: usize,
+    /// By slot: messages at its end or beyond are not given out.
+    pub(crate) ends: &'a [Option<Offset>],
+    /// Whether what was given out before is still in hand.
+    pub(crate) goes_on: bool,
+}
+
+impl Wanted<'_> {
+    /// The next message of all.
+    pub(crate) const ANY: Self = Self { stream: 0, ends: &[], goes_on: false };
 }
 
 impl Shared {
     /// A consumer that reads nothing yet.
     pub(crate) fn new(brokers: Arc<Brokers>, config: ConsumerConfig, follows_topics: bool) -> Self {
         Self {
+            changes: Changes::new(config.reports_changes),
             config,
             brokers,
             assignment: Assignment::default(),
             arrivals: Arrivals::default(),
             work: Notify::new(),
             follows_topics,
-            reading: Mutex::default(),
+            readers: Readers::default(),
+            is_ending: AtomicBool::new(false),
         }
     }
 
@@ -71,31 +77,40 @@ impl Shared {
         self.brokers.config().metadata_max_age
     }
 
-    /// Whether more may be fetched.
-    pub(crate) fn has_room(&self) -> bool {
-        let limit = usize::try_from(self.config.buffer.0).unwrap_or(usize::MAX);
-        self.arrivals.bytes() < limit
+    /// For each stream, whether more may be fetched. What rests takes nothing from the others.
+    pub(crate) fn room(&self, slots: &[Slot]) -> Vec<bool> {
+        let streams = self.assignment.streams();
+        let mut held = vec![0_usize; streams];
+        for (slot, bytes) in slots.iter().zip(self.arrivals.bytes()) {
+            if !slot.is_paused {
+                held[slot.stream % streams] += bytes;
+            }
+        }
+        let limit = usize::try_from(self.config.buffer.0).unwrap_or(usize::MAX) / streams;
+        held.into_iter().map(|bytes| bytes < limit.max(1)).collect()
     }
 
-    /// The next message, if there is one already, below the end that `ends` has for its slot.
-    /// A slot that has reached its end rests.
-    pub(crate) fn try_next_below(
-        &self,
-        ends: &[Option<Offset>],
-    ) -> Result<Option<Message>, ClientError> {
-        let mut reading = self.reading();
-        reading.in_hand = None;
+    /// The next message that is wanted, if there is one already. A slot that has reached its end
+    /// rests.
+    pub(crate) fn try_next(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
+        let mut reading = self.readers.place(wanted.stream);
+        if !wanted.goes_on {
+            reading.turn();
+        }
+        if self.is_ending.load(Ordering::Acquire) {
+            return Err(ClientError::Closed);
+        }
         loop {
             let arrived = match reading.chunk.take() {
-                None => self.take_chunk()?,
+                None => self.take_chunk(wanted.stream)?,
                 current => current,
             };
             let Some(mut chunk) = arrived else { return Ok(None) };
-            let end = ends.get(chunk.slot).copied().flatten();
+            let end = wanted.ends.get(chunk.slot).copied().flatten();
             match chunk.next_below(end, &mut reading.decompressor) {
                 Some(Ok(message)) => {
                     let (slot, generation) = (chunk.slot, chunk.generation);
-                    reading.in_hand = Some(InHand { slot, generation, offset: message.offset() });
+                    reading.hold(InHand { slot, generation, offset: message.offset() });
                     reading.chunk = Some(chunk);
                     return Ok(Some(message));
                 }
@@ -114,9 +129,34 @@ impl Shared {
         }
     }
 
+    /// Parts the reading into so many streams; false if it has begun.
+    pub(crate) fn part(&self, streams: usize) -> bool {
+        let is_parted = self.readers.part(streams);
+        if is_parted {
+            self.assignment.deal_to(streams);
+        }
+        is_parted
+    }
+
+    /// Ends all reading once what is in hand is done with.
+    pub(crate) fn end(&self) {
+        self.is_ending.store(true, Ordering::Release);
+        self.arrivals.changed().wake_all();
+    }
+
+    /// Whether partitions came or went that nobody was told of.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.changes.are_pending()
+    }
+
+    /// The partitions that came and went since the last time.
+    pub(crate) fn take_changes(&self) -> Option<Change> {
+        self.changes.take()
+    }
+
     /// The slots as they are, with the callers' positions.
     pub(crate) fn slots(&self) -> Vec<Slot> {
-        self.slots_by(&self.reading())
+        self.slots_by(&self.readers.all())
     }
 
     /// How far the messages given out reach.
@@ -124,48 +164,46 @@ impl Shared {
         positions(self.slots())
     }
 
-    /// How far the messages reach that a caller is done with: all given out but the last.
+    /// How far the messages reach that a caller is done with: all but those of the last turn.
     pub(crate) fn processed(&self) -> Vec<(TopicPartition, Offset)> {
-        let reading = self.reading();
-        let mut slots = self.slots_by(&reading);
-        if let Some(InHand { slot, generation, offset }) = reading.in_hand
-            && slots[slot].generation == generation
-        {
-            slots[slot].position = Some(offset);
+        let readers = self.readers.all();
+        let mut slots = self.slots_by(&readers);
+        for &InHand { slot, generation, offset } in readers.iter().flat_map(|r| &r.in_hand) {
+            if slots[slot].generation == generation {
+                slots[slot].position = Some(offset);
+            }
         }
         positions(slots)
     }
 
     /// Goes on at `start` in one slot.
     pub(crate) fn seek(&self, slot: usize, start: Start) {
-        let mut reading = self.reading();
         self.assignment.seek(slot, start);
-        self.arrivals.purge(|chunk| chunk.slot == slot);
-        reading.chunk.take_if(|chunk| chunk.slot == slot);
+        self.forget_moved();
         self.work.notify_one();
     }
 
     /// Lets a slot rest, or go on.
     pub(crate) fn set_paused(&self, slot: usize, is_paused: bool) {
-        let mut reading = self.reading();
         self.assignment.set_paused(slot, is_paused);
-        if is_paused && let Some(chunk) = reading.chunk.take_if(|chunk| chunk.slot == slot) {
-            self.leave(&chunk, None);
-            self.arrivals.put_back(chunk);
+        if is_paused {
+            for mut reading in self.readers.all() {
+                if let Some(chunk) = reading.chunk.take_if(|chunk| chunk.slot == slot) {
+                    self.leave(&chunk, None);
+                    self.arrivals.put_back(chunk);
+                }
+            }
         }
-        drop(reading);
         self.work.notify_one();
         self.arrivals.changed().wake_all();
     }
 
     /// Reads these partitions from their starts, and no others any more.
     pub(crate) fn assign(&self, partitions: Vec<(TopicPartition, Start)>) {
-        let mut reading = self.reading();
+        let before = self.assignment.assigned();
         self.assignment.replace(partitions);
-        self.arrivals.purge(|_| true);
-        reading.chunk = None;
-        reading.in_hand = None;
-        drop(reading);
+        self.changes.add(before, self.assignment.assigned());
+        self.forget_moved();
         self.work.notify_one();
         self.arrivals.changed().wake_all();
     }
@@ -182,9 +220,21 @@ impl Shared {
         }
     }
 
-    fn take_chunk(&self) -> Result<Option<Chunk>, ClientError> {
-        let is_current = |chunk: &Chunk| self.assignment.is_current(chunk.slot, chunk.generation);
-        match self.arrivals.take(is_current)? {
+    /// Forgets what was fetched before the last seek or assignment. Whoever takes a chunk looks at
+    /// the assignment while holding the place of its stream: what was taken before the change is
+    /// found here, and what is taken after it is current.
+    fn forget_moved(&self) {
+        let has_moved = |chunk: &Chunk| self.assignment.has_moved(chunk.slot, chunk.generation);
+        self.arrivals.purge(has_moved);
+        for mut reading in self.readers.all() {
+            reading.chunk.take_if(|chunk| has_moved(chunk));
+        }
+    }
+
+    fn take_chunk(&self, stream: usize) -> Result<Option<Chunk>, ClientError> {
+        let is_wanted =
+            |chunk: &Chunk| self.assignment.is_for(stream, chunk.slot, chunk.generation);
+        match self.arrivals.take(is_wanted)? {
             Taken::Chunk(chunk) => {
                 self.work.notify_one();
                 Ok(Some(chunk))
@@ -201,18 +251,14 @@ impl Shared {
         });
     }
 
-    fn slots_by(&self, reading: &Reading) -> Vec<Slot> {
+    fn slots_by(&self, readers: &[MutexGuard<'_, Reading>]) -> Vec<Slot> {
         let mut slots = self.assignment.snapshot();
-        if let Some(chunk) = &reading.chunk
-            && slots[chunk.slot].generation == chunk.generation
-        {
-            slots[chunk.slot].position = Some(chunk.position());
+        for chunk in readers.iter().filter_map(|reading| reading.chunk.as_ref()) {
+            if slots[chunk.slot].generation == chunk.generation {
+                slots[chunk.slot].position = Some(chunk.position());
+            }
         }
         slots
-    }
-
-    fn reading(&self) -> MutexGuard<'_, Reading> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use super::assignment::{Slot, Target};
 use super::handle::Consumer;
 use super::message::Message;
+use super::shared::Wanted;
 use crate::client::ClientError;
-use crate::types::Offset;
+use crate::types::{Offset, TopicPartition};
 
 /// Messages up to the ends that the partitions had when this was made. A partition that has reached
 /// its end rests until this is dropped, and goes on from there afterwards. Partitions that were
@@ -38,6 +39,24 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Ok(Self { consumer, ends })
     }
 
+    /// Up to the given ends; what lies in other partitions is left out.
+    pub fn below(consumer: C, ends: &[(TopicPartition, Offset)]) -> Self {
+        let end = |slot: &Slot| {
+            let row = ends.iter().find(|(partition, _)| *partition == slot.partition);
+            row.map(|(_, end)| *end)
+        };
+        let ends = consumer.borrow().slots().iter().map(end).collect();
+        Self { consumer, ends }
+    }
+
+    /// The next message if there is one already.
+    ///
+    /// # Errors
+    /// As [`Consumer::next`].
+    pub fn try_next(&self) -> Result<Option<Message>, ClientError> {
+        self.consumer.borrow().try_next_of(Wanted { ends: &self.ends, ..Wanted::ANY })
+    }
+
     /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
     /// time is over or the ends are reached: [`is_done`](Self::is_done) tells.
     ///
@@ -45,7 +64,8 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
     /// As [`Consumer::next`].
     pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         let consumer: &Consumer = self.consumer.borrow();
-        consumer.next_below(&self.ends, timeout, || self.is_done())
+        let wanted = Wanted { ends: &self.ends, ..Wanted::ANY };
+        consumer.next_of(wanted, timeout, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.

@@ -168,6 +168,27 @@ impl ProducerConfig {
             get: |c| c.delivery_timeout.as_millis().to_string(),
         },
         Key {
+            name: "partitioner",
+            about: "Who chooses partitions: keyed, sticky, random or roundrobin.",
+            kind: Kind::String,
+            set: |c, text| {
+                c.partitioner = match text.trim() {
+                    "keyed" | "murmur2_random" => Partitioner::Keyed,
+                    "sticky" => Partitioner::Sticky,
+                    "random" => Partitioner::Random,
+                    "roundrobin" => Partitioner::RoundRobin,
+                    _ => return Err("keyed, sticky, random or roundrobin".to_owned()),
+                };
+                Ok(())
+            },
+            get: |c| match c.partitioner {
+                Partitioner::Keyed | Partitioner::Own(_) => "keyed".to_owned(),
+                Partitioner::Sticky => "sticky".to_owned(),
+                Partitioner::Random => "random".to_owned(),
+                Partitioner::RoundRobin => "roundrobin".to_owned(),
+            },
+        },
+        Key {
             name: "max.in.flight.requests.per.connection",
             about: "Requests that may be unanswered at one broker.",
             kind: Kind::Int,
@@ -187,7 +208,10 @@ impl ProducerConfig {
     /// [`ConfigError`] naming the setting.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if self.is_idempotent() && self.acks != Acks::All {
-            return Err(ConfigError::single("enable.idempotence", "it needs acks=all"));
+            return Err(ConfigError::single(
+                "enable.idempotence",
+                format!("it needs acks=all, not acks={}", self.acks.code()),
+            ));
         }
         if self.is_idempotent() && self.in_flight_max > 5 {
             let reason = "at most 5 with enable.idempotence=true: brokers remember 5 batches";

@@ -130,6 +130,19 @@ impl Producer {
         self.shared.append(&topic, record, size).map(Some)
     }
 
+    /// How many partitions a topic has that records are sent to; unknown topics are asked for.
+    ///
+    /// # Errors
+    /// [`ClientError::TopicNotFound`], and those of reaching a broker.
+    pub fn partition_count(&self, topic: &str) -> Result<usize, ClientError> {
+        let record = ProducerRecord { topic, ..ProducerRecord::default() };
+        let known = match self.shared.topics.get(topic) {
+            Some(known) => known,
+            None => self.find_topic(&record)?,
+        };
+        Ok(known.queues.len())
+    }
+
     /// Waits until everything handed over before has its outcome; it is sent without lingering.
     ///
     /// # Errors
@@ -300,7 +313,7 @@ impl Shared {
         };
         let appended = queue.append(&appending, &self.room, open);
         let appended = appended.inspect_err(|_| self.room.give_back(size))?;
-        if appended.fills && record.key.is_none() && self.config.partitioner.is_sticky() {
+        if appended.fills && self.config.partitioner.is_sticky(record.key.is_some()) {
             topic.turn.advance();
         }
         if appended.lists {

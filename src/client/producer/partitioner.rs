@@ -17,6 +17,8 @@ pub enum Partitioner {
     /// their batch is sent, and then move on.
     #[default]
     Keyed,
+    /// Records stay together until their batch is sent, and then move on; keys say nothing.
+    Sticky,
     /// Any partition, record by record.
     Random,
     /// One after another.
@@ -62,7 +64,7 @@ impl Partitioner {
         assert!(count > 0, "a topic has at least one partition, not {count}");
         let number = match (self, record.key) {
             (Self::Keyed, Some(key)) => murmur2(key) & i32::MAX.cast_unsigned(),
-            (Self::Keyed, None) => turn.current(),
+            (Self::Keyed, None) | (Self::Sticky, _) => turn.current(),
             (Self::RoundRobin, _) => turn.advance(),
             (Self::Random, _) => scattered(turn.advance()),
             (Self::Own(choice), key) => {
@@ -72,9 +74,13 @@ impl Partitioner {
         number as usize % count
     }
 
-    /// Whether records without a key stay together until a batch is full.
-    pub(crate) fn is_sticky(&self) -> bool {
-        matches!(self, Self::Keyed)
+    /// Whether records like one with or without a key stay together until a batch is full.
+    pub(crate) fn is_sticky(&self, has_key: bool) -> bool {
+        match self {
+            Self::Keyed => !has_key,
+            Self::Sticky => true,
+            Self::Random | Self::RoundRobin | Self::Own(_) => false,
+        }
     }
 }
 
@@ -88,6 +94,7 @@ impl fmt::Debug for Partitioner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Keyed => "Keyed",
+            Self::Sticky => "Sticky",
             Self::Random => "Random",
             Self::RoundRobin => "RoundRobin",
             Self::Own(_) => "Own",
@@ -118,6 +125,8 @@ mod tests {
         assert_eq!(spread(&Partitioner::Keyed, Some(b"k"), true), [0, 0, 0, 400]);
         assert_eq!(spread(&Partitioner::Keyed, None, false), [0, 0, 0, 400]);
         assert_eq!(spread(&Partitioner::Keyed, None, true), [100; 4]);
+        assert_eq!(spread(&Partitioner::Sticky, Some(b"k"), false), [0, 0, 0, 400]);
+        assert_eq!(spread(&Partitioner::Sticky, Some(b"k"), true), [100; 4]);
         assert_eq!(spread(&Partitioner::RoundRobin, Some(b"k"), false), [100; 4]);
         assert!(spread(&Partitioner::Random, None, false)[0] > 50);
         let own = Partitioner::Own(Arc::new(|_, _, _, count| count + 1));

@@ -6,7 +6,7 @@
 
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
-use pyo3::{Bound, PyAny, PyErr, PyResult};
+use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
@@ -33,10 +33,11 @@ pub(crate) struct Word {
 /// Takes settings by Kafka's names; the error names those that do not fit.
 pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
 
-/// A keyword that was given, and the setting's text.
+/// A keyword that was given, the setting behind it, and the setting's text.
 #[derive(Debug)]
-struct Given<'a> {
-    word: &'a Word,
+struct Given {
+    name: String,
+    key: String,
     text: String,
 }
 
@@ -44,6 +45,8 @@ struct Given<'a> {
 #[derive(Debug)]
 pub(crate) struct Options<'py> {
     rows: Vec<(String, Bound<'py, PyAny>)>,
+    /// Names that the call knows.
+    asked: Vec<&'static str>,
 }
 
 impl Word {
@@ -67,17 +70,35 @@ impl<'py> Options<'py> {
                 rows.push((name.extract()?, value));
             }
         }
-        Ok(Self { rows })
+        Ok(Self { rows, asked: Vec::new() })
     }
 
     /// Takes the option `name` as it is, if it was given.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Bound<'py, PyAny>> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<Bound<'py, PyAny>> {
+        self.asked.push(name);
         let at = self.rows.iter().position(|(given, _)| given == name)?;
         Some(self.rows.swap_remove(at).1)
     }
 
+    /// The option `name`, if it was given; it stays.
+    pub(crate) fn peek(&self, name: &str) -> Option<&Bound<'py, PyAny>> {
+        self.rows.iter().find(|(given, _)| given == name).map(|(_, value)| value)
+    }
+
+    /// Takes the option `name`, which can be called, if it was given.
+    pub(crate) fn take_callable(&mut self, name: &'static str) -> PyResult<Option<Py<PyAny>>> {
+        match self.take(name) {
+            Some(value) if !value.is_callable() => {
+                let kind = value.get_type();
+                let reason = format!("expected something that can be called, not {kind}");
+                Err(refused(&ConfigError::single(name, reason)))
+            }
+            value => Ok(value.map(Bound::unbind)),
+        }
+    }
+
     /// Takes the option `name` as a value of type `T`, if it was given.
-    pub(crate) fn take_as<T>(&mut self, name: &str) -> PyResult<Option<T>>
+    pub(crate) fn take_as<T>(&mut self, name: &'static str) -> PyResult<Option<T>>
     where
         T: FromPyObjectOwned<'py>,
     {
@@ -86,51 +107,78 @@ impl<'py> Options<'py> {
         extracted.map(Some).map_err(|error| misfit(name, &error))
     }
 
-    /// Gives `set` the settings behind the `words`, and then those of `config={...}`; nothing may
-    /// be left then.
+    /// Gives `set` the settings behind the `words` and those of `config={...}`; nothing may be left
+    /// then.
     pub(crate) fn apply(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
+        let given = self.take_words(words)?;
+        let dotted = self.take("config");
+        self.none_left()?;
+        apply_all(&given, dotted.as_ref(), set)
+    }
+
+    /// As [`apply`](Self::apply), but what is none of the `words` is the name of a setting, with
+    /// underscores for its dots.
+    pub(crate) fn apply_dotting(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
+        let mut given = self.take_words(words)?;
+        let dotted = self.take("config");
+        for (name, value) in self.rows {
+            let text = text(&name, Form::List, &value)?;
+            given.push(Given { key: name.replace('_', "."), name, text });
+        }
+        apply_all(&given, dotted.as_ref(), set)
+    }
+
+    fn take_words(&mut self, words: &[Word]) -> PyResult<Vec<Given>> {
         let mut given = Vec::new();
         for word in words {
             if let Some(value) = self.take(word.name) {
-                given.push(Given { word, text: text(word.name, word.form, &value)? });
+                let text = text(word.name, word.form, &value)?;
+                given.push(Given { name: word.name.to_owned(), key: word.key.to_owned(), text });
             }
         }
-        let dotted = self.take("config");
-        self.none_left(words)?;
-        let settings: Vec<_> = given.iter().map(|row| (row.word.key, row.text.as_str())).collect();
-        set(&settings).map_err(|error| renamed(error, &given))?;
-        match dotted {
-            Some(dotted) => apply_dotted(&dotted, &given, set),
-            None => Ok(()),
-        }
+        Ok(given)
     }
 
     /// Fails if an option is left.
-    pub(crate) fn none_left(&self, words: &[Word]) -> PyResult<()> {
-        let names = || words.iter().map(|word| word.name);
+    pub(crate) fn none_left(&self) -> PyResult<()> {
+        let names = || self.asked.iter().copied();
         let unknown = self.rows.iter().map(|(name, _)| Fault::unknown(name, names())).collect();
         ConfigError::from_faults(unknown).map_err(|error| refused(&error))
     }
 }
 
-fn apply_dotted(
-    dotted: &Bound<'_, PyAny>,
-    given: &[Given<'_>],
+/// Sets all at once, so that settings that contradict each other meet, wherever they were given.
+fn apply_all(
+    given: &[Given],
+    dotted: Option<&Bound<'_, PyAny>>,
     set: &mut Setter<'_>,
 ) -> PyResult<()> {
+    let dotted = dotted.map(|dotted| read_dotted(dotted, given)).transpose()?;
+    let dotted = dotted.unwrap_or_default();
+    let words = given.iter().map(|row| (&*row.key, &*row.text));
+    let names = dotted.iter().map(|(name, value)| (&**name, &**value));
+    let settings: Vec<(&str, &str)> = words.chain(names).collect();
+    set(&settings).map_err(|error| renamed(error, given))
+}
+
+fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(String, String)>> {
     let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", &error.into()))?;
-    let mut values: Vec<(String, String)> = Vec::with_capacity(dotted.len());
+    let mut values = Vec::with_capacity(dotted.len());
     for (name, value) in dotted {
         let name: String = name.extract()?;
-        if let Some(row) = given.iter().find(|row| row.word.key == name) {
-            let reason = format!("given twice: here and as {}=", row.word.name);
+        if let Some(row) = given.iter().find(|row| row.key == name) {
+            let reason = format!("given twice: here and as {}=", row.name);
             return Err(refused(&ConfigError::single(&name, reason)));
         }
         let value = text(&name, Form::List, &value)?;
         values.push((name, value));
     }
-    let settings: Vec<_> = values.iter().map(|(name, value)| (&**name, &**value)).collect();
-    set(&settings).map_err(|error| refused(&error))
+    Ok(values)
+}
+
+/// The value of the setting `name` as its text.
+pub(crate) fn plain(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    text(&name.extract::<String>()?, Form::List, value)
 }
 
 /// The value in the form that settings are parsed from.
@@ -153,10 +201,10 @@ fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Faults under the words that the caller wrote.
-fn renamed(mut error: ConfigError, given: &[Given<'_>]) -> PyErr {
+fn renamed(mut error: ConfigError, given: &[Given]) -> PyErr {
     for fault in &mut error.faults {
-        if let Some(row) = given.iter().find(|row| row.word.key == fault.key) {
-            row.word.name.clone_into(&mut fault.key);
+        if let Some(row) = given.iter().find(|row| row.key == fault.key) {
+            fault.key.clone_from(&row.name);
         }
     }
     refused(&error)

@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pyo3::types::PyAnyMethods;
 use pyo3::{Py, PyResult, Python, pyclass, pymethods};
 
 use super::consumer::Consumer;
+use super::hooks::monotonic;
 use super::message::Message;
 
 /// At most so many messages of a consumer, and not after a deadline.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Bounded {
+pub(crate) struct Bounded {
     consumer: Py<Consumer>,
     left: AtomicU64,
     deadline: Option<f64>,
@@ -19,7 +19,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     /// `count` messages within `timeout` seconds from now.
-    pub(super) fn new(
+    pub(crate) fn new(
         py: Python<'_>,
         consumer: Py<Consumer>,
         count: u64,
@@ -52,8 +52,4 @@ impl Bounded {
         }
         message
     }
-}
-
-fn monotonic(py: Python<'_>) -> PyResult<f64> {
-    py.import("time")?.call_method0("monotonic")?.extract()
 }

@@ -1,21 +1,26 @@
 //! Publishing records.
 
+use std::sync::Arc;
+
+use arc_swap::Guard;
 use pyo3::exceptions::PyTypeError;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::arguments;
-use super::arguments::{Options, Word};
-use super::errors::raised;
-use super::owned::Owned;
+use super::making::Making;
 use super::ticket::Ticket;
 use crate::client::{self, Header, ProducerConfig, ProducerRecord};
-use crate::config::set_all;
+use crate::config::{ConfigError, Fault, set_all};
+use crate::python::arguments;
+use crate::python::arguments::{Options, Word};
+use crate::python::client::Client;
+use crate::python::errors::{raised, refused};
+use crate::python::owned::{Owned, Renewed};
 use crate::types::{PartitionIndex, Timestamp};
 
 /// Keywords of `Client.producer`.
-pub(super) const WORDS: &[Word] = &[
+pub(crate) const WORDS: &[Word] = &[
     Word::plain("acks", "acks"),
     Word::plain("compression", "compression.type"),
     Word::plain("compression_level", "compression.level"),
@@ -26,7 +31,11 @@ pub(super) const WORDS: &[Word] = &[
     Word::seconds("send_timeout", "max.block.ms"),
     Word::seconds("delivery_timeout", "delivery.timeout.ms"),
     Word::plain("idempotence", "enable.idempotence"),
+    Word::plain("partitioner", "partitioner"),
 ];
+
+/// Keywords of `Producer.send`.
+const OF_RECORDS: [&str; 4] = ["key", "headers", "partition", "timestamp"];
 
 /// Records between two looks at signals, when no wait looks at them.
 const SIGNALS_EVERY: u64 = 1024;
@@ -37,44 +46,64 @@ const SIGNALS_EVERY: u64 = 1024;
 /// forgets to close it waits at that point, and loses nothing.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Producer {
-    inner: Owned<client::Producer>,
+pub(crate) struct Producer {
+    inner: Renewed<client::Producer>,
+    client: Py<Client>,
+    config: ProducerConfig,
+    making: Making,
 }
 
 /// A record that owns what it is made of.
 #[derive(Debug, Default)]
-struct Given<'py> {
+pub(super) struct Given<'py> {
     topic: Option<Bound<'py, PyString>>,
     partition: Option<i32>,
-    key: Option<PyBackedBytes>,
-    value: Option<PyBackedBytes>,
+    pub(super) key: Option<PyBackedBytes>,
+    pub(super) value: Option<PyBackedBytes>,
     headers: Vec<(String, Option<PyBackedBytes>)>,
     timestamp: Option<Timestamp>,
 }
 
 impl Producer {
     /// A producer with the options that were given, else as `config` says.
-    pub(super) fn start(
-        py: Python<'_>,
-        client: &Owned<client::Client>,
+    pub(crate) fn start(
+        client: &Bound<'_, Client>,
         mut config: ProducerConfig,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = Options::of(given)?;
+        let mut options = Options::of(given)?;
+        let making = Making::of(&mut options)?;
         options.apply(WORDS, &mut |values| {
-            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())
+            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())?;
+            config.validate()
         })?;
-        let producer = client.get()?.producer(config).map_err(|error| raised(py, error))?;
-        Ok(Self { inner: Owned::new(producer, client.birth()) })
+        let producer = make(client, &config)?;
+        let inner = Renewed::new(producer, client.get().connected(client.py())?.birth());
+        Ok(Self { inner, client: client.clone().unbind(), config, making })
     }
 
-    fn send_given(&self, py: Python<'_>, given: &Given<'_>) -> PyResult<client::Ticket> {
-        let producer = self.inner.get()?;
+    /// The producer behind it; a forked child makes one of its own, and the parent keeps what it
+    /// has not sent.
+    fn sender(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Producer>>>> {
+        self.inner.get(py, || make(self.client.bind(py), &self.config))
+    }
+
+    fn send_given(
+        &self,
+        py: Python<'_>,
+        producer: &client::Producer,
+        given: &Given<'_>,
+    ) -> PyResult<client::Ticket> {
         let topic = given.topic.as_ref().map(PyStringMethods::to_cow).transpose()?;
         let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
+        let topic = topic.as_deref().unwrap_or_default();
+        let partition = match (given.partition, &self.making.partitioner) {
+            (None, Some(choose)) => Some(choose.choose(py, producer, topic, given)?),
+            (partition, _) => partition,
+        };
         let record = ProducerRecord {
-            topic: topic.as_deref().unwrap_or_default(),
-            partition: given.partition.map(PartitionIndex),
+            topic,
+            partition: partition.map(PartitionIndex),
             key: given.key.as_deref(),
             value: given.value.as_deref(),
             headers: &headers,
@@ -103,13 +132,14 @@ impl Producer {
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Ticket> {
-        let mut given =
-            Given { topic: Some(topic), value: bytes("value", value)?, ..Given::default() };
-        if options.is_some() {
-            given.take(Options::of(options)?)?;
+        let value = bytes_of("value", self.making.value.as_ref(), value)?;
+        let mut given = Given { topic: Some(topic), value, ..Given::default() };
+        if let Some(options) = options {
+            given.take(&self.making, options)?;
         }
-        let ticket = self.send_given(py, &given)?;
-        Ok(Ticket::new(ticket, self.inner.birth()))
+        let sender = self.sender(py)?;
+        let ticket = self.send_given(py, sender.get()?, &given)?;
+        Ok(Ticket::new(ticket, sender.birth()))
     }
 
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
@@ -121,6 +151,7 @@ impl Producer {
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let py = items.py();
+        let sender = self.sender(py)?;
         let mut given = Given { topic: Some(topic), ..Given::default() };
         let mut count = 0;
         for item in items.try_iter()? {
@@ -128,9 +159,9 @@ impl Producer {
             given.key = key.map(|make| made("key", make, &item)).transpose()?.flatten();
             given.value = match value {
                 Some(make) => made("value", make, &item)?,
-                None => bytes("value", &item)?,
+                None => bytes_of("value", self.making.value.as_ref(), &item)?,
             };
-            self.send_given(py, &given)?;
+            self.send_given(py, sender.get()?, &given)?;
             count += 1;
             if count % SIGNALS_EVERY == 0 {
                 py.check_signals()?;
@@ -141,15 +172,17 @@ impl Producer {
 
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let producer = self.inner.get()?;
         let timeout = arguments::timeout(timeout)?;
+        let Some(sender) = self.inner.if_here() else { return Ok(()) };
+        let producer = sender.get()?;
         py.detach(|| producer.flush(timeout)).map_err(|error| raised(py, error))
     }
 
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let producer = self.inner.get()?;
         let timeout = arguments::timeout(timeout)?;
+        let Some(sender) = self.inner.if_here() else { return Ok(()) };
+        let producer = sender.get()?;
         py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
     }
 
@@ -178,7 +211,8 @@ impl Producer {
 impl Drop for Producer {
     fn drop(&mut self) {
         // A forked child has nothing to flush.
-        let Ok(producer) = self.inner.get() else { return };
+        let Some(sender) = self.inner.if_here() else { return };
+        let Ok(producer) = sender.get() else { return };
         Python::attach(|py| {
             if let Err(error) = py.detach(|| producer.close(None)) {
                 raised(py, error).write_unraisable(py, None);
@@ -188,22 +222,37 @@ impl Drop for Producer {
 }
 
 impl Given<'_> {
-    fn take(&mut self, mut options: Options<'_>) -> PyResult<()> {
-        if let Some(key) = options.take("key") {
-            self.key = bytes("key", &key)?;
+    /// The keywords of one record, which are looked at for every record: nothing is made of them
+    /// that is not kept.
+    fn take(&mut self, making: &Making, options: &Bound<'_, PyDict>) -> PyResult<()> {
+        for (name, value) in options {
+            if value.is_none() {
+                continue;
+            }
+            match &*name.cast::<PyString>()?.to_cow()? {
+                "key" => self.key = bytes_of("key", making.key.as_ref(), &value)?,
+                "headers" => self.headers = read_headers(&value)?,
+                "partition" => self.partition = Some(value.extract()?),
+                "timestamp" => {
+                    self.timestamp = Some(match arguments::timestamp("timestamp", &value)? {
+                        Some(timestamp) => timestamp,
+                        None => Timestamp::from_millis(value.extract()?),
+                    });
+                }
+                unknown => {
+                    let fault = Fault::unknown(unknown, OF_RECORDS.into_iter());
+                    return Err(refused(&ConfigError { faults: vec![fault] }));
+                }
+            }
         }
-        if let Some(headers) = options.take("headers") {
-            self.headers = read_headers(&headers)?;
-        }
-        self.partition = options.take_as("partition")?;
-        if let Some(at) = options.take("timestamp") {
-            self.timestamp = Some(match arguments::timestamp("timestamp", &at)? {
-                Some(timestamp) => timestamp,
-                None => Timestamp::from_millis(at.extract()?),
-            });
-        }
-        options.none_left(&[])
+        Ok(())
     }
+}
+
+fn make(client: &Bound<'_, Client>, config: &ProducerConfig) -> PyResult<client::Producer> {
+    let py = client.py();
+    let made = client.get().connected(py)?.get()?.producer(config.clone());
+    made.map_err(|error| raised(py, error))
 }
 
 /// Bytes, or `None`; a text is refused, for it would have to be encoded somehow.
@@ -227,6 +276,18 @@ fn made(
     match value.cast::<PyString>() {
         Ok(text) => Ok(Some(PyBackedBytes::from(text.encode_utf8()?))),
         Err(_) => bytes(name, &value),
+    }
+}
+
+/// What the serializer makes of it, if there is one; else it is to be bytes.
+fn bytes_of(
+    name: &str,
+    serializer: Option<&Py<PyAny>>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<PyBackedBytes>> {
+    match serializer {
+        Some(make) if !value.is_none() => made(name, make.bind(value.py()), value),
+        _ => bytes(name, value),
     }
 }
 

@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple};
-use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
+use pyo3::types::{PyAnyMethods, PyBytes, PyDateTime, PyString, PyTuple, PyType};
+use pyo3::{Bound, IntoPyObject, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::arguments::datetime;
-use super::errors::refused;
 use crate::client;
 use crate::config::ConfigError;
+use crate::python::arguments::datetime;
+use crate::python::errors::refused;
 use crate::types::{InvalidTopicName, Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Bytes that `repr` shows of a key or a value.
@@ -20,15 +20,23 @@ const SHOWN_MAX: usize = 32;
 
 type OwnBytes = Option<Vec<u8>>;
 type OwnHeaders = Vec<(String, OwnBytes)>;
-/// A message taken apart: its fields in the order of [`Own`].
+/// A message taken apart: its fields in the order of [`Own`], and what was decoded.
 type State = (String, i32, i64, i64, OwnBytes, OwnBytes, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
 /// A record as it was read.
 #[pyclass(frozen, eq, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Message {
+pub(crate) struct Message {
     record: Record,
+    decoded: Option<Box<Decoded>>,
+}
+
+/// What the program's decoders made of the bytes.
+#[derive(Debug)]
+struct Decoded {
+    key: Option<Py<PyAny>>,
+    value: Option<Py<PyAny>>,
 }
 
 #[derive(Debug)]
@@ -50,7 +58,7 @@ struct Own {
 
 impl From<client::Message> for Message {
     fn from(message: client::Message) -> Self {
-        Self { record: Record::Read(message) }
+        Self { record: Record::Read(message), decoded: None }
     }
 }
 
@@ -65,6 +73,16 @@ impl PartialEq for Message {
 }
 
 impl Message {
+    /// A message with what was made of its key and value.
+    pub(crate) fn decoded(
+        message: client::Message,
+        key: Option<Py<PyAny>>,
+        value: Option<Py<PyAny>>,
+    ) -> Self {
+        let decoded = Some(Box::new(Decoded { key, value }));
+        Self { record: Record::Read(message), decoded }
+    }
+
     fn place(&self) -> (&str, i32, i64) {
         match &self.record {
             Record::Read(m) => (m.topic().as_str(), m.partition().0, m.offset().get()),
@@ -73,7 +91,7 @@ impl Message {
     }
 
     /// Its partition, and the offset after it: what is committed once it is processed.
-    pub(super) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
+    pub(crate) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
         let (topic, partition, offset) = self.place();
         let topic = topic.parse().map_err(|error: InvalidTopicName| {
             refused(&ConfigError::single("message", error.to_string()))
@@ -119,10 +137,12 @@ impl Message {
 
     /// Only unpickling calls it.
     #[new]
-    fn new(state: State) -> Self {
+    #[pyo3(signature = (state, key=None, value=None))]
+    fn new(state: State, key: Option<Py<PyAny>>, value: Option<Py<PyAny>>) -> Self {
+        let decoded = (key.is_some() || value.is_some()).then(|| Box::new(Decoded { key, value }));
         let (topic, partition, offset, timestamp_ms, key, value, headers) = state;
         let own = Own { topic, partition, offset, timestamp_ms, key, value, headers };
-        Self { record: Record::Own(Box::new(own)) }
+        Self { record: Record::Own(Box::new(own)), decoded }
     }
 
     #[getter]
@@ -154,13 +174,40 @@ impl Message {
     }
 
     #[getter]
-    fn key<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
+    fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let decoded = self.decoded.as_ref().and_then(|decoded| decoded.key.as_ref());
+        match decoded {
+            Some(key) => Some(key.bind(py).clone()),
+            None => self.raw_key(py).map(Bound::into_any),
+        }
+    }
+
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let decoded = self.decoded.as_ref().and_then(|decoded| decoded.value.as_ref());
+        match decoded {
+            Some(value) => Some(value.bind(py).clone()),
+            None => self.raw_value(py).map(Bound::into_any),
+        }
+    }
+
+    #[getter]
+    fn raw_key<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
         self.key_bytes().map(|key| PyBytes::new(py, key))
     }
 
     #[getter]
-    fn value<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
+    fn raw_value<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
         self.value_bytes().map(|value| PyBytes::new(py, value))
+    }
+
+    /// `Message[int]` is a type for those who check types.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        cls: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
     }
 
     #[getter]
@@ -174,9 +221,15 @@ impl Message {
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let (topic, partition, offset) = self.place();
         let headers = self.headers(py)?.into_any().try_iter()?.collect::<PyResult<Vec<_>>>()?;
-        let (key, value) = (self.key(py), self.value(py));
+        let (key, value) = (self.raw_key(py), self.raw_value(py));
         let state = (topic, partition, offset, self.timestamp_ms(), key, value, headers);
-        PyTuple::new(py, [state])
+        let state = state.into_pyobject(py)?.into_any();
+        let decoded = |part: fn(&Decoded) -> Option<&Py<PyAny>>| {
+            let part = self.decoded.as_deref().and_then(part);
+            part.map_or_else(|| py.None(), |part| part.clone_ref(py)).into_bound(py)
+        };
+        let parts = [state, decoded(|d| d.key.as_ref()), decoded(|d| d.value.as_ref())];
+        PyTuple::new(py, parts)
     }
 
     fn __hash__(&self) -> u64 {
@@ -200,4 +253,12 @@ fn shown(bytes: Option<&[u8]>) -> String {
         all if all <= SHOWN_MAX => format!("b\"{text}\""),
         all => format!("b\"{text}\"... ({all} bytes)"),
     }
+}
+
+/// The class with a parameter for type checkers.
+pub(crate) fn generic<'py>(
+    class: &Bound<'py, PyType>,
+    item: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    class.py().import("types")?.call_method1("GenericAlias", (class, item))
 }

@@ -1,22 +1,22 @@
 //! A record on its way.
 
-use pyo3::{PyResult, Python, pyclass, pymethods};
+use pyo3::{PyErr, PyResult, Python, pyclass, pymethods};
 
-use super::arguments;
-use super::errors::raised;
-use super::owned::{Birth, Owned};
 use super::record_metadata::RecordMetadata;
 use crate::client;
+use crate::python::arguments;
+use crate::python::errors::raised;
+use crate::python::owned::{Birth, Owned};
 
 /// A record on its way; cheap to make and to forget.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(crate) struct Ticket {
     inner: Owned<client::Ticket>,
 }
 
 impl Ticket {
-    pub(super) fn new(ticket: client::Ticket, birth: &Birth) -> Self {
+    pub(crate) fn new(ticket: client::Ticket, birth: &Birth) -> Self {
         Self { inner: Owned::new(ticket, birth) }
     }
 }
@@ -29,6 +29,17 @@ impl Ticket {
         let timeout = arguments::timeout(timeout)?;
         let outcome = py.detach(|| ticket.wait(timeout));
         outcome.map(Into::into).map_err(|error| raised(py, error))
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<PyErr>> {
+        let ticket = self.inner.get()?;
+        let timeout = arguments::timeout(timeout)?;
+        match py.detach(|| ticket.wait(timeout)) {
+            Ok(_) => Ok(None),
+            Err(error) if ticket.is_done() => Ok(Some(raised(py, error))),
+            Err(error) => Err(raised(py, error)),
+        }
     }
 
     fn done(&self) -> PyResult<bool> {

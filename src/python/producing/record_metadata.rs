@@ -5,14 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use pyo3::types::{PyDateTime, PyString};
 use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
-use super::arguments::datetime;
 use crate::client;
+use crate::python::arguments::datetime;
 use crate::types::Timestamp;
 
 /// Where a delivered record is.
 #[pyclass(frozen, eq, module = "streamlog")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RecordMetadata {
+pub(crate) struct RecordMetadata {
     topic: String,
     #[pyo3(get)]
     partition: i32,

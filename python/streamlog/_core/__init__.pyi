@@ -1,0 +1,305 @@
+"""The native module. ``mypy.stubtest`` proves that this stub tells the truth.
+
+Durations are seconds, sizes are bytes or texts as ``"64 MiB"``. Every call that waits releases the
+interpreter and ends at once when a signal's handler raises, as Ctrl-C's does. ``timeout=None``
+waits for as long as the client's own limits allow. In a child forked off every use raises
+``ForkError``. ``config={...}`` takes settings under Kafka's names; one that is given as a keyword
+too, and one that is unknown, raise ``ConfigError``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
+
+from streamlog._core import admin, producing, reading
+from streamlog._core.admin import Admin
+from streamlog._core.producing import Producer
+from streamlog._core.reading import Consumer, _Start
+from streamlog.groups import Broadcast
+from streamlog.stopping import Event
+from streamlog.topic import Topic
+
+__all__ = [
+    "Broker",
+    "Client",
+    "__version__",
+    "admin",
+    "main",
+    "producing",
+    "reading",
+]
+
+_T = TypeVar("_T")
+_Config: TypeAlias = Mapping[str, Any]
+_Decoder: TypeAlias = Callable[[bytes], _T]
+_Serializer: TypeAlias = Callable[[Any], bytes | str | None]
+_Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
+_Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
+
+__version__: Final[str]
+"""Version of the package and of the engine in it."""
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command line with the arguments after the program's name.
+
+    Returns the exit code: 0 done, 1 failed, 2 wrong usage. The interpreter is released meanwhile.
+    """
+
+@final
+class Client:
+    """A client of a cluster; ``streamlog.connect`` is another name for it.
+
+    It is pickled as its settings, and connects anew when it is unpickled.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | None = None,
+        *,
+        client_id: str = "streamlog",
+        timeout: float = 10.0,
+        config: _Config | None = None,
+    ) -> Self:
+        """Connects to the first of the addresses that answers.
+
+        Args:
+            bootstrap: ``"HOST:PORT"``, several with commas between them, or a list. If omitted,
+                the environment's STREAMLOG_BOOTSTRAP, and then 127.0.0.1:9092.
+            client_id: The name that brokers log.
+            timeout: Seconds that a call may take that is given no time of its own.
+            config: Other settings of the connections under Kafka's names.
+
+        Raises:
+            ConnectError: No address answered; ``tried`` has them with what came of each.
+            ConfigError: A setting does not fit.
+        """
+
+    def producer(
+        self,
+        *,
+        acks: Literal["all", 0, 1] = "all",
+        compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none",
+        compression_level: int | None = None,
+        linger: float = 0.005,
+        batch_size: int | str = "64 KiB",
+        buffer: int | str = "64 MiB",
+        max_request_size: int | str = "1 MiB",
+        send_timeout: float = 60.0,
+        delivery_timeout: float = 120.0,
+        idempotence: bool | None = None,
+        partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice = "keyed",
+        key: _Serializer | None = None,
+        value: _Serializer | None = None,
+        config: _Config | None = None,
+    ) -> Producer:
+        """Makes a producer.
+
+            with client.producer(compression="zstd", value=json.dumps) as producer:
+                producer.send("orders", {"id": 1}, key=b"42")
+
+        Args:
+            acks: When a record counts as delivered: flushed by all in-sync replicas, by the leader,
+                or never known.
+            compression: How batches are packed.
+            compression_level: In the codec's own scale.
+            linger: Seconds that a batch waits for more records.
+            batch_size: Bytes at which a batch is sent at once.
+            buffer: Bytes that may be on their way; beyond, ``send`` waits.
+            max_request_size: Bytes above which a record is refused.
+            send_timeout: Seconds that ``send`` may wait for room, or for its topic to be found.
+            delivery_timeout: Seconds for which delivery of a record is tried.
+            idempotence: Whether retries are stored once; ``None`` is "with acks='all'".
+            partitioner: Who chooses partitions: the key's hash (without one, records stay
+                together until a batch is full), never the key, any, one after another; or a
+                callable of topic, key, value and the number of partitions.
+            key: Makes bytes of the keys that are sent; texts are encoded as UTF-8.
+            value: Makes bytes of the values that are sent; None stays a tombstone.
+            config: Other settings of a producer under Kafka's names.
+
+        Raises:
+            ConfigError: A setting does not fit, or contradicts another.
+        """
+
+    @overload
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        group: str | Broadcast | None = None,
+        commit: Literal["processed", "received", "manual"] = "processed",
+        commit_interval: float = 1.0,
+        start: _Start = "earliest",
+        on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
+        key: _Decoder[Any] | None = None,
+        value: None = None,
+        on_error: str = "raise",
+        on_assign: _Changed | None = None,
+        on_revoke: _Changed | None = None,
+        stop: Event | None = None,
+        signals: bool = False,
+        buffer: int | str = "32 MiB",
+        fetch_bytes: int | str = "8 MiB",
+        fetch_wait: float = 0.5,
+        config: _Config | None = None,
+    ) -> Consumer[bytes | None]:
+        """Makes a consumer of one topic or several.
+
+            def handle(consumer: streamlog.Consumer[Any]) -> None:
+                for message in consumer:
+                    print(message.key, message.value)
+
+            with client.consumer("orders", group="billing", value=json.loads) as consumer:
+                handle(consumer)
+
+        Args:
+            topics: The topics' names.
+            group: Members of a group share the partitions, and go on where the group stopped.
+                Without one it reads all, and its positions are its own. With BROADCAST it does
+                the same, from now on unless ``start`` says otherwise.
+            commit: When a message counts as done: once the next is asked for, once it is given
+                out, or when ``commit`` is called.
+            commit_interval: Seconds after which what is done is stored; closing does it too.
+            start: Where to begin: an end of the log, an offset, a time, or a timedelta from now.
+            on_out_of_range: What to do when the log does not have the position (any more): go on
+                at one of its ends, or raise OffsetOutOfRange.
+            key: Makes a message's key of its bytes.
+            value: Makes a message's value of its bytes; tombstones stay None.
+            on_error: What to do with a message that these cannot decode: ``"raise"`` DecodeError,
+                ``"skip"`` it, or publish it as it is to ``"dead-letter:TOPIC"``, with headers
+                that tell where it was and what was wrong. It counts as done then.
+            on_assign: Called with the partitions that became this member's, by the thread that
+                reads, before their first message.
+            on_revoke: Called so with those that were its own, after they were shared out anew.
+            stop: An event that ends the loop, within a second, after the message in hand.
+            signals: Whether SIGTERM ends the loop after the message in hand.
+            buffer: Bytes that are fetched ahead while the program works.
+            fetch_bytes: Bytes that one answer may have.
+            fetch_wait: Seconds that a broker waits for new records before it answers.
+            config: Other settings of a consumer under Kafka's names.
+
+        Raises:
+            TopicNotFound: There is no such topic, and brokers do not create topics by themselves.
+            ConfigError: A setting does not fit, or contradicts another.
+        """
+
+    @overload
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        group: str | Broadcast | None = None,
+        commit: Literal["processed", "received", "manual"] = "processed",
+        commit_interval: float = 1.0,
+        start: _Start = "earliest",
+        on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
+        key: _Decoder[Any] | None = None,
+        value: _Decoder[_T],
+        on_error: str = "raise",
+        on_assign: _Changed | None = None,
+        on_revoke: _Changed | None = None,
+        stop: Event | None = None,
+        signals: bool = False,
+        buffer: int | str = "32 MiB",
+        fetch_bytes: int | str = "8 MiB",
+        fetch_wait: float = 0.5,
+        config: _Config | None = None,
+    ) -> Consumer[_T | None]:
+        """The same with values that are decoded."""
+
+    def topic(self, name: str) -> Topic:
+        """The topic of this name; no broker is asked yet."""
+
+    @property
+    def admin(self) -> Admin:
+        """Administration of the cluster."""
+
+    def close(self) -> None:
+        """Ends everything that was made from this client. Doing it again does nothing."""
+
+    def __enter__(self) -> Self:
+        """The client itself."""
+
+    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
+        """Closes it."""
+
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
+        """The settings."""
+
+@final
+class Broker:
+    """A broker in this process: for tests, and for programs that bring their own log.
+
+    It listens on a free port of the loopback interface, so that several run side by side, and any
+    Kafka client can use it. It never ends the process: when its disk fails, it stops, and ``close``
+    says why. It ends with its block, with its last user, or with the program.
+
+        with streamlog.Broker() as broker, broker.connect() as client:
+            client.producer().send("t", b"hi").result()
+    """
+
+    def __new__(
+        cls,
+        data_dir: str | PathLike[str] | None = None,
+        *,
+        listen: str = "127.0.0.1:0",
+        advertise: str | None = None,
+        config: _Config | None = None,
+        **settings: str | float,
+    ) -> Self:
+        """Starts a broker, and returns once it answers.
+
+        Args:
+            data_dir: Where everything is kept; if omitted, a temporary folder that is removed in
+                the end.
+            listen: Its address; port 0 takes any free one.
+            advertise: What clients are told to connect to; if omitted, what each of them reached.
+            config: Settings of a broker under Kafka's names.
+            settings: The same with underscores for dots, as in ``num_partitions=4``.
+
+        Raises:
+            ConfigError: A setting does not fit; the nearest name is offered for an unknown one.
+            StreamlogError: The address is taken, or the data directory cannot be used.
+        """
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as ``"127.0.0.1:40123"``."""
+
+    @property
+    def bootstrap(self) -> str:
+        """The same, under the name that clients have for it."""
+
+    @property
+    def port(self) -> int:
+        """The port of it."""
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its records and metadata are."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers: it was not closed, and its disk has not failed."""
+
+    def connect(
+        self,
+        *,
+        client_id: str = "streamlog",
+        timeout: float = 10.0,
+        config: _Config | None = None,
+    ) -> Client:
+        """A new client of this broker, as ``streamlog.connect`` makes it."""
+
+    def close(self) -> None:
+        """Flushes everything and stops it. Doing it again does nothing.
+
+        Raises:
+            StreamlogError: Its disk had failed, or fails now; the message says how.
+        """
+
+    def __enter__(self) -> Self:
+        """The broker itself."""
+
+    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
+        """Closes it."""

@@ -1,0 +1,191 @@
+"""Administration."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import final
+
+from streamlog._core.reading import _Start
+from streamlog.descriptions import (
+    ClusterDescription,
+    GroupDescription,
+    OffsetChange,
+    Setting,
+    TopicDescription,
+)
+
+__all__ = [
+    "Admin",
+    "Group",
+]
+
+@final
+class Admin:
+    """Administration of a cluster."""
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        replicas: int | None = None,
+        retention: timedelta | None = None,
+        config: Mapping[str, str | int | float | bool] | None = None,
+        exist_ok: bool = False,
+    ) -> None:
+        """Creates a topic and waits until it can be used.
+
+        Args:
+            name: Letters, digits, '.', '_' and '-'.
+            partitions: How many; the broker's default if omitted.
+            replicas: How many of each; the broker's default if omitted.
+            retention: How long records are kept.
+            config: Settings of the topic under Kafka's names.
+            exist_ok: Whether a topic that is there already is fine as it is.
+
+        Raises:
+            TopicExists: There is one already.
+            ConfigError: The name or an option does not fit.
+            BrokerError: The broker refused.
+        """
+
+    def delete_topic(self, name: str, *, missing_ok: bool = False) -> None:
+        """Deletes a topic.
+
+        Raises:
+            TopicNotFound: There is none, and that is not fine.
+        """
+
+    def topics(self, *, internal: bool = False) -> list[str]:
+        """The names of all topics; those that brokers keep for themselves only when asked for."""
+
+    def begin_offsets(self, topic: str) -> dict[int, int | None]:
+        """The first offset of each partition.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+
+    def end_offsets(self, topic: str) -> dict[int, int | None]:
+        """The offset after the last record of each partition.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+
+    def offsets_at(self, topic: str, time: datetime | timedelta) -> dict[int, int | None]:
+        """The first offset of that time or later, of each partition; None where there is none.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            ConfigError: The time has no time zone.
+        """
+
+    def topic(self, name: str) -> TopicDescription:
+        """The topic and its partitions.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+
+    def set_partitions(self, name: str, partitions: int) -> None:
+        """Gives a topic more partitions: so many in all. Keys may move to other partitions.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            BrokerError: It has as many already, or more.
+        """
+
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        """Deletes the records below an offset, and returns where the partition begins now.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+            BrokerError: The offset lies beyond the end.
+        """
+
+    def settings(
+        self, *, topic: str | None = None, broker: int | None = None
+    ) -> dict[str, Setting]:
+        """The settings, by name, of a topic, of a broker, or of all brokers together.
+
+            client.admin.settings(topic="orders")["retention.ms"].value
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+
+    def set_settings(
+        self,
+        changes: Mapping[str, str | float | None],
+        *,
+        topic: str | None = None,
+        broker: int | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Sets settings, or takes those that are None back to their defaults: all, or none.
+
+        Args:
+            changes: Values under Kafka's names.
+            topic: The topic that they are for.
+            broker: The broker that they are for; without either, they are for all brokers.
+            dry_run: Whether they are looked at only.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            BrokerError: A setting does not fit; the message names it.
+        """
+
+    def groups(self) -> list[str]:
+        """The names of all groups."""
+
+    def group(self, name: str) -> Group:
+        """The group of this name; no broker is asked yet."""
+
+    def cluster(self) -> ClusterDescription:
+        """The cluster and its brokers."""
+
+@final
+class Group:
+    """A group of consumers, seen from outside."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def describe(self) -> GroupDescription:
+        """Its state and its members.
+
+        Raises:
+            BrokerError: There is no such group.
+        """
+
+    def committed(self) -> dict[tuple[str, int], int]:
+        """The offsets it has stored, by topic and partition; none if there is no such group."""
+
+    def lag(self) -> dict[tuple[str, int], int]:
+        """How many offsets lie before it in each partition of the topics that it reads."""
+
+    def reset(
+        self, topics: str | Sequence[str], *, to: _Start, dry_run: bool = False
+    ) -> list[OffsetChange]:
+        """Lets the group go on elsewhere, while nobody is in it, and tells what that changes.
+
+            client.admin.group("billing").reset("orders", to=timedelta(days=-1), dry_run=True)
+
+        Args:
+            topics: The topics it is about.
+            to: An end of the log, an offset, a time, or a timedelta from now; what lies outside the
+                log becomes the nearer end of it.
+            dry_run: Whether it is only told.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            BrokerError: The group has members: they would go on where they are.
+        """
+
+    def delete(self, *, missing_ok: bool = False) -> None:
+        """Deletes the group with its offsets, while nobody is in it.
+
+        Raises:
+            BrokerError: It has members, or there is none and that is not fine.
+        """

@@ -1,0 +1,309 @@
+"""Consumers, messages, and what a topic's logs hold."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import GenericAlias
+from typing import Any, Final, Generic, Self, TypeAlias, final, overload
+
+from typing_extensions import TypeVar
+
+from streamlog._core import Client
+
+__all__ = [
+    "Batch",
+    "Batches",
+    "Bounded",
+    "Consumer",
+    "Message",
+    "Range",
+    "Stream",
+    "UntilEnd",
+]
+
+_V = TypeVar("_V", covariant=True, default=bytes | None)
+_Start: TypeAlias = str | int | datetime | timedelta
+_Anything: TypeAlias = Any
+_Partition: TypeAlias = int | tuple[str, int]
+
+@final
+class Message(Generic[_V]):
+    """A record as it was read. It cannot be changed."""
+
+    __match_args__: Final = (
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "key",
+        "value",
+        "headers",
+    )
+
+    def __new__(cls, state: tuple[Any, ...], key: object = None, value: object = None) -> Self:
+        """Only unpickling calls it."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def partition(self) -> int:
+        """Its partition."""
+
+    @property
+    def offset(self) -> int:
+        """Its place in the partition."""
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """Its time, in UTC."""
+
+    @property
+    def timestamp_ms(self) -> int:
+        """Its time in milliseconds since 1970; -1 if it has none."""
+
+    @property
+    def key(self) -> _Anything:
+        """Its key: bytes, what the consumer's ``key=`` made of them, or None."""
+
+    @property
+    def value(self) -> _V:
+        """Its value: bytes, or what the consumer's ``value=`` made of them; None is a tombstone."""
+
+    @property
+    def raw_key(self) -> bytes | None:
+        """Its key, as it was published."""
+
+    @property
+    def raw_value(self) -> bytes | None:
+        """Its value, as it was published."""
+
+    @property
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """Its headers in order; a name may occur twice."""
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        """The class with the type of its values."""
+
+    def __eq__(self, other: object, /) -> bool:
+        """Whether all of it is equal."""
+
+    def __hash__(self) -> int:
+        """Equal ones have one hash."""
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """What it is made of."""
+
+@final
+class Consumer(Generic[_V]):
+    """Reads records: an iterator that waits for the next one and never ends by itself.
+
+    ``close``, from any thread or a signal's handler, ends it. Several threads may take from it.
+    """
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        """The class with the type of its values."""
+
+    def __iter__(self) -> Self:
+        """The consumer itself."""
+
+    def __next__(self) -> Message[_V]:
+        """The next message.
+
+        Raises:
+            StopIteration: The consumer was closed.
+            DecodeError: Its value cannot be decoded; the next call has the next message.
+            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+        """
+
+    def take(self, count: int, *, timeout: float | None = None) -> Bounded[_V]:
+        """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now."""
+
+    def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[_V]:
+        """Iterates over batches, for ever: each has at least one message.
+
+            for batch in consumer.batches(max_messages=1000):
+                store([message.value for message in batch])
+                batch.commit()
+
+        Args:
+            max_messages: The most that a batch has.
+            max_wait: Seconds that a batch waits for more after its first message.
+        """
+
+    def streams(self, count: int) -> list[Stream[_V]]:
+        """Parts the consumer into so many independent iterators, for a thread each.
+
+        Each partition is in one of them, in order, and a slow stream holds up no other. The
+        consumer itself is not iterated over any more.
+
+            with ThreadPoolExecutor(4) as pool:
+                list(pool.map(work, consumer.streams(4)))
+
+        Raises:
+            ConfigError: Something has been read already, or it was parted before.
+        """
+
+    def until_end(self) -> UntilEnd[_V]:
+        """Iterates up to the ends that the partitions have now."""
+
+    def seek(self, to: _Start | Mapping[int, _Start] | Mapping[tuple[str, int], _Start]) -> None:
+        """Goes on elsewhere: in all partitions, or in those that a mapping names.
+
+        Args:
+            to: An end of the log, an offset, a time, a timedelta from now, or a mapping to these
+                from partitions, or from pairs of topic and partition.
+
+        Raises:
+            ConfigError: The consumer does not read such a partition.
+        """
+
+    def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
+        """Goes back in all partitions: to a time before now, or by messages of each.
+
+            consumer.rewind(timedelta(hours=1))
+            consumer.rewind(messages=100)
+
+        Raises:
+            ConfigError: Not exactly one of them was given.
+        """
+
+    def pause(self, partitions: _Partition | Iterable[_Partition] | None = None) -> None:
+        """Lets partitions rest, all if none are named; what was fetched of them is kept.
+
+        Raises:
+            ConfigError: The consumer does not read such a partition.
+        """
+
+    def resume(self, partitions: _Partition | Iterable[_Partition] | None = None) -> None:
+        """Goes on with partitions that rest, all if none are named.
+
+        Raises:
+            ConfigError: The consumer does not read such a partition.
+        """
+
+    def positions(self) -> dict[tuple[str, int], int | None]:
+        """The offset read next, by topic and partition; None until it is known."""
+
+    def lag(self) -> dict[tuple[str, int], int | None]:
+        """Records between position and end by the last answers; None until both are known."""
+
+    def assignment(self) -> list[tuple[str, int]]:
+        """The topics and partitions that it reads."""
+
+    def commit(self, message: Message[Any] | None = None) -> None:
+        """Stores for the group that all up to this message is done, or all that was given out.
+
+        Raises:
+            BrokerError: The partition is no longer this member's, or there is no group.
+        """
+
+    def end(self) -> None:
+        """Ends the loop, of all threads, once what is in hand is done; it still has to be closed.
+
+        It may be called by any thread, and by the handler of a signal.
+        """
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+
+    def close(self) -> None:
+        """Ends reading, for all threads; a member leaves its group. Again does nothing."""
+
+    def __enter__(self) -> Self:
+        """The consumer itself."""
+
+    def __exit__(self, _kind: object, _error: object, _trace: object, /) -> None:
+        """Closes it."""
+
+@final
+class Bounded(Generic[_V]):
+    """Iterates over so many messages of a consumer, for so long."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> Message[_V]:
+        """The next message."""
+
+@final
+class UntilEnd(Generic[_V]):
+    """Iterates over the messages of a consumer up to ends that are fixed."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> Message[_V]:
+        """The next message."""
+
+@final
+class Batches(Generic[_V]):
+    """Iterates over batches of a consumer's messages."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> Batch[_V]:
+        """The next batch."""
+
+@final
+class Batch(Sequence[Message[_V]]):
+    """Messages that came together, in the order of each partition."""
+
+    @property
+    def messages(self) -> list[Message[_V]]:
+        """The messages."""
+
+    def commit(self) -> None:
+        """Stores for the group that this batch, and all before it, is done.
+
+        Raises:
+            BrokerError: A partition is no longer this member's, or there is no group.
+        """
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> Message[_V]: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Sequence[Message[_V]]: ...
+    def __iter__(self) -> Iterator[Message[_V]]:
+        """Its messages."""
+
+@final
+class Stream(Generic[_V]):
+    """Iterates over some partitions of a consumer, as the consumer itself would."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> Message[_V]:
+        """The next message.
+
+        Raises:
+            StopIteration: The consumer was closed.
+            DecodeError: Its value cannot be decoded; the next call has the next message.
+            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+        """
+
+    def commit(self, message: Message[Any]) -> None:
+        """Stores for the group that all of the message's partition up to it is done.
+
+        Raises:
+            BrokerError: The partition is no longer this member's, or there is no group.
+        """
+
+@final
+class Range:
+    """Iterates over the messages of a topic between offsets; ``Topic`` makes it."""
+
+    def __new__(cls, client: Client, topic: str, parts: Sequence[tuple[int, int, int]]) -> Self:
+        """Reads each partition from an offset to before another."""
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> Message:
+        """The next message."""

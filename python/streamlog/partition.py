@@ -1,0 +1,140 @@
+"""One partition of a topic, read by offset in either direction."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, SupportsIndex, TypeAlias, overload
+
+from streamlog._core import Client
+from streamlog._core.reading import Message, Range
+from streamlog.backwards import newest_first
+from streamlog.errors import ConfigError, TopicNotFound
+
+__all__ = ["Partition", "Place"]
+
+Place: TypeAlias = int | datetime | timedelta
+"""An offset, a time, or a timedelta from now into the past. A negative number counts messages from
+the end."""
+
+
+class Partition:
+    """A partition of a topic; its offsets are its own.
+
+    It is read like a sequence, half-open, and where offsets have gaps nothing is made up:
+
+        orders = client.topic("orders").partition(0)
+        orders[1000:2000]        # an iterator over what has these offsets
+        orders[-10:]             # the last ten messages
+        orders[::-1]             # all, the newest first
+        orders[1000]             # one message, or IndexError
+    """
+
+    topic: str
+    """The name of its topic."""
+    number: int
+    """Its number."""
+
+    def __init__(self, client: Client, topic: str, number: int) -> None:
+        """Client.topic(...).partition(...) makes it; no broker is asked."""
+        self.topic = topic
+        self.number = number
+        self._client = client
+
+    def begin_offset(self) -> int:
+        """The first offset that can be read.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+        """
+        return self._of(self._client.admin.begin_offsets(self.topic))
+
+    def end_offset(self) -> int:
+        """The offset after the last message.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+        """
+        return self._of(self._client.admin.end_offsets(self.topic))
+
+    def read(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> Iterator[Message]:
+        """Iterates over the messages from `start` to before `stop`, the oldest first.
+
+        Args:
+            start: Where to begin; at the first message if omitted.
+            stop: Where to end; at the end as it is now if omitted, and never beyond it.
+            limit: At most so many messages.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+        """
+        begin, end = self.begin_offset(), self.end_offset()
+        first = begin if start is None else self._offset(start, begin, end)
+        last = end if stop is None else self._offset(stop, begin, end)
+        span = [(self.number, max(first, begin), min(last, end))]
+        return islice(Range(self._client, self.topic, span), limit)
+
+    def reversed(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> Iterator[Message]:
+        """Iterates over the same messages as ``read`` does, the newest first."""
+        begin, end = self.begin_offset(), self.end_offset()
+        first = begin if start is None else self._offset(start, begin, end)
+        last = end if stop is None else self._offset(stop, begin, end)
+        return islice(self._backwards(max(first, begin), min(last, end)), limit)
+
+    @overload
+    def __getitem__(self, wanted: SupportsIndex) -> Message: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> Iterator[Message]: ...
+    def __getitem__(self, wanted: Any) -> Any:
+        """The message at an offset, or an iterator over a slice with step 1 or -1.
+
+        Raises:
+            IndexError: No message has this offset.
+            ConfigError: The slice has another step.
+        """
+        if not isinstance(wanted, slice):
+            return self._at(int(wanted))
+        if wanted.step in (None, 1):
+            return self.read(wanted.start, wanted.stop)
+        if wanted.step == -1 and wanted.start is None and wanted.stop is None:
+            return self.reversed()
+        message = f"slice: [{wanted.start}:{wanted.stop}:{wanted.step}] does not fit: expected "
+        raise ConfigError(message + "[START:STOP] or [::-1]")
+
+    def __iter__(self) -> Iterator[Message]:
+        """All messages up to the end as it is now."""
+        return self.read()
+
+    def __reversed__(self) -> Iterator[Message]:
+        """All messages, the newest first."""
+        return self.reversed()
+
+    def __repr__(self) -> str:
+        """The calls that make it."""
+        return f"Topic({self.topic!r}).partition({self.number})"
+
+    def _at(self, offset: int) -> Message:
+        found = self.read(offset, limit=1) if offset < 0 else self.read(offset, offset + 1)
+        for message in found:
+            return message
+        raise IndexError(f"no message has offset {offset} in {self.topic}-{self.number}")
+
+    def _offset(self, place: Place, begin: int, end: int) -> int:
+        if isinstance(place, datetime | timedelta):
+            found = self._client.admin.offsets_at(self.topic, place).get(self.number)
+            return end if found is None else found
+        if place >= 0:
+            return place
+        newest = islice(self._backwards(begin, end), -place)
+        return min((message.offset for message in newest), default=end)
+
+    def _backwards(self, begin: int, end: int) -> Iterator[Message]:
+        return newest_first(self._client, self.topic, self.number, begin, end)
+
+    def _of(self, offsets: dict[int, int | None]) -> int:
+        if self.number not in offsets:
+            raise TopicNotFound(f"there is no partition {self.number} of '{self.topic}'")
+        return offsets[self.number] or 0

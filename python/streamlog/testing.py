@@ -1,0 +1,61 @@
+"""The pytest plugin: a broker, a client and a topic as fixtures, with nothing to import.
+
+    def test_orders(streamlog_client, streamlog_topic):
+        streamlog_client.producer().send(streamlog_topic, b"x").result()
+
+All tests share one broker in the process of the tests; topics are what keeps them apart. A test
+that needs a broker of its own, or one with settings, says so:
+
+    @pytest.mark.streamlog(num_partitions=3)
+    def test_three(streamlog_broker): ...
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from streamlog import Broker, Client
+
+_MARKER = "streamlog(data_dir=None, **settings): gives the test a broker of its own"
+_NAME_MAX = 200
+
+_numbers = count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the marker known."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+@pytest.fixture(scope="session")
+def streamlog_session_broker() -> Iterator[Broker]:
+    """The broker that tests share."""
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def streamlog_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """The shared broker, or one with the settings that the test's marker has."""
+    marker = request.node.get_closest_marker("streamlog")
+    if marker is None:
+        yield request.getfixturevalue("streamlog_session_broker")
+        return
+    with Broker(*marker.args, **marker.kwargs) as broker:
+        yield broker
+
+
+@pytest.fixture
+def streamlog_client(streamlog_broker: Broker) -> Iterator[Client]:
+    """A client of the test's broker; what was made from it ends with the test."""
+    with streamlog_broker.connect() as client:
+        yield client
+
+
+@pytest.fixture
+def streamlog_topic(request: pytest.FixtureRequest) -> str:
+    """The name of a topic that no other test uses; it comes into being with its first use."""
+    name = re.sub(r"[^a-zA-Z0-9._-]+", "-", request.node.name).strip("-.")
+    return f"{name[:_NAME_MAX]}-{next(_numbers)}"

@@ -1,0 +1,163 @@
+"""A topic as a whole: where its logs begin and end, and reading it without a consumer."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from streamlog._core import Client
+from streamlog._core.reading import Message, Range
+from streamlog.backwards import newest_first
+from streamlog.descriptions import TopicDescription
+from streamlog.errors import ConfigError
+from streamlog.partition import Partition, Place
+
+__all__ = ["Topic"]
+
+_Spans = list[tuple[int, int, int]]
+
+
+class Topic:
+    """A topic. What is read by it is what is there now: no iterator of it waits for more.
+
+    orders = client.topic("orders")
+    last_ten = list(orders.read(start=-10))
+    for message in orders.reversed(limit=100): ...
+    """
+
+    name: str
+    """Its name."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        """Client.topic makes it; no broker is asked."""
+        self.name = name
+        self._client = client
+
+    def partitions(self) -> int:
+        """How many partitions it has.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return len(self.end_offsets())
+
+    def describe(self) -> TopicDescription:
+        """Its partitions, and which brokers have them.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return self._client.admin.topic(self.name)
+
+    def partition(self, number: int) -> Partition:
+        """The partition of this number; no broker is asked yet."""
+        return Partition(self._client, self.name, number)
+
+    def begin_offsets(self) -> dict[int, int | None]:
+        """The first offset of each partition."""
+        return self._client.admin.begin_offsets(self.name)
+
+    def end_offsets(self) -> dict[int, int | None]:
+        """The offset after the last record of each partition."""
+        return self._client.admin.end_offsets(self.name)
+
+    def offsets_at(self, time: datetime | timedelta) -> dict[int, int | None]:
+        """The first offset of that time or later, of each partition; None where there is none."""
+        return self._client.admin.offsets_at(self.name, time)
+
+    def read(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> Iterator[Message]:
+        """Iterates over what there is now, partition by partition as it comes.
+
+        Args:
+            start: Where to begin in each partition: an offset, an aware datetime, a timedelta from
+                now; the first message if omitted. A negative number is that many of the last
+                messages over all partitions, in the order of their times.
+            stop: Where to end, in the same way; the end as it is now if omitted.
+            limit: At most so many messages.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            ConfigError: The time has no time zone.
+        """
+        if isinstance(start, int) and start < 0:
+            newest = list(self.reversed(stop=stop, limit=-start))
+            return islice(reversed(newest), limit)
+        return islice(Range(self._client, self.name, self._spans(start, stop)), limit)
+
+    def reversed(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> Iterator[Message]:
+        """Iterates over the same messages, the newest of all partitions first.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        logs = [
+            newest_first(self._client, self.name, number, first, last)
+            for number, first, last in self._spans(start, stop)
+        ]
+        return islice(merge(*logs, key=_time, reverse=True), limit)
+
+    def replay(
+        self,
+        since: Place,
+        until: Place | None = None,
+        *,
+        where: Callable[[Message], object] | None = None,
+    ) -> Iterator[Message]:
+        """Iterates over what has to be processed again: a stretch of time, and what of it is meant.
+
+        Groups are not touched: what they have committed stays.
+
+            for message in orders.replay(timedelta(hours=-2), where=lambda m: m.key == b"42"):
+                handle(message)
+
+        Args:
+            since: Where the stretch begins: a time, a timedelta from now, or an offset.
+            until: Where it ends; the end as it is now if omitted.
+            where: Whether a message is meant; all if omitted.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return filter(where or _any, self.read(since, until))
+
+    def __iter__(self) -> Iterator[Message]:
+        """All messages up to the end as it is now."""
+        return self.read()
+
+    def __repr__(self) -> str:
+        """The class and the name."""
+        return f"Topic({self.name!r})"
+
+    def _spans(self, start: Place | None, stop: Place | None) -> _Spans:
+        begins, ends = _known(self.begin_offsets()), _known(self.end_offsets())
+        starts = begins if start is None else self._places("start", start, ends)
+        stops = ends if stop is None else self._places("stop", stop, ends)
+        return [
+            (number, max(starts[number], begins.get(number, 0)), min(stops[number], end))
+            for number, end in ends.items()
+        ]
+
+    def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
+        if isinstance(place, datetime | timedelta):
+            return ends | _known(self.offsets_at(place))
+        if place < 0:
+            message = f"{name}: {place} does not fit: it counts from the end of one partition"
+            raise ConfigError(f"{message}, see partition()")
+        return dict.fromkeys(ends, place)
+
+
+def _known(offsets: dict[int, int | None]) -> dict[int, int]:
+    return {number: offset for number, offset in offsets.items() if offset is not None}
+
+
+def _time(message: Message[Any]) -> tuple[int, int, int]:
+    return (message.timestamp_ms, message.partition, message.offset)
+
+
+def _any(_message: Message[Any]) -> bool:
+    return True

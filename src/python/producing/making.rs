@@ -1,0 +1,59 @@
+//! The program's own part in publishing: serializers, and a partitioner of its own.
+
+use pyo3::types::{PyAnyMethods, PyBytes, PyString};
+use pyo3::{Py, PyAny, PyResult, Python};
+
+use super::producer::Given;
+use crate::client;
+use crate::config::ConfigError;
+use crate::python::arguments::Options;
+use crate::python::errors::{raised, refused};
+
+/// How records are made of what the program hands over.
+#[derive(Debug, Default)]
+pub(crate) struct Making {
+    pub(crate) key: Option<Py<PyAny>>,
+    pub(crate) value: Option<Py<PyAny>>,
+    pub(crate) partitioner: Option<Chooser>,
+}
+
+/// The program's own choice of partitions.
+#[derive(Debug)]
+pub(crate) struct Chooser {
+    choose: Py<PyAny>,
+}
+
+impl Making {
+    /// The options of a producer that are the program's own code.
+    pub(crate) fn of(options: &mut Options<'_>) -> PyResult<Self> {
+        let is_name = options.peek("partitioner").is_some_and(|own| own.cast::<PyString>().is_ok());
+        let choose = if is_name { None } else { options.take_callable("partitioner")? };
+        Ok(Self {
+            key: options.take_callable("key")?,
+            value: options.take_callable("value")?,
+            partitioner: choose.map(|choose| Chooser { choose }),
+        })
+    }
+}
+
+impl Chooser {
+    /// The partition of a record.
+    pub(super) fn choose(
+        &self,
+        py: Python<'_>,
+        producer: &client::Producer,
+        topic: &str,
+        record: &Given<'_>,
+    ) -> PyResult<i32> {
+        let count = py.detach(|| producer.partition_count(topic));
+        let count = count.map_err(|error| raised(py, error))?;
+        let key = record.key.as_deref().map(|key| PyBytes::new(py, key));
+        let value = record.value.as_deref().map(|value| PyBytes::new(py, value));
+        let chosen: i32 = self.choose.bind(py).call1((topic, key, value, count))?.extract()?;
+        if usize::try_from(chosen).is_ok_and(|chosen| chosen < count) {
+            return Ok(chosen);
+        }
+        let reason = format!("it chose partition {chosen} of '{topic}', which has {count}");
+        Err(refused(&ConfigError::single("partitioner", reason)))
+    }
+}

@@ -1,0 +1,314 @@
+//! Reading records.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::types::{PyAnyMethods, PyDict, PyList, PyModule, PySet, PyType};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
+
+use super::batches::Batches;
+use super::bounded::Bounded;
+use super::hooks::{Hooks, Place};
+use super::message::{Message, generic};
+use super::stream::Stream;
+use super::subscription::{Subscription, read_topics};
+use super::until_end::UntilEnd;
+use crate::client::{self, ClientError, ConsumerConfig};
+use crate::config::ConfigError;
+use crate::python::arguments::{self, Options, Seek};
+use crate::python::client::Client;
+use crate::python::errors::{raised, refused};
+use crate::python::owned::Owned;
+use crate::types::{Offset, TopicPartition};
+
+/// By topic and partition.
+type ByPartition<T> = HashMap<(String, i32), T>;
+
+/// Reads records, for ever.
+#[pyclass(frozen, weakref, module = "streamlog")]
+#[derive(Debug)]
+pub(crate) struct Consumer {
+    inner: Owned<Arc<client::Consumer>>,
+    client: Py<Client>,
+    hooks: Hooks,
+    /// Whether an event or a signal ends it.
+    is_watched: bool,
+}
+
+impl Consumer {
+    /// Reads `topics` with the options that were given, else as `config` says.
+    pub(crate) fn start(
+        client: &Bound<'_, Client>,
+        config: ConsumerConfig,
+        topics: &Bound<'_, PyAny>,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<Self>> {
+        let py = topics.py();
+        let names = read_topics(topics)?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let owned = client.get().connected(py)?;
+        let connected = owned.get()?;
+        let Subscription { config, hooks, stop, signals } =
+            Subscription::read(connected, config, Options::of(given)?, py)?;
+        let consumer = py.detach(|| connected.consumer(&names, config));
+        let consumer = consumer.map_err(|error| raised(py, error))?;
+        let inner = Owned::new(Arc::new(consumer), owned.birth());
+        let is_watched = stop.is_some() || signals;
+        let consumer = Self { inner, client: client.clone().unbind(), hooks, is_watched };
+        let consumer = Py::new(py, consumer)?;
+        if is_watched {
+            stopping(py)?.call_method1("watch", (&consumer, stop, signals))?;
+        }
+        Ok(consumer)
+    }
+
+    /// The consumer behind it.
+    pub(crate) fn reader(&self) -> &Owned<Arc<client::Consumer>> {
+        &self.inner
+    }
+
+    /// What the program has its part in.
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// The next message within `timeout` seconds; `None` when there is none, or never will be.
+    pub(crate) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
+        self.hooks.next(py, self.inner.get()?, timeout)
+    }
+
+    /// Stores that all up to the message is done.
+    pub(crate) fn commit_after(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, Message>,
+    ) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        let after = message.get().after()?;
+        let committed = py.detach(|| consumer.commit_offsets(vec![after]));
+        committed.map_err(|error| raised(py, error))
+    }
+
+    /// The partitions that were named: numbers, or pairs of topic and number; all if none.
+    fn chosen(&self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<TopicPartition>> {
+        let Some(given) = given else { return Ok(self.inner.get()?.assignment()) };
+        let named = |one: &Bound<'_, PyAny>| match one.extract::<i32>() {
+            Ok(index) => self.find(None, index),
+            Err(_) => one
+                .extract::<(String, i32)>()
+                .and_then(|(topic, index)| self.find(Some(&topic), index)),
+        };
+        match named(given) {
+            Ok(one) => Ok(vec![one]),
+            Err(_) if given.is_instance_of::<PyList>() || given.is_instance_of::<PySet>() => {
+                given.try_iter()?.map(|one| named(&one?)).collect()
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set_paused(&self, given: Option<&Bound<'_, PyAny>>, is_paused: bool) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        for partition in self.chosen(given)? {
+            // A partition that went in between rests anyway.
+            let _ = consumer.set_paused(&partition, is_paused);
+        }
+        Ok(())
+    }
+
+    /// The partition meant by its number, and its topic unless there is one only.
+    fn find(&self, topic: Option<&str>, index: i32) -> PyResult<TopicPartition> {
+        let mut mine = self.inner.get()?.positions().into_iter().map(|(partition, _)| partition);
+        let mut meant = mine.by_ref().filter(|partition| {
+            partition.partition.0 == index && topic.is_none_or(|t| t == partition.topic.as_str())
+        });
+        match (meant.next(), meant.next()) {
+            (Some(partition), None) => Ok(partition),
+            (None, _) => {
+                let reason = format!("{index} is not among those this consumer reads");
+                Err(refused(&ConfigError::single("partition", reason)))
+            }
+            _ => {
+                let reason = "there are several topics: the keys are to be (topic, partition)";
+                Err(refused(&ConfigError::single("partition", reason)))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Consumer {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        self.next(py, None)
+    }
+
+    #[pyo3(signature = (count, *, timeout=None))]
+    fn take(this: Py<Self>, py: Python<'_>, count: u64, timeout: Option<f64>) -> PyResult<Bounded> {
+        Bounded::new(py, this, count, timeout)
+    }
+
+    #[pyo3(signature = (*, max_messages=500, max_wait=0.2))]
+    fn batches(this: Py<Self>, max_messages: usize, max_wait: f64) -> PyResult<Batches> {
+        if max_messages == 0 {
+            let reason = "a batch has at least one message";
+            return Err(refused(&ConfigError::single("max_messages", reason)));
+        }
+        let max_wait = arguments::timeout(Some(max_wait))?.unwrap_or_default();
+        Ok(Batches::of(this, max_messages, max_wait))
+    }
+
+    fn streams(this: &Bound<'_, Self>, count: usize) -> PyResult<Vec<Stream>> {
+        Stream::part(this, count)
+    }
+
+    fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
+        UntilEnd::of(py, this)
+    }
+
+    fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        match Seek::of(to)? {
+            Seek::All(start) => py.detach(|| consumer.seek_all(start)),
+            Seek::Some(places) => {
+                for (topic, index, start) in places {
+                    let partition = self.find(topic.as_deref(), index.0)?;
+                    let sought = py.detach(|| consumer.seek(&partition, start));
+                    sought.map_err(|error| raised(py, error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        let positions = self.inner.get()?.positions().into_iter();
+        Ok(positions.map(|(at, offset)| (named(&at), offset.map(Offset::get))).collect())
+    }
+
+    fn lag(&self) -> PyResult<ByPartition<Option<i64>>> {
+        Ok(self.inner.get()?.lag().into_iter().map(|(at, lag)| (named(&at), lag)).collect())
+    }
+
+    fn assignment(&self) -> PyResult<Vec<(String, i32)>> {
+        Ok(self.inner.get()?.positions().iter().map(|(partition, _)| named(partition)).collect())
+    }
+
+    #[pyo3(signature = (back=None, *, messages=None))]
+    fn rewind(
+        &self,
+        py: Python<'_>,
+        back: Option<Bound<'_, PyAny>>,
+        messages: Option<u64>,
+    ) -> PyResult<()> {
+        let to = match (back, messages) {
+            (Some(back), None) => back.neg()?,
+            (None, Some(count)) => {
+                let backwards = py.import("streamlog.backwards")?;
+                backwards.call_method1("rewound", (&self.client, self.positions()?, count))?
+            }
+            _ => {
+                let reason = "expected either a timedelta or messages=, not both and not neither";
+                return Err(refused(&ConfigError::single("rewind", reason)));
+            }
+        };
+        self.seek(py, &to)
+    }
+
+    #[pyo3(signature = (partitions=None))]
+    fn pause(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.set_paused(partitions, true)
+    }
+
+    #[pyo3(signature = (partitions=None))]
+    fn resume(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.set_paused(partitions, false)
+    }
+
+    #[pyo3(signature = (message=None))]
+    fn commit(&self, py: Python<'_>, message: Option<&Bound<'_, Message>>) -> PyResult<()> {
+        let consumer = self.inner.get()?;
+        match message {
+            Some(message) => self.commit_after(py, message),
+            None => py.detach(|| consumer.commit()).map_err(|error| raised(py, error)),
+        }
+    }
+
+    fn end(&self) -> PyResult<()> {
+        self.inner.get()?.end();
+        Ok(())
+    }
+
+    fn close(this: &Bound<'_, Self>) -> PyResult<()> {
+        let py = this.py();
+        let consumer = this.get().inner.get()?;
+        py.detach(|| consumer.close());
+        if this.get().is_watched {
+            stopping(py)?.call_method1("forget", (this,))?;
+        }
+        Ok(())
+    }
+
+    #[getter]
+    fn closed(&self) -> PyResult<bool> {
+        Ok(self.inner.get()?.is_closed())
+    }
+
+    /// `Consumer[int]` is a type for those who check types.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        cls: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __exit__(
+        this: &Bound<'_, Self>,
+        _kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        Self::close(this)
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        // A forked child is no member. Leaving a group takes a moment that others can use.
+        if let Ok(consumer) = self.inner.get() {
+            Python::attach(|py| py.detach(|| consumer.close()));
+        }
+    }
+}
+
+/// What ends loops from outside is Python's: events and signals.
+fn stopping(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("streamlog.stopping")
+}
+
+impl Place for Arc<client::Consumer> {
+    fn consumer(&self) -> &client::Consumer {
+        self
+    }
+
+    fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
+        client::Consumer::try_next(self)
+    }
+
+    fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
+        client::Consumer::next(self, timeout)
+    }
+}
+
+fn named(partition: &TopicPartition) -> (String, i32) {
+    (partition.topic.to_string(), partition.partition.0)
+}

@@ -1,0 +1,21 @@
+//! Reading: consumers, their bounded forms, messages, and what a topic's logs hold.
+
+mod batches;
+mod bounded;
+mod consumer;
+mod decoding;
+mod hooks;
+mod message;
+mod range;
+mod stream;
+mod subscription;
+mod until_end;
+
+pub(super) use batches::{Batch, Batches};
+pub(super) use bounded::Bounded;
+pub(super) use consumer::Consumer;
+pub(super) use message::Message;
+pub(super) use range::Range;
+pub(super) use stream::Stream;
+pub(super) use subscription::read_topics;
+pub(super) use until_end::UntilEnd;

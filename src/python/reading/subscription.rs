@@ -1,0 +1,123 @@
+//! The options of a consumer, read and held against each other.
+
+use pyo3::types::{PyAnyMethods, PyString};
+use pyo3::{Bound, Py, PyAny, PyResult, Python};
+
+use super::decoding::Decoding;
+use super::hooks::Hooks;
+use crate::client::{Client, Commit, ConsumerConfig, GroupConfig, OutOfRange, Start};
+use crate::config::{ConfigError, Fault, set_all};
+use crate::python::arguments::{self, Options, Word};
+use crate::python::errors::refused;
+
+/// Keywords that are settings.
+const WORDS: &[Word] = &[
+    Word::plain("group", "group.id"),
+    Word::seconds("commit_interval", "auto.commit.interval.ms"),
+    Word::plain("buffer", "fetch.buffer.bytes"),
+    Word::plain("fetch_bytes", "fetch.max.bytes"),
+    Word::seconds("fetch_wait", "fetch.max.wait.ms"),
+];
+
+/// Keywords that say nothing without a group.
+const OF_GROUPS: [&str; 4] = ["commit", "commit_interval", "on_assign", "on_revoke"];
+
+/// All that `Client.consumer` was told.
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    pub(crate) config: ConsumerConfig,
+    pub(crate) hooks: Hooks,
+    /// What ends the loop from outside: an event, and whether SIGTERM does.
+    pub(crate) stop: Option<Py<PyAny>>,
+    pub(crate) signals: bool,
+}
+
+impl Subscription {
+    /// The options that were given, else what `config` says.
+    pub(crate) fn read(
+        client: &Client,
+        mut config: ConsumerConfig,
+        mut options: Options<'_>,
+        py: Python<'_>,
+    ) -> PyResult<Self> {
+        let broadcast = py.import("streamlog.groups")?.getattr("BROADCAST")?;
+        let is_broadcast = options.peek("group").is_some_and(|group| group.is(&broadcast));
+        if is_broadcast {
+            options.take("group");
+            config.group.id = None;
+            config.start = Start::Latest;
+        }
+        let of_groups = OF_GROUPS.into_iter().filter(|name| options.peek(name).is_some());
+        let of_groups: Vec<&str> = of_groups.collect();
+        let out_of_range = options.take_as::<String>("on_out_of_range")?;
+        let start = options.take("start");
+        let commit = options.take_as::<String>("commit")?;
+        let stop = options.take("stop").map(Bound::unbind);
+        let signals = options.take_as("signals")?.unwrap_or(false);
+        let hooks = read_hooks(client, &mut options)?;
+        let keys = [ConsumerConfig::KEYS, GroupConfig::KEYS].concat();
+        options.apply(WORDS, &mut |values| set_all(&mut config, &keys, values.iter().copied()))?;
+        if let Some(start) = start {
+            config.start = arguments::start("start", &start)?;
+        }
+        if let Some(word) = out_of_range {
+            config.out_of_range = read_out_of_range(&word)?;
+        }
+        if let Some(commit) = commit {
+            config.group.commit = read_commit(&commit)?;
+        }
+        if config.group.id.is_none() && !of_groups.is_empty() {
+            return Err(needless(&of_groups, is_broadcast));
+        }
+        config.reports_changes = hooks.tells();
+        Ok(Self { config, hooks, stop, signals })
+    }
+}
+
+fn read_hooks(client: &Client, options: &mut Options<'_>) -> PyResult<Hooks> {
+    let key = options.take_callable("key")?;
+    let value = options.take_callable("value")?;
+    let on_error = options.take_as::<String>("on_error")?;
+    let decoding = Decoding::of(key, value, on_error.as_deref(), client)?;
+    let on_assign = options.take_callable("on_assign")?;
+    let on_revoke = options.take_callable("on_revoke")?;
+    Ok(Hooks { decoding, on_assign, on_revoke })
+}
+
+/// Names of topics: one, or some.
+pub(crate) fn read_topics(topics: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    match topics.cast::<PyString>() {
+        Ok(topic) => Ok(vec![topic.extract()?]),
+        Err(_) => topics.extract(),
+    }
+}
+
+fn read_commit(word: &str) -> PyResult<Commit> {
+    match word {
+        "processed" => Ok(Commit::Processed),
+        "received" => Ok(Commit::Received),
+        "manual" => Ok(Commit::Manual),
+        other => Err(misfit("commit", other, "processed, received or manual")),
+    }
+}
+
+fn read_out_of_range(word: &str) -> PyResult<OutOfRange> {
+    match word {
+        "earliest" => Ok(OutOfRange::Earliest),
+        "latest" => Ok(OutOfRange::Latest),
+        "error" => Ok(OutOfRange::Error),
+        other => Err(misfit("on_out_of_range", other, "earliest, latest or error")),
+    }
+}
+
+fn misfit(name: &str, value: &str, expected: &str) -> pyo3::PyErr {
+    refused(&ConfigError { faults: vec![Fault::invalid(name, value, expected)] })
+}
+
+/// Options of groups, and no group.
+fn needless(names: &[&str], is_broadcast: bool) -> pyo3::PyErr {
+    let with = if is_broadcast { "with group=BROADCAST" } else { "without group=" };
+    let reason = format!("given {with}: a consumer that reads alone shares and stores nothing");
+    let fault = |name: &&str| Fault { key: (*name).to_owned(), reason: reason.clone() };
+    refused(&ConfigError { faults: names.iter().map(fault).collect() })
+}

@@ -1,0 +1,67 @@
+//! Reading what there is now, and no more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+
+use super::consumer::Consumer;
+use super::hooks::Place;
+use super::message::Message;
+use crate::client::{self, ClientError};
+use crate::python::errors::raised;
+use crate::python::owned::Owned;
+
+type Inner = client::UntilEnd<Arc<client::Consumer>>;
+
+/// The messages of a consumer up to the ends that its partitions had.
+#[pyclass(frozen, module = "streamlog")]
+#[derive(Debug)]
+pub(crate) struct UntilEnd {
+    inner: Owned<Bounded>,
+    /// A consumer that nobody holds is closed.
+    consumer: Py<Consumer>,
+}
+
+#[derive(Debug)]
+struct Bounded {
+    consumer: Arc<client::Consumer>,
+    messages: Inner,
+}
+
+impl UntilEnd {
+    /// Up to the ends as they are now.
+    pub(crate) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
+        let reader = consumer.get().reader();
+        let shared = Arc::clone(reader.get()?);
+        let messages = py.detach(|| client::UntilEnd::of(Arc::clone(&shared)));
+        let messages = messages.map_err(|error| raised(py, error))?;
+        let inner = Owned::new(Bounded { consumer: shared, messages }, reader.birth());
+        Ok(Self { inner, consumer })
+    }
+}
+
+impl Place for Bounded {
+    fn consumer(&self) -> &client::Consumer {
+        &self.consumer
+    }
+
+    fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
+        self.messages.try_next()
+    }
+
+    fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
+        self.messages.next_within(timeout)
+    }
+}
+
+#[pymethods]
+impl UntilEnd {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        self.consumer.get().hooks().next(py, self.inner.get()?, None)
+    }
+}

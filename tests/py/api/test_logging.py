@@ -1,0 +1,41 @@
+"""The engine logs by way of Python's `logging`, and by no other."""
+
+import logging
+import subprocess
+import sys
+import time
+
+import pytest
+
+import streamlog
+
+SCRIPT = """
+import streamlog
+with streamlog.Broker() as broker, broker.connect() as client:
+    client.producer().send("t", b"x").result()
+    port = broker.port
+try:
+    streamlog.connect(f"127.0.0.1:{port}", timeout=0.5)
+except streamlog.ConnectError:
+    pass
+"""
+
+
+def test_nothing_is_written_by_itself() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+def test_a_handler_gets_what_the_engine_says(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="streamlog")
+    with streamlog.Broker() as broker:
+        client = broker.connect()
+        client.admin.create_topic("logged")
+    deadline = time.monotonic() + 10
+    while not caplog.records and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert caplog.records
+    assert {record.name.split(".")[0] for record in caplog.records} == {"streamlog"}
+    assert all(record.levelno >= logging.INFO for record in caplog.records)

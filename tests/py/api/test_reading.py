@@ -1,0 +1,326 @@
+"""The forms of reading: batches, streams, pauses, seeks, decoders, and what ends a loop."""
+
+import json
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import islice
+
+import pytest
+
+import streamlog
+
+Pair = tuple[str, int]
+
+
+@pytest.fixture
+def topic(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
+    """Four partitions with 25 records each, whose values are their numbers."""
+    streamlog_client.admin.create_topic(streamlog_topic, partitions=4)
+    with streamlog_client.producer() as producer:
+        for number in range(100):
+            producer.send(streamlog_topic, b"%d" % number, partition=number % 4)
+    return streamlog_topic
+
+
+def numbers(messages: Iterator[streamlog.Message]) -> list[int]:
+    return [int(message.raw_value or b"-1") for message in messages]
+
+
+def test_batches_hold_what_there_is_and_at_most_so_many(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.consumer(topic) as consumer:
+        batches = consumer.batches(max_messages=30, max_wait=0.5)
+        sizes = [len(next(batches)) for _ in range(4)]
+        assert sizes == [30, 30, 30, 10]
+
+
+def test_a_batch_is_a_sequence(streamlog_client: streamlog.Client, topic: str) -> None:
+    with streamlog_client.consumer(topic) as consumer:
+        batch = next(consumer.batches(max_messages=10))
+        assert batch[0] == batch.messages[0] == next(iter(batch))
+        assert list(batch[-2:]) == batch.messages[-2:]
+        assert len(batch) == 10
+
+
+def test_a_batch_in_hand_is_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
+    with streamlog_client.consumer(topic, group="batches") as consumer:
+        batches = consumer.batches(max_messages=40)
+        done = {(m.partition, m.offset) for m in next(batches)}
+        next(batches)
+    with streamlog_client.consumer(topic, group="batches") as consumer:
+        rest = {(m.partition, m.offset) for m in consumer.until_end()}
+    assert len(done) == 40
+    assert len(rest) == 60
+    assert not done & rest
+
+
+def test_a_batch_is_committed_as_a_whole(streamlog_client: streamlog.Client, topic: str) -> None:
+    with streamlog_client.consumer(topic, group="manual", commit="manual") as consumer:
+        batches = consumer.batches(max_messages=40)
+        next(batches).commit()
+        next(batches)
+    with streamlog_client.consumer(topic, group="manual") as consumer:
+        assert len(list(consumer.until_end())) == 60
+
+
+def test_each_partition_is_in_one_stream_and_in_order(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.consumer(topic) as consumer:
+        streams = consumer.streams(3)
+        # Dealt out in turn: two partitions for the first stream, one for each other.
+        counts = [50, 25, 25]
+
+        def work(number: int) -> list[streamlog.Message]:
+            return list(islice(streams[number], counts[number]))
+
+        with ThreadPoolExecutor(3) as pool:
+            read = list(pool.map(work, range(3)))
+        homes = [{message.partition for message in messages} for messages in read]
+        assert sorted(map(len, homes)) == [1, 1, 2]
+        assert set().union(*homes) == {0, 1, 2, 3}
+        for messages in read:
+            for partition in {message.partition for message in messages}:
+                offsets = [m.offset for m in messages if m.partition == partition]
+                assert offsets == list(range(25))
+
+
+def test_a_stream_that_nobody_reads_holds_up_no_other(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.producer() as producer:
+        for _ in range(64):
+            for partition in range(4):
+                producer.send(topic, bytes(8 << 10), partition=partition)
+    with streamlog_client.consumer(topic, buffer="64 KiB", fetch_bytes="16 KiB") as consumer:
+        first = consumer.streams(4)[0]
+        assert len(list(islice(first, 25 + 64))) == 89
+
+
+def test_streams_of_a_group_go_on_where_it_stopped(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.consumer(topic, group="streams") as consumer:
+        streams = consumer.streams(2)
+        read = [list(islice(stream, 20)) for stream in streams]
+    assert len({(m.partition, m.offset) for part in read for m in part}) == 40
+    with streamlog_client.consumer(topic, group="streams") as consumer:
+        # The last message of each stream was in hand.
+        assert len(list(consumer.until_end())) == 62
+
+
+def test_streams_are_asked_for_before_anything_is_read(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.consumer(topic) as consumer:
+        next(consumer)
+        with pytest.raises(streamlog.ConfigError, match="before anything is read"):
+            consumer.streams(2)
+    with streamlog_client.consumer(topic) as consumer:
+        consumer.streams(2)
+        with pytest.raises(streamlog.ConfigError, match="given out by its streams"):
+            next(consumer)
+        with pytest.raises(streamlog.ConfigError, match="at least one"):
+            consumer.streams(0)
+
+
+def test_a_paused_partition_rests_until_it_is_resumed(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.consumer(topic) as consumer:
+        consumer.pause([0, (topic, 1)])
+        assert {m.partition for m in consumer.take(50, timeout=10)} == {2, 3}
+        assert list(consumer.take(1, timeout=0.1)) == []
+        consumer.resume(0)
+        assert {m.partition for m in consumer.take(25, timeout=10)} == {0}
+        consumer.pause()
+        consumer.resume()
+        assert {m.partition for m in consumer.take(25, timeout=10)} == {1}
+        with pytest.raises(streamlog.ConfigError, match="7 is not among those"):
+            consumer.pause(7)
+
+
+def test_a_full_buffer_of_what_rests_stops_nothing_else(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.producer() as producer:
+        for _ in range(64):
+            producer.send(topic, bytes(8 << 10), partition=0)
+    with streamlog_client.consumer(topic, buffer="16 KiB", fetch_bytes="16 KiB") as consumer:
+        time.sleep(0.1)
+        consumer.pause(0)
+        assert {m.partition for m in consumer.take(75, timeout=10)} == {1, 2, 3}
+
+
+def test_rewinding_goes_back_by_messages_and_by_time(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with streamlog_client.consumer(topic) as consumer:
+        assert len(list(consumer.until_end())) == 100
+        consumer.rewind(messages=2)
+        assert sorted(numbers(consumer.until_end())) == list(range(92, 100))
+        consumer.rewind(timedelta(hours=1))
+        assert len(list(consumer.until_end())) == 100
+        consumer.rewind(messages=1000)
+        assert len(list(consumer.until_end())) == 100
+        for wrong in ({}, {"back": timedelta(1), "messages": 1}):
+            with pytest.raises(streamlog.ConfigError, match="not both and not neither"):
+                consumer.rewind(**wrong)  # type: ignore[arg-type]
+
+
+def test_values_and_keys_are_what_their_decoders_make_of_them(
+    streamlog_client: streamlog.Client, streamlog_topic: str
+) -> None:
+    with streamlog_client.producer() as producer:
+        producer.send(streamlog_topic, b'{"id": 1}', key=b"7")
+        producer.send(streamlog_topic, None, key=b"7")
+    with streamlog_client.consumer(streamlog_topic, value=json.loads, key=int) as consumer:
+        first, second = consumer.take(2, timeout=10)
+    assert (first.key, first.value) == (7, {"id": 1})
+    assert (first.raw_key, first.raw_value) == (b"7", b'{"id": 1}')
+    assert (second.key, second.value) == (7, None)
+    again = pickle.loads(pickle.dumps(first))
+    assert (again.key, again.value, again) == (7, {"id": 1}, first)
+
+
+def test_what_cannot_be_decoded_is_an_error_that_carries_the_message(
+    streamlog_client: streamlog.Client, streamlog_topic: str
+) -> None:
+    with streamlog_client.producer() as producer:
+        for value in (b"1", b"no number", b"3"):
+            producer.send(streamlog_topic, value, partition=0)
+    with streamlog_client.consumer(streamlog_topic, value=int) as consumer:
+        assert next(consumer).value == 1
+        with pytest.raises(streamlog.DecodeError, match=r"offset 1 of .*-0 .*ValueError") as caught:
+            next(consumer)
+        assert caught.value.message is not None
+        assert caught.value.message.value == b"no number"
+        assert isinstance(caught.value.__cause__, ValueError)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (str(again), again.message) == (str(caught.value), caught.value.message)
+        assert next(consumer).value == 3
+    with streamlog_client.consumer(streamlog_topic, value=int, on_error="skip") as consumer:
+        assert [m.value for m in consumer.until_end()] == [1, 3]
+
+
+def test_dead_letters_are_kept_with_their_origin(
+    streamlog_client: streamlog.Client, streamlog_topic: str
+) -> None:
+    dead = f"{streamlog_topic}.dlq"
+    with streamlog_client.producer() as producer:
+        producer.send(streamlog_topic, b"1", partition=0)
+        producer.send(streamlog_topic, b"x", partition=0, key=b"k", headers={"trace": b"t"})
+    on_error = f"dead-letter:{dead}"
+    with streamlog_client.consumer(
+        streamlog_topic, group="dlq", value=int, on_error=on_error
+    ) as consumer:
+        assert [m.value for m in consumer.until_end()] == [1]
+    (letter,) = streamlog_client.topic(dead).read()
+    assert (letter.key, letter.value) == (b"k", b"x")
+    headers = dict(letter.headers)
+    assert headers["trace"] == b"t"
+    assert headers["streamlog-topic"] == streamlog_topic.encode()
+    assert headers["streamlog-partition"] == b"0"
+    assert headers["streamlog-offset"] == b"1"
+    assert b"ValueError" in (headers["streamlog-error"] or b"")
+    with streamlog_client.consumer(streamlog_topic, group="dlq") as consumer:
+        assert list(consumer.until_end()) == []
+
+
+def test_contradictory_options_are_named_together(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with pytest.raises(streamlog.ConfigError, match="commit: given without group="):
+        streamlog_client.consumer(topic, commit="manual")
+    with pytest.raises(streamlog.ConfigError, match="commit_interval: given with group=BROADCAST"):
+        streamlog_client.consumer(topic, group=streamlog.BROADCAST, commit_interval=1)
+    with pytest.raises(streamlog.ConfigError, match="on_error: given without value= or key="):
+        streamlog_client.consumer(topic, on_error="skip")
+    with pytest.raises(streamlog.ConfigError, match="did you mean 'on_assign'"):
+        streamlog_client.consumer(topic, on_asign=print)  # type: ignore[call-overload]
+
+
+def test_a_broadcast_reaches_everyone_from_now_on(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    with (
+        streamlog_client.consumer(topic, group=streamlog.BROADCAST) as one,
+        streamlog_client.consumer(topic, group=streamlog.BROADCAST) as other,
+    ):
+        for consumer in (one, other):
+            assert list(consumer.until_end()) == []
+        streamlog_client.producer().send(topic, b"1000").result()
+        assert numbers(one.take(1)) == numbers(other.take(1)) == [1000]
+
+
+def test_a_member_is_told_what_comes_and_goes(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    told: list[tuple[str, list[Pair]]] = []
+    with streamlog_client.consumer(
+        topic,
+        group="told",
+        on_assign=lambda pairs: told.append(("assigned", pairs)),
+        on_revoke=lambda pairs: told.append(("revoked", pairs)),
+        config={"heartbeat.interval.ms": 100},
+    ) as consumer:
+        next(consumer)
+        everything = [(topic, partition) for partition in range(4)]
+        assert [(word, sorted(pairs)) for word, pairs in told] == [("assigned", everything)]
+        with streamlog_client.consumer(topic, group="told"):
+            deadline = time.monotonic() + 20
+            while len(told) < 3 and time.monotonic() < deadline:
+                list(consumer.take(1, timeout=0.1))
+        words = [word for word, _ in told]
+        assert words[:3] == ["assigned", "revoked", "assigned"]
+        assert sorted(told[1][1]) == everything
+        assert len(told[2][1]) == 2
+
+
+def test_an_event_ends_the_loop_after_the_message_in_hand(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    stop = threading.Event()
+    with streamlog_client.consumer(topic, group="stopped", stop=stop) as consumer:
+        done = 0
+        for _message in consumer:
+            done += 1
+            if done == 10:
+                stop.set()
+                time.sleep(1.2)
+        assert done == 10
+    with streamlog_client.consumer(topic, group="stopped") as consumer:
+        assert len(list(consumer.until_end())) == 90
+
+
+def test_an_event_ends_a_loop_that_waits(streamlog_client: streamlog.Client, topic: str) -> None:
+    stop = threading.Event()
+    with streamlog_client.consumer(topic, start="latest", stop=stop) as consumer:
+        threading.Timer(0.1, stop.set).start()
+        assert list(consumer) == []
+
+
+def test_sigterm_ends_the_loop_and_is_given_back(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with streamlog_client.consumer(topic, start="latest", signals=True) as consumer:
+        assert signal.getsignal(signal.SIGTERM) is not before
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        assert list(consumer) == []
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_signals_are_for_the_main_thread(streamlog_client: streamlog.Client, topic: str) -> None:
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(streamlog.ConfigError, match="only the main thread"),
+    ):
+        pool.submit(lambda: streamlog_client.consumer(topic, signals=True)).result()
