@@ -68,13 +68,11 @@ docs: ## The Rust API as pages, target/doc; a broken link or a missing word fail
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
-check-bench: setup build ## The bench: its format and lints, and one short round of every row
+check-bench: ## The bench: its format and lints, and one short round of ruler and spike
 	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --locked --release -- -D warnings
 	cargo build --manifest-path bench/Cargo.toml --locked --release
-	cargo build --release --locked --example client --example inside
-	python bench/rounds.py --rounds 1 inline queued yielding
-	python bench/suite.py --rounds 1 --log-gib 0.2 --records 20000
+	$(PYTHON) bench/rounds.py --rounds 1 inline queued yielding
 
 check-trace: setup ## What a broker asks of the kernel, by strace (installed if it is missing)
 	@command -v strace >/dev/null || (apt-get update -qq && apt-get install -y -qq strace) >/dev/null
