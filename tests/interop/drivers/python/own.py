@@ -115,7 +115,7 @@ class Own(Verbs):
             self.reader.close()
         where = self.client.topic(topic).end_offsets()[0] if start == "end" else position(start)
         assert where is not None
-        self.reader = self.client.consumer(topic, start=where, out_of_range="none")
+        self.reader = self.client.consumer(topic, start=where, on_out_of_range="error")
 
     def read(self, count: int, seconds: float) -> list[Record]:
         """Reads on."""
