@@ -52,6 +52,29 @@ impl Log {
             let partition = self.home.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: from, start, end });
         }
+        let mut wanted = from;
+        let mut emptied = None;
+        while let Some((batch, range)) = self.find(segments, wanted, limit)? {
+            if batch.summary.record_count == 0 {
+                // A reader that gets batches without records only takes its limit for too small.
+                emptied = emptied.or(range);
+            } else if !self.is_beyond_records(wanted, &batch) {
+                return Ok(range);
+            }
+            wanted = batch.summary.next_offset();
+        }
+        Ok(emptied)
+    }
+
+    /// The batch that `from` is in, or the next one, and the range that begins with it; `None`
+    /// when there is none below the limit.
+    fn find(
+        &self,
+        segments: &[Arc<Segment>],
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<(Located, Option<FileRange>)>, StorageError> {
+        let end = self.log_end_offset();
         if from >= limit.below.min(end) {
             return Ok(None);
         }
@@ -61,9 +84,6 @@ impl Log {
                 break;
             }
             let Some(batch) = segment.locate(from)? else { continue };
-            if self.is_beyond_records(from, &batch) {
-                return self.read_in(segments, batch.summary.next_offset(), limit);
-            }
             let next_base = segments.get(index + 1).map(|next| next.base());
             let span = Span {
                 bytes_max: limit.max_bytes,
@@ -72,12 +92,9 @@ impl Log {
                 segment_end: next_base.unwrap_or(end),
             };
             let length = segment.span_end(&batch, &span)? - batch.position;
-            let file = Arc::clone(segment.file()?);
-            return Ok((length > 0).then_some(FileRange {
-                file,
-                position: batch.position,
-                length,
-            }));
+            let (file, position) = (Arc::clone(segment.file()?), batch.position);
+            let range = (length > 0).then_some(FileRange { file, position, length });
+            return Ok(Some((batch, range)));
         }
         Ok(None)
     }
