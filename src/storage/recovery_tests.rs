@@ -1,15 +1,18 @@
 //! Facts about what a log is after a crash.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::config::ByteSize;
 use crate::io::{Disk, OpenMode};
+use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::compaction::Compacted;
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, at, batch, crashed, crashed_rebuilding,
     file, stamp, stamped, texts, try_values, values,
 };
-use crate::storage::{AppendAt, Damage, Log, Marks, StartPoint, StorageError};
-use crate::types::{LeaderEpoch, Offset};
+use crate::storage::{AppendAt, Damage, Log, Marks, StartPoint, StorageError, verify};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 const LATER: AppendAt = AppendAt { epoch: LeaderEpoch(9), now: NOW };
 
@@ -224,6 +227,34 @@ fn a_lost_epoch_history_is_read_from_the_batches() {
     let log = world.open(crashed(marks.durable.get(), false));
     assert_eq!(log.epochs().unwrap(), epochs);
     assert_eq!(log.epoch_end(EPOCH).unwrap(), Some((EPOCH, Offset::new(4))));
+}
+
+#[test]
+fn a_time_index_that_is_lost_is_made_again_from_the_first_batch() {
+    let mut world = World::new();
+    world.config.index_interval = ByteSize(100);
+    let log = world.start();
+    for time in [100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] {
+        let mut builder = BatchBuilder::new();
+        builder.push(Timestamp::from_millis(time), None, Some(&[0; 60]), &[]).unwrap();
+        let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        append_batch(&log, batch, at()).unwrap();
+    }
+    let Marks { log_start, durable, .. } = log.close().unwrap();
+    drop(log);
+    world.disk.remove_file(&file(0, "timeindex")).unwrap();
+    let rebuild = Offset::new(5);
+    let log = world.open(StartPoint::Unclean { log_start, durable, rebuild, same_boot: false });
+    for wanted in [0, 1, 5, 9, 50, 100] {
+        let found = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+        assert_eq!(found.map(|record| record.offset), Some(Offset::ZERO), "at {wanted}");
+    }
+    log.close().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(world.disk.clone());
+    let reports = verify(&disk, Path::new("/data/t-0")).unwrap();
+    let flaws = reports.iter().flat_map(|report| &report.findings);
+    let of_index = flaws.filter(|flaw| flaw.path == file(0, "timeindex"));
+    assert_eq!(of_index.map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Log {
         let point = tail.next_offset;
         let producers = tail.producers.clone();
         let generation = tail.generation;
-        let left = std::mem::take(&mut tail.unsealed);
+        let left = tail.unsealed.clone();
         let bytes = std::mem::take(&mut tail.bytes_to_rebuild);
         drop(tail);
         let written = left
@@ -90,12 +90,14 @@ impl Log {
             .and_then(|()| self.write_producers(point, &producers));
         let mut tail = self.lock_tail();
         if written.is_err() {
-            tail.unsealed.splice(..0, left);
             tail.bytes_to_rebuild += bytes;
-        } else if tail.generation == generation {
+            return written;
+        }
+        tail.unsealed.retain(|segment| !left.iter().any(|sealed| Arc::ptr_eq(sealed, segment)));
+        if tail.generation == generation {
             self.rebuild.set(point);
         }
-        written
+        Ok(())
     }
 
     /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use

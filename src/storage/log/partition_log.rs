@@ -188,7 +188,11 @@ impl Log {
     pub(in crate::storage) fn closed_segments(&self) -> Result<ClosedSegments, StorageError> {
         let tail = self.writable_tail()?;
         let segments = self.segments.load_full();
-        let closed = segments.windows(2).map(|pair| {
+        // What is still to be written of a segment would go to its replacement's files.
+        let is_sealed = |pair: &&[Arc<Segment>]| {
+            !tail.unsealed.iter().any(|segment| Arc::ptr_eq(segment, &pair[0]))
+        };
+        let closed = segments.windows(2).take_while(is_sealed).map(|pair| {
             let (segment, next_offset) = (Arc::clone(&pair[0]), pair[1].base());
             Closed { segment, next_offset }
         });

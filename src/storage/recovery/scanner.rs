@@ -87,7 +87,7 @@ impl<'a> Scanner<'a> {
         let after = self.segments.partition_point(|segment| segment.base() < from);
         let first = after.saturating_sub(1);
         self.first_scanned = first;
-        let start = self.segments[first].indexed_below(from)?;
+        let start = self.segments[first].resumable_below(from)?;
         self.begin_at(first, start.as_ref());
         for number in first..self.segments.len() {
             let start = start.as_ref().filter(|_| number == first);

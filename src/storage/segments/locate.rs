@@ -150,6 +150,13 @@ impl Segment {
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
+    /// As `indexed_below`, for those who go on with the indexes from there: `None` where the other
+    /// index is missing, since it has to be made again from the first batch.
+    pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
+        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        if time.is_some() { self.indexed_below(offset) } else { Ok(None) }
+    }
+
     /// Forgets the index entries beyond `batch`, or all, and returns the indexer to go on with: at
     /// that batch, or at the beginning.
     pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {

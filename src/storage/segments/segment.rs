@@ -157,9 +157,10 @@ impl Segment {
 
     /// Writes the index entries that are in memory only; `sync` makes the indexes durable.
     pub(crate) fn write_indexes(&self, sync: bool) -> Result<(), StorageError> {
-        self.offsets
+        // An offset entry is where recovery goes on with both: its times must be there already.
+        self.times
             .write(sync)
-            .and_then(|()| self.times.write(sync))
+            .and_then(|()| self.offsets.write(sync))
             .map_err(|error| self.refused("index", error))
     }
 
