@@ -11,36 +11,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka import errors as aiokafka_errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from interop.drivers.python.serving import Foreign, Refusal, Start, Verbs, serve
+from interop.drivers.python.attributes import record_of, refusal
+from interop.drivers.python.serving import Foreign, Start, Verbs, serve
 from interop.support.records import Json, Record
 
 WAIT_SECONDS = 20
-KINDS: dict[str, str] = {
-    "UnknownTopicOrPartitionError": "unknown_topic",
-    "MessageSizeTooLargeError": "too_large",
-    "OffsetOutOfRangeError": "out_of_range",
-    "CommitFailedError": "rebalancing",
-    "IllegalStateError": "rebalancing",
-    "KafkaTimeoutError": "timeout",
-}
+KINDS = {"IllegalStateError": "rebalancing"}
 T = TypeVar("T")
-
-
-def refusal(error: Exception) -> Refusal:
-    """An error in the protocol's words."""
-    return Refusal(KINDS.get(type(error).__name__, "other"), repr(error))
-
-
-def record_of(message: Foreign) -> Record:
-    """A message as a record."""
-    return Record(
-        message.key,
-        message.value,
-        tuple(message.headers),
-        message.partition,
-        message.timestamp,
-        message.offset,
-    )
 
 
 class Aiokafka(Verbs):
@@ -61,7 +38,7 @@ class Aiokafka(Verbs):
         try:
             return asyncio.run_coroutine_threadsafe(work, self.loop).result()
         except aiokafka_errors.KafkaError as error:
-            raise refusal(error) from error
+            raise refusal(error, KINDS) from error
 
     def hello(self) -> Json:
         """Name and version."""

@@ -7,36 +7,12 @@ import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka import errors as kafka_errors
 
-from interop.drivers.python.serving import Foreign, Refusal, Start, Verbs, serve, unsupported
+from interop.drivers.python.attributes import record_of, refusal
+from interop.drivers.python.serving import Foreign, Start, Verbs, serve, unsupported
 from interop.support.records import Json, Record
 
 WAIT_SECONDS = 20
-KINDS: dict[str, str] = {
-    "UnknownTopicOrPartitionError": "unknown_topic",
-    "MessageSizeTooLargeError": "too_large",
-    "RecordTooLargeError": "too_large",
-    "OffsetOutOfRangeError": "out_of_range",
-    "CommitFailedError": "rebalancing",
-    "RebalanceInProgressError": "rebalancing",
-    "KafkaTimeoutError": "timeout",
-}
-
-
-def refusal(error: Exception) -> Refusal:
-    """An error in the protocol's words."""
-    return Refusal(KINDS.get(type(error).__name__, "other"), repr(error))
-
-
-def record_of(message: Foreign) -> Record:
-    """A message as a record."""
-    return Record(
-        message.key,
-        message.value,
-        tuple(message.headers),
-        message.partition,
-        message.timestamp,
-        message.offset,
-    )
+KINDS = {"RecordTooLargeError": "too_large", "RebalanceInProgressError": "rebalancing"}
 
 
 class KafkaPython(Verbs):
@@ -94,14 +70,14 @@ class KafkaPython(Verbs):
             told = [future.get(WAIT_SECONDS).offset for future in sent]
         except kafka_errors.KafkaTimeoutError as error:
             if "update metadata" not in str(error):
-                raise refusal(error) from error
+                raise refusal(error, KINDS) from error
             raise unsupported(
                 f"other words for a topic that does not exist than {error}"
             ) from error
         except TypeError as error:
             raise unsupported(f"such headers: {error}") from error
         except kafka_errors.KafkaError as error:
-            raise refusal(error) from error
+            raise refusal(error, KINDS) from error
         finally:
             producer.close()
         return [None if acks == "0" else offset for offset in told]
@@ -162,7 +138,7 @@ class KafkaPython(Verbs):
         try:
             self.member.commit(offsets)
         except kafka_errors.KafkaError as error:
-            raise refusal(error) from error
+            raise refusal(error, KINDS) from error
 
     def leave(self) -> None:
         """Closes the member."""
@@ -177,7 +153,7 @@ def consume(consumer: Foreign, count: int, seconds: float) -> list[Record]:
         try:
             found = consumer.poll(int(left * 1000), max_records=count - len(records))
         except kafka_errors.KafkaError as error:
-            raise refusal(error) from error
+            raise refusal(error, KINDS) from error
         records += [record_of(message) for messages in found.values() for message in messages]
     return records
 
