@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,7 @@ ALL: dict[str, Any] = {"acks": "all", "max.in.flight": 1}
 ONE: dict[str, Any] = {"acks": 1, "max.in.flight": 1}
 
 
-class Worker:
+class Worker(ABC):
     """A thread that works until it is told to stop. Its failure is raised by `check`."""
 
     def __init__(self, name: str) -> None:
@@ -59,9 +60,9 @@ class Worker:
         assert not self._thread.is_alive(), f"{self.name} goes on"
         self.check()
 
+    @abstractmethod
     def work(self) -> None:
         """Works until `stopping` is set."""
-        raise NotImplementedError
 
     def _run(self) -> None:
         try:

@@ -3,6 +3,7 @@
 import json
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from typing import Any, TypeAlias
 
 from interop.support.records import Json, Record
@@ -22,12 +23,12 @@ class Refusal(Exception):
         self.text = str(text)
 
 
-class Verbs:
+class Verbs(ABC):
     """What a client may be asked for. Verbs that a driver leaves out are unsupported."""
 
+    @abstractmethod
     def hello(self) -> Json:
         """Name and version."""
-        raise NotImplementedError
 
     def create(self, topic: str, partitions: int, config: dict[str, str]) -> None:
         """Creates a topic."""
