@@ -157,7 +157,7 @@ impl Records {
     fn range(&self, max_bytes: u64) -> Result<Option<FileRange>, EmbeddedError> {
         let at_least_one_batch = max_bytes > 0;
         let offset = self.position.get();
-        let request = ReadRequest { offset, max_bytes, at_least_one_batch };
+        let request = ReadRequest { offset, max_bytes, at_least_one_batch, shows_gap: true };
         let answer = self.partition.led().read(request);
         match answer {
             Ok(answer) => Ok(answer.records),

@@ -80,6 +80,9 @@ pub struct ReadRequest {
     pub max_bytes: u64,
     /// Whether one batch is wanted even if it is larger.
     pub at_least_one_batch: bool,
+    /// Whether a reader behind the last batch's records, where offsets count bytes, gets that batch
+    /// to see where its offsets end. Else nothing, for who waits there would never rest.
+    pub shows_gap: bool,
 }
 
 /// What a reader gets.
@@ -260,8 +263,10 @@ impl Partition {
             return Err(PartitionError::NotOpen);
         };
         let outcomes = log.append(batches, AppendAt { epoch: self.spec.epoch, now })?;
-        if log.config().write_caching {
-            self.advance(log.log_end_offset());
+        // Not to the log's end: another append may have moved it whose bytes nobody can read yet.
+        let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
+        if let Some(end) = appended.filter(|_| log.config().write_caching) {
+            self.advance(end);
         }
         let urgent = acks != Acks::None || !self.waiting.is_empty();
         self.logs.flusher.schedule(log, urgent);
@@ -299,7 +304,10 @@ impl Partition {
                     below: high_watermark,
                     at_least_one_batch: request.at_least_one_batch,
                 };
-                log.read(from, limit)?
+                match log.read(from, limit)? {
+                    None if request.shows_gap => log.batch_of(from, limit)?,
+                    found => found,
+                }
             }
             _ => None,
         };

@@ -77,6 +77,25 @@ fn a_batch_of_more_records_than_bytes_has_an_offset_for_each() {
 }
 
 #[test]
+fn the_batch_of_an_offset_behind_the_last_records_is_found_when_asked_for() {
+    let world = by_bytes();
+    let log = world.start();
+    append(&log, &["a"]);
+    let base = append(&log, &["b", "c"]).base_offset;
+    let end = log.log_end_offset();
+    let limit = ReadLimit { max_bytes: 1, below: end, at_least_one_batch: true };
+    let base_of_batch = |offset: Offset| {
+        let range = log.batch_of(offset, limit).unwrap()?;
+        Some(Batch::parse(&bytes_of(&range)).unwrap().base_offset())
+    };
+    let last = Offset::new(end.get() - 1);
+    assert!(log.read(last, limit).unwrap().is_none());
+    assert_eq!(base_of_batch(last), Some(base));
+    assert_eq!(base_of_batch(base.plus(2)), Some(base), "the first offset behind the records");
+    assert_eq!(base_of_batch(end), None);
+}
+
+#[test]
 fn a_read_behind_the_records_of_a_batch_begins_with_the_next() {
     let mut world = by_bytes();
     world.config.segment_size = crate::config::ByteSize(200);

@@ -115,8 +115,12 @@ impl LogReader {
 
 /// Reads once from `from`, and where that is damaged, behind the damage. Waits for the disk.
 fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
-    let request =
-        ReadRequest { offset: from.get(), max_bytes: CHUNK_BYTES, at_least_one_batch: true };
+    let request = ReadRequest {
+        offset: from.get(),
+        max_bytes: CHUNK_BYTES,
+        at_least_one_batch: true,
+        shows_gap: false,
+    };
     let mut chunk = Chunk { records: Vec::new(), damaged: Vec::new(), next_offset: from };
     let range = match partition.read(request) {
         // The reader waits.

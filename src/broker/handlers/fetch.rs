@@ -184,8 +184,17 @@ impl Found {
     /// Reads one partition, as far as the request still has room.
     fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>) -> PartitionAnswer {
         let room = u64::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
+        let bytes_max = u64::try_from(wanted.request.partition_max_bytes).unwrap_or(0);
+        let read = ReadRequest {
+            offset: wanted.request.fetch_offset,
+            max_bytes: bytes_max.min(room),
+            at_least_one_batch: self.bytes == 0,
+            // Who does not wait asks whether there is more; who waits would not rest any more.
+            shows_gap: request.max_wait_ms == 0,
+        };
+        let epoch = LeaderEpoch(wanted.request.current_leader_epoch);
         let result = match &wanted.partition {
-            Ok(partition) => read_partition(partition, wanted.request, room, self.bytes == 0),
+            Ok(partition) => read_partition(partition, epoch, read),
             Err(code) => Err(Refusal::of(*code)),
         };
         let mut answer = PartitionAnswer {
@@ -225,19 +234,12 @@ impl Found {
 
 fn read_partition(
     partition: &Partition,
-    request: &RequestPartition,
-    room: u64,
-    first: bool,
+    epoch: LeaderEpoch,
+    request: ReadRequest,
 ) -> Result<ReadAnswer, Refusal> {
-    let epoch = LeaderEpoch(request.current_leader_epoch);
     let read = || {
         partition.check_epoch(Some(epoch).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
-        let max_bytes = u64::try_from(request.partition_max_bytes).unwrap_or(0).min(room);
-        partition.read(ReadRequest {
-            offset: request.fetch_offset,
-            max_bytes,
-            at_least_one_batch: first,
-        })
+        partition.read(request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))
 }

@@ -37,6 +37,8 @@ pub(crate) struct Slot {
     pub(crate) position: Option<Offset>,
     /// The end of what can be read, by the last answer.
     pub(crate) high_watermark: Option<Offset>,
+    /// Whether the last answer had no records at all, so that asking again at once is vain.
+    pub(crate) is_dry: bool,
 }
 
 /// Where to fetch next.
@@ -72,6 +74,7 @@ impl Assignment {
             is_paused: false,
             position: None,
             high_watermark: None,
+            is_dry: false,
         };
         slot.aim(start);
         slots.push(slot);
@@ -209,7 +212,14 @@ impl Slot {
         }
     }
 
+    /// Whether an answer may wait for records. Below the end lie some, or a gap that no record
+    /// will ever fill: an answer that does not wait tells where it ends.
+    pub(crate) fn may_wait(&self, position: Offset) -> bool {
+        self.is_dry || self.high_watermark.is_some_and(|end| position >= end)
+    }
+
     fn aim(&mut self, start: Start) {
+        self.is_dry = false;
         match start {
             Start::Offset(offset) => {
                 self.target = Target::At(offset);

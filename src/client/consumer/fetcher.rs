@@ -137,7 +137,8 @@ impl Fetcher {
             match topology.leader(topic, *partition) {
                 Some(address) => {
                     let source = slot.source(number, position);
-                    orders.entry(address.clone()).or_default().add(source, &topology);
+                    let order = orders.entry(address.clone()).or_default();
+                    order.add(source, slot.may_wait(position), &topology);
                 }
                 None => {
                     self.stale.insert(topic.clone());
@@ -305,6 +306,7 @@ impl Fetcher {
         let next = end.filter(|end| *end > source.position);
         shared.assignment.update(slot, generation, |slot| {
             slot.high_watermark = haul.high_watermark;
+            slot.is_dry = haul.is_dry;
             if let Some(next) = next {
                 slot.target = Target::At(next);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -26,6 +27,7 @@ pub(crate) struct Order {
 #[derive(Clone, Debug)]
 struct Row {
     source: Source,
+    may_wait: bool,
     id: TopicId,
     epoch: LeaderEpoch,
 }
@@ -44,16 +46,18 @@ pub(crate) struct Fetched {
 pub(crate) struct Haul {
     pub(crate) records: Bytes,
     pub(crate) high_watermark: Option<Offset>,
+    /// Whether the whole answer had no records, so that none were left out for others' sake.
+    pub(crate) is_dry: bool,
 }
 
 impl Order {
-    /// Asks about one more partition.
-    pub(crate) fn add(&mut self, source: Source, topology: &Topology) {
+    /// Asks about one more partition. The answer waits for records only if it may for each.
+    pub(crate) fn add(&mut self, source: Source, may_wait: bool, topology: &Topology) {
         let info = topology.topic(&source.partition.topic);
         let partition = info.and_then(|info| info.partition(source.partition.partition));
         let epoch = partition.map_or(LeaderEpoch::NONE, |partition| partition.epoch);
         let id = info.map_or(TopicId::NONE, |info| info.id);
-        self.rows.push(Row { source, id, epoch });
+        self.rows.push(Row { source, may_wait, id, epoch });
     }
 
     /// Another partition first, so that none starves behind a full answer.
@@ -92,6 +96,8 @@ impl Order {
                 return self.rows.into_iter().map(fail).collect();
             }
         };
+        let partitions = answer.topics.iter().flat_map(|topic| &topic.partitions);
+        let is_dry = partitions.map(|row| &row.records).all(Records::is_empty);
         let mut places: HashMap<(TopicId, String, i32), Partition> = HashMap::new();
         for Topic { topic, topic_id, partitions } in answer.topics.drain(..) {
             for partition in partitions {
@@ -104,7 +110,7 @@ impl Order {
                 (TopicId::NONE, partition.topic.as_str().to_owned(), partition.partition.0);
             let by_id = (row.id, String::new(), partition.partition.0);
             let found = places.remove(&by_id).or_else(|| places.remove(&by_name))?;
-            let outcome = judge(found, &partition.to_string());
+            let outcome = judge(found, &partition.to_string()).map(|haul| Haul { is_dry, ..haul });
             Some(Fetched { source: row.source, outcome })
         };
         self.rows.into_iter().filter_map(find).collect()
@@ -131,8 +137,10 @@ impl Order {
                 ..RequestPartition::default()
             });
         }
+        let may_wait = self.rows.iter().all(|row| row.may_wait);
+        let wait = if may_wait { config.fetch_wait } else { Duration::ZERO };
         FetchRequest {
-            max_wait_ms: i32::try_from(config.fetch_wait.as_millis()).unwrap_or(i32::MAX),
+            max_wait_ms: i32::try_from(wait.as_millis()).unwrap_or(i32::MAX),
             min_bytes: narrow(config.fetch_min.0),
             max_bytes: narrow(config.fetch_max.0),
             topics: order.into_iter().filter_map(|name| topics.remove(name)).collect(),
@@ -149,7 +157,7 @@ fn judge(row: Partition, about: &str) -> Result<Haul, ClientError> {
         Records::Bytes(bytes) => bytes,
         Records::Null | Records::Elsewhere(_) => Bytes::new(),
     };
-    Ok(Haul { records, high_watermark: Offset::checked(row.high_watermark) })
+    Ok(Haul { records, high_watermark: Offset::checked(row.high_watermark), is_dry: false })
 }
 
 fn narrow(bytes: u64) -> i32 {

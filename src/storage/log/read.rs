@@ -41,6 +41,21 @@ impl Log {
         }
     }
 
+    /// The batch that `offset` lies in, also where that is behind its records, as happens where
+    /// offsets count bytes: it tells where its offsets end. `None` when there is none within the
+    /// limit.
+    ///
+    /// # Errors
+    /// As the disk failed, and where the log is known to be damaged.
+    pub fn batch_of(
+        &self,
+        offset: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<FileRange>, StorageError> {
+        let found = self.find(&self.segments.load_full(), offset, limit)?;
+        Ok(found.and_then(|(_, range)| range))
+    }
+
     fn read_in(
         &self,
         segments: &[Arc<Segment>],

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use streamlog::client::{
-    Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord, Start,
+    Client, ClientError, Consumer, ConsumerConfig, NewTopic, ProducerConfig, ProducerRecord, Start,
 };
 use streamlog::config::ByteSize;
 use streamlog::record::Compression;
@@ -88,4 +88,59 @@ fn a_seek_goes_to_an_offset_a_time_and_either_end() {
     consumer.seek_all(Start::Latest);
     assert!(consumer.next(Some(Duration::from_millis(100))).unwrap().is_none());
     assert_eq!(consumer.positions()[0].1, Some(Offset::new(1_000)));
+}
+
+/// The numbers up to the ends as they are now, which have to be reached soon.
+fn read_to_end(consumer: &Consumer) -> Vec<i64> {
+    let rest = consumer.until_end().unwrap();
+    let mut numbers = Vec::new();
+    while let Some(message) = rest.next_within(Some(Duration::from_secs(5))).unwrap() {
+        numbers.push(number(&message));
+    }
+    assert!(rest.is_done(), "{:?} after {} numbers", consumer.positions(), numbers.len());
+    numbers
+}
+
+/// A topic that counts bytes.
+fn create_by_bytes(client: &Client, topic: &str, partitions: i32) {
+    let configs = vec![("offset.unit".to_owned(), "byte".to_owned())];
+    let new = NewTopic { partitions: Some(partitions), configs, ..NewTopic::default() };
+    client.admin().create_topic(topic, &new).unwrap();
+}
+
+#[test]
+fn who_starts_in_the_gap_behind_the_last_records_is_at_the_end_at_once() {
+    let broker = TestBroker::start();
+    let client = broker.connect();
+    create_by_bytes(&client, "t", 1);
+    publish(&client, "t", 10, ProducerConfig::default());
+    let patient =
+        ConsumerConfig { fetch_wait: Duration::from_secs(60), ..ConsumerConfig::default() };
+    let consumer = client.consumer(&["t"], patient.clone()).unwrap();
+    assert!(read_to_end(&consumer).into_iter().eq(0..10));
+    let end = consumer.positions()[0].1.unwrap();
+    assert!(end > Offset::new(20), "{end}");
+    let gap = Start::Offset(Offset::new(end.get() - 1));
+    consumer.seek_all(gap);
+    assert!(read_to_end(&consumer).is_empty());
+
+    let late = client.consumer(&["t"], ConsumerConfig { start: gap, ..patient }).unwrap();
+    assert!(read_to_end(&late).is_empty());
+    assert_eq!(late.positions()[0].1, Some(end));
+    publish(&client, "t", 5, ProducerConfig::default());
+    assert!(read_to_end(&late).into_iter().eq(0..5), "what comes after the gap is read");
+}
+
+#[test]
+fn what_did_not_fit_an_answer_is_not_taken_for_a_gap() {
+    let broker = TestBroker::start();
+    let client = broker.connect();
+    create_by_bytes(&client, "t", 3);
+    let small = ProducerConfig { batch_size: ByteSize(200), ..ProducerConfig::default() };
+    publish(&client, "t", 300, small);
+    let config = ConsumerConfig { fetch_max: ByteSize(1), ..ConsumerConfig::default() };
+    let consumer = client.consumer(&["t"], config).unwrap();
+    let mut numbers = read_to_end(&consumer);
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..300));
 }

@@ -144,3 +144,24 @@ def test_lag_is_counted_in_bytes(broker: BrokerProcess, topic: str) -> None:
         consumer.close()
     segment = broker.data_dir / f"{topic}-0" / f"{0:020}.log"
     assert end == segment.stat().st_size
+
+
+def test_a_topic_that_counts_bytes_is_read_backwards(broker: BrokerProcess, topic: str) -> None:
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic, partitions=1, config={"offset.unit": "byte"})
+        values = [b"%d" % number for number in range(200)]
+        with client.producer() as producer:
+            for number, value in enumerate(values):
+                producer.send(topic, value, partition=0)
+                if number % 10 == 9:
+                    producer.flush()
+        partition = client.topic(topic).partition(0)
+        assert partition.end_offset() > 1000
+        assert [message.value for message in partition] == values
+        assert [message.value for message in partition[::-1]] == values[::-1]
+        assert [message.value for message in partition[-15:]] == values[-15:]
+        assert partition[-1].value == values[-1]
+        with client.consumer(topic) as consumer:
+            assert len(list(consumer.until_end())) == 200
+            consumer.rewind(messages=25)
+            assert [message.value for message in consumer.until_end()] == values[-25:]
