@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
-.PHONY: fix fuzz lock settings-page test test-all interop compatibility clean
+.PHONY: fix fuzz lock settings-page test test-all interop differential compatibility clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -119,9 +119,15 @@ interop: setup ## Every client against a broker, and each against the others; CL
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients $(CLIENTS)
 
+differential: setup ## The same requests to Apache Kafka and to streamlog, the answers compared
+	$(MAKE) --no-print-directory -C tests/differential
+	pytest tests/differential
+
 compatibility: setup ## Tries all clients and writes what came of it to docs/compatibility.md
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients all --record
+	$(MAKE) --no-print-directory -C tests/differential
+	STREAMLOG_WRITE_PAGES=1 pytest tests/differential
 	PYTHONPATH=tests python -m interop.support.page
 
 clean: ## Removes everything that was built

@@ -1,11 +1,17 @@
 """Every API in every version that both serve is answered the same, or it is known why not."""
 
+import os
+
 import pytest
 
 import differential.cases
+from differential.support import kafka
 from differential.support.ask import Ask, Found
+from differential.support.both import Both
 from differential.support.cases import CASES
+from differential.support.codec import encode_request
 from differential.support.differences import Known, known_differences
+from differential.support.page import Compared
 from differential.support.peers import Peers
 
 assert differential.cases.__all__, "the scenarios have registered themselves"
@@ -44,7 +50,43 @@ def test_every_api_that_both_serve_is_asked(peers: Peers) -> None:
     assert sorted(peers.shared()) == APIS
 
 
+def test_the_page_says_which_versions_were_compared(peers: Peers) -> None:
+    ranges = {api: f"{served.first} to {served.last}" for api, served in peers.shared().items()}
+    compared = Compared(kafka.version(), dict(sorted(ranges.items())))
+    if "STREAMLOG_WRITE_PAGES" in os.environ:
+        compared.write()
+    assert Compared.read() == compared, "run `make compatibility`"
+
+
 def test_streamlog_serves_nothing_that_kafka_does_not(peers: Peers) -> None:
     kafka, streamlog = (peer.advertised for peer in peers.both)
     beyond = {key for key in streamlog if key not in kafka or streamlog[key].last > kafka[key].last}
     assert beyond == set()
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_version_that_neither_serves_is_refused_alike(peers: Peers, api: str) -> None:
+    key = peers.api(api).key
+    served = [peer.advertised[key] for peer in peers.both]
+    lowest = min(versions.first for versions in served)
+    highest = max(versions.last for versions in served)
+    for version in (-1, lowest - 1, highest + 1, 32767):
+        ask = Ask(peers, api, version)
+        ask("a version that neither serves")
+        assert not ask.found, str(ask.found)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_request_of_the_wrong_length_is_refused_alike(peers: Peers, api: str) -> None:
+    version = peers.shared()[api].last
+    # Without it a producer would wait for no answer.
+    body = {"acks": 1} if api == "Produce" else {}
+    request = encode_request(peers.api(api), version, 1, body)
+    for wrong in (request[:-1], request[:9], request + b"\0"):
+        answers = peers.both.map(lambda peer: peer.raw(wrong))  # noqa: B023
+        assert (answers.kafka is None) == (answers.streamlog is None), wrong.hex()
+
+
+def test_an_api_that_neither_knows_is_refused_alike(peers: Peers) -> None:
+    answers = peers.both.map(lambda peer: peer.raw(b"\x7f\xff\0\0\0\0\0\1\xff\xff"))
+    assert answers == Both(None, None)
