@@ -61,7 +61,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Message:
-    """A request or an answer of one API."""
+    """A request or an answer of one API; those that were removed have no versions."""
 
     name: str
     api_key: int
@@ -105,8 +105,8 @@ def _read(jar: zipfile.ZipFile, name: str) -> Message:
         name,
         definition["apiKey"],
         Versions.of(definition["validVersions"]),
-        Versions.of(definition["flexibleVersions"]),
-        _fields(definition["fields"], shared),
+        Versions.of(definition.get("flexibleVersions", NO_VERSION)),
+        _fields(definition.get("fields", []), shared),
     )
 
 
