@@ -58,7 +58,8 @@ def ids_and_rights(ask: Ask) -> None:
         ask("by an absent id", topics=[{"topicId": stage.ABSENT_ID}])
         ask("by name and id", topics=[{"name": topic.name, "topicId": topic.id}])
         ask("by neither name nor id", topics=[{}])
-        ask("some by name, some by id", topics=[{"name": "x"}, {"topicId": topic.id}])
+        mixed = [{"name": "absent"}, {"topicId": topic.id}]
+        ask("some by name, some by id", topics=mixed, allowAutoTopicCreation=False)
 
 
 @about("DescribeCluster")

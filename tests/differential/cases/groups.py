@@ -31,7 +31,6 @@ def offset_commit(ask: Ask) -> None:
         "an offset without a note": commit(topic, committedMetadata=None),
         "an offset with an empty note": commit(topic, committedMetadata=""),
         "an offset with its epoch": commit(topic, committedLeaderEpoch=0),
-        "a negative offset": commit(topic, -1),
         "a note too long": commit(topic, committedMetadata="x" * 5000),
         "an absent partition": commit(topic, index=7),
         "a negative partition": commit(topic, index=-1),
@@ -44,6 +43,7 @@ def offset_commit(ask: Ask) -> None:
         ask(what, groupId=group, topics=topics)
         look = [{"groupId": group, "topics": None}]
         ask.afterwards(what, "OffsetFetch", groups=look)
+    ask("a negative offset", groupId=ask.name("below"), topics=commit(topic, -1))
     ask("a group without a name", groupId="", topics=commit(topic))
     ask("a retention", groupId=group, topics=commit(topic), retentionTimeMs=1000)
     ask("a generation of none", groupId=group, topics=commit(topic), generationIdOrMemberEpoch=3)

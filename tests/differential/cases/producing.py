@@ -99,12 +99,10 @@ def produce_unanswered(ask: Ask) -> None:
 def produce_in_sequence(ask: Ask) -> None:
     """What an idempotent producer may send next."""
     topic = stage.topic(ask)
-    ids = ask.prepare("InitProducerId", transactionTimeoutMs=1000)
+    ids = stage.producer_id(ask)
 
     def send(what: str, epoch: int, sequence: int, *values: bytes) -> None:
-        records = ids.map(
-            lambda answer: batch(values, producer=Producer(answer["producerId"], epoch, sequence))
-        )
+        records = ids.map(lambda known: batch(values, producer=Producer(known, epoch, sequence)))
         partition = {"index": 0, "records": records}
         data = [{"name": topic.name, "topicId": topic.id, "partitionData": [partition]}]
         ask(what, acks=-1, timeoutMs=5000, topicData=data)
@@ -126,14 +124,17 @@ def produce_in_sequence(ask: Ask) -> None:
 @about("InitProducerId")
 def producer_id(ask: Ask) -> None:
     """Ids for producers without transactions."""
-    ask("a new id", transactionTimeoutMs=1000)
-    ask("without a time", transactionTimeoutMs=0)
-    ask("a negative time", transactionTimeoutMs=-1)
-    given = ask.prepare("InitProducerId", transactionTimeoutMs=1000)
-    known = given.map(lambda answer: answer["producerId"])
-    ask("the next epoch", transactionTimeoutMs=1000, producerId=known, producerEpoch=0)
-    ask("an epoch without an id", transactionTimeoutMs=1000, producerEpoch=0)
-    ask("an id without an epoch", transactionTimeoutMs=1000, producerId=known)
+
+    def plain(what: str, **body: object) -> None:
+        ask(what, transactionalId=None, **body)
+
+    plain("a new id", transactionTimeoutMs=1000)
+    plain("without a time", transactionTimeoutMs=0)
+    plain("a negative time", transactionTimeoutMs=-1)
+    known = stage.producer_id(ask)
+    plain("the next epoch", transactionTimeoutMs=1000, producerId=known, producerEpoch=0)
+    plain("an epoch without an id", transactionTimeoutMs=1000, producerEpoch=0)
+    plain("an id without an epoch", transactionTimeoutMs=1000, producerId=known)
     ask("an empty transactional id", transactionalId="", transactionTimeoutMs=1000)
     ask.look("FindCoordinator", keyType=1, coordinatorKeys=["t"])
     ask("a transactional id", transactionalId="t", transactionTimeoutMs=1000)
@@ -143,10 +144,8 @@ def producer_id(ask: Ask) -> None:
 def producers(ask: Ask) -> None:
     """Who has written with a sequence."""
     topic = stage.topic(ask, partitions=2)
-    ids = ask.prepare("InitProducerId", transactionTimeoutMs=1000)
-    records = ids.map(
-        lambda answer: batch([b"a", b"b"], producer=Producer(answer["producerId"], 0, 0))
-    )
+    ids = stage.producer_id(ask)
+    records = ids.map(lambda known: batch([b"a", b"b"], producer=Producer(known, 0, 0)))
     partition = {"index": 0, "records": records}
     data = [{"name": topic.name, "topicId": topic.id, "partitionData": [partition]}]
     ask.prepare("Produce", acks=-1, timeoutMs=5000, topicData=data)

@@ -80,26 +80,30 @@ NOT_MADE = {"allowAutoTopicCreation": False}
 @about("DeleteTopics")
 def delete(ask: Ask) -> None:
     """Topics by name and by id."""
+
+    def go(what: str, **body: object) -> None:
+        ask(what, timeoutMs=5000, **body)
+
     first, second = stage.topic(ask, "first"), stage.topic(ask, "second")
-    ask("by name", topicNames=[first.name], topics=[{"name": first.name}], timeoutMs=5000)
+    go("by name", topicNames=[first.name], topics=[{"name": first.name}])
     ask.until(
         lambda answer: answer["topics"][0]["errorCode"] == 3,
         "Metadata",
         topics=[{"name": first.name}],
         **NOT_MADE,
     )
-    ask("what is gone", topicNames=[first.name], topics=[{"name": first.name}])
-    ask("an absent topic", topicNames=["absent"], topics=[{"name": "absent"}])
-    ask("a name without letters", topicNames=[""], topics=[{"name": ""}])
-    ask("none", topicNames=[], topics=[])
+    go("what is gone", topicNames=[first.name], topics=[{"name": first.name}])
+    go("an absent topic", topicNames=["absent"], topics=[{"name": "absent"}])
+    go("a name without letters", topicNames=[""], topics=[{"name": ""}])
+    go("none", topicNames=[], topics=[])
     twice = [second.name, second.name]
-    ask("a name twice", topicNames=twice, topics=[{"name": name} for name in twice])
+    go("a name twice", topicNames=twice, topics=[{"name": name} for name in twice])
     if ask.version >= 6:
         third = stage.topic(ask, "third")
-        ask("by an absent id", topics=[{"topicId": stage.ABSENT_ID}])
-        ask("by neither", topics=[{}])
-        ask("by name and id", topics=[{"name": third.name, "topicId": third.id}])
-        ask("by id", topics=[{"topicId": third.id}])
+        go("by an absent id", topics=[{"topicId": stage.ABSENT_ID}])
+        go("by neither", topics=[{}])
+        go("by name and id", topics=[{"name": third.name, "topicId": third.id}])
+        go("by id", topics=[{"topicId": third.id}])
 
 
 @about("CreatePartitions")

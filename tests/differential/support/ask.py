@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from differential.support.both import Both, resolved
 from differential.support.comparison import Difference, compared
@@ -23,10 +23,10 @@ class Found:
     difference: Difference
 
     def __str__(self) -> str:
-        """One line of a report."""
+        """What a report says of it, the same in all versions."""
         where = self.difference
         return (
-            f"{self.api} v{self.version}, {self.what}: {where.field} is {where.kafka!r:.300}"
+            f"{self.api}, {self.what}: {where.field} is {where.kafka!r:.300}"
             f" in Apache Kafka, {where.streamlog!r:.300} in streamlog"
         )
 
@@ -47,11 +47,12 @@ class Ask:
     peers: Peers
     api: str
     version: int
+    case: str
     found: list[Found] = field(default_factory=list)
 
     def name(self, what: str) -> str:
-        """A name that no other version of any API uses."""
-        return f"{self.api}-{self.version}-{what}"
+        """A name that no other scenario uses, and no other version."""
+        return f"{self.api}-{self.case}-{self.version}-{what}"
 
     def __call__(self, what: str, **body: object) -> Both[Json]:
         """Asks, and compares the answers; `what` says in a report what was asked."""
@@ -60,8 +61,12 @@ class Ask:
     def compare(self, what: str, answers: Both[Json]) -> Both[Json]:
         """Keeps the differences between two answers."""
         for difference in compared(answers.kafka, answers.streamlog):
-            self.found.append(Found(self.api, self.version, what, difference))
+            self.found.append(Found(self.api, self.version, what, self._unnumbered(difference)))
         return answers
+
+    def _unnumbered(self, difference: Difference) -> Difference:
+        """A difference without the prefix of this version's names."""
+        return replace(difference, field=difference.field.replace(self.name(""), ""))
 
     def unanswered(self, what: str, **body: object) -> None:
         """Asks what has no answer, and compares whether the connections live on."""

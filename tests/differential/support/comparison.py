@@ -33,12 +33,14 @@ MASKS: dict[str, Mask] = {
     "logAppendTimeMs": _set("time", -1),
     "lastTimestamp": _set("time", -1),
     "finalizedFeaturesEpoch": _set("epoch", -1),
-    # Their words are their own; clients show them, and branch on the codes.
-    "errorMessage": _set("text", None),
-    "batchIndexErrorMessage": _set("text", None),
+    "logDir": _set("path"),
+    "usableBytes": _set("bytes", -1),
+    # Their words are their own, and so is when they say any: clients branch on the codes.
+    "errorMessage": _set("text"),
+    "batchIndexErrorMessage": _set("text"),
     "documentation": _set("text", None),
 }
-# Elements of an array are told apart by the first of these that each has, not by their order.
+# Elements of an array are told apart by those of these that they have, not by their order.
 KEYS = (
     "name",
     "topicName",
@@ -49,6 +51,7 @@ KEYS = (
     "apiKey",
     "groupId",
     "key",
+    "resourceType",
     "resourceName",
     "nodeId",
     "brokerId",
@@ -89,7 +92,14 @@ def _shown(name: str, value: object) -> object:
         return MASKS[name](value)
     if name == "records" and isinstance(value, str):
         return shown(bytes.fromhex(value))
+    if name == "members" and isinstance(value, list):
+        # Their ids say nothing about their order.
+        return sorted(value, key=_without_id)
     return value
+
+
+def _without_id(member: Json) -> str:
+    return repr({name: _shown(name, value) for name, value in member.items()})
 
 
 def _paired(kafka: list[object], streamlog: list[object]) -> Iterator[tuple[str, object, object]]:
@@ -114,4 +124,5 @@ def _by_key(elements: list[object]) -> dict[str, object] | None:
 
 
 def _key(element: Json) -> str | None:
-    return next((str(element[name]) for name in KEYS if element.get(name) is not None), None)
+    found = [str(element[name]) for name in KEYS if element.get(name) is not None]
+    return " ".join(found) if found else None

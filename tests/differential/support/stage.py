@@ -58,6 +58,12 @@ def produce(ask: Ask, to: Topic, *batches: bytes) -> None:
         ask.prepare("Produce", acks=-1, timeoutMs=5000, topicData=[produced(to, records)])
 
 
+def producer_id(ask: Ask) -> Both[int]:
+    """The id of a new producer."""
+    made = ask.prepare("InitProducerId", transactionalId=None, transactionTimeoutMs=1000)
+    return made.map(lambda answer: int(answer["producerId"]))
+
+
 def joining(group: str, member: object = "", **fields: object) -> Json:
     """A request to join a group."""
     protocol = {"name": RANGE, "metadata": SUBSCRIPTION}
