@@ -16,9 +16,12 @@ SETTINGS = {
     "group.min.session.timeout.ms": "1000",
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
+    # The records of the scenarios are years old.
+    "log.retention.check.interval.ms": "86400000",
 }
 OF_KAFKA = {
     "node.id": "1",
+    "log.initial.task.delay.ms": "86400000",
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",

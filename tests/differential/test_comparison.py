@@ -62,7 +62,8 @@ def test_every_message_of_every_version_is_read_as_it_was_written(apis: dict[int
     for message in messages:
         for version in message.versions:
             flexible = version in message.flexible
-            root = Field("", "struct", False, *[message.versions] * 3, None, {}, message.fields)
+            served = message.versions
+            root = Field("", "struct", False, served, served, served, None, {}, message.fields)
             values = one_of(root, version)
             body = sendable(values)
             assert isinstance(body, dict)
@@ -80,8 +81,8 @@ def test_a_field_that_differs_is_named_with_its_element() -> None:
 
 
 def test_an_element_that_is_missing_is_a_difference() -> None:
-    one, none = {"keys": [{"apiKey": 1}]}, {"keys": []}
-    assert [found.field for found in compared(one, none)] == ["keys[1]"]
+    one: Json = {"keys": [{"apiKey": 1}]}
+    assert [found.field for found in compared(one, {"keys": []})] == ["keys[1]"]
     assert [found.field for found in compared({"ids": [1, 2]}, {"ids": [1]})] == ["ids[1]"]
 
 

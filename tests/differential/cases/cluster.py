@@ -54,11 +54,11 @@ def ids_and_rights(ask: Ask) -> None:
     ask("rights at a topic", topics=named, includeTopicAuthorizedOperations=True)
     ask("rights at the cluster", topics=named, includeClusterAuthorizedOperations=True)
     if ask.version >= 10:
-        ask("by id", topics=[{"topicId": topic.id}])
-        ask("by an absent id", topics=[{"topicId": stage.ABSENT_ID}])
+        ask("by id", topics=[{"name": None, "topicId": topic.id}])
+        ask("by an absent id", topics=[{"name": None, "topicId": stage.ABSENT_ID}])
         ask("by name and id", topics=[{"name": topic.name, "topicId": topic.id}])
-        ask("by neither name nor id", topics=[{}])
-        mixed = [{"name": "absent"}, {"topicId": topic.id}]
+        ask("by neither name nor id", topics=[{"name": None}])
+        mixed = [{"name": "absent"}, {"name": None, "topicId": topic.id}]
         ask("some by name, some by id", topics=mixed, allowAutoTopicCreation=False)
 
 

@@ -88,7 +88,7 @@ def offset_fetch(ask: Ask) -> None:
         )
 
     def at(to: Topic, *partitions: int) -> list[Json]:
-        return [{"name": to.name, "topicId": to.id, "partitionIndexes": list(partitions)}]
+        return [{"name": to.name, "partitionIndexes": list(partitions)}]
 
     of("a partition", at(topic, 0))
     of("a partition without", at(topic, 1))

@@ -43,8 +43,8 @@ def produce_wrongly(ask: Ask) -> None:
     """Batches that are refused."""
     topic = stage.topic(ask)
     good = batch([b"a", b"b"])
+    # Not null: Apache Kafka stumbles over it and never answers.
     refused = {
-        "null": None,
         "no bytes": b"",
         "a wrong checksum": batch([b"a"], crc=1),
         "magic 1": batch([b"a"], magic=1),

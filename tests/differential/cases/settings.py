@@ -46,7 +46,8 @@ def changed(name: str, *settings: Json, kind: int = TOPIC) -> list[Json]:
 
 def to(name: str, value: str | None, operation: int = SET) -> Json:
     """One setting's new value."""
-    return {"name": name, "configOperation": operation, "value": value}
+    row: Json = {"name": name, "value": value}
+    return row if operation == SET else {**row, "configOperation": operation}
 
 
 def own_settings(ask: Ask, what: str, topic: stage.Topic) -> None:

@@ -1,8 +1,9 @@
 """What a scenario holds in its hand: one API in one version, asked of both brokers."""
 
+import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from differential.support.both import Both, resolved
 from differential.support.comparison import Difference, compared
@@ -66,7 +67,13 @@ class Ask:
 
     def _unnumbered(self, difference: Difference) -> Difference:
         """A difference without the prefix of this version's names."""
-        return replace(difference, field=difference.field.replace(self.name(""), ""))
+
+        def short(value: object) -> object:
+            return json.loads(json.dumps(value).replace(self.name(""), ""))
+
+        return Difference(
+            str(short(difference.field)), short(difference.kafka), short(difference.streamlog)
+        )
 
     def unanswered(self, what: str, **body: object) -> None:
         """Asks what has no answer, and compares whether the connections live on."""

@@ -41,6 +41,10 @@ class Connection:
                 part = self.socket.recv(length - len(data))
             except ConnectionError:
                 return None
+            except TimeoutError:
+                # What comes after all would be taken for the next answer.
+                self.close()
+                raise
             if not part:
                 return None
             data += part

@@ -60,7 +60,9 @@ def produce(ask: Ask, to: Topic, *batches: bytes) -> None:
 
 def producer_id(ask: Ask) -> Both[int]:
     """The id of a new producer."""
-    made = ask.prepare("InitProducerId", transactionalId=None, transactionTimeoutMs=1000)
+    body = {"transactionalId": None, "transactionTimeoutMs": 1000}
+    # The first ids of all have to be fetched from the controller.
+    made = ask.until(lambda answer: not answer["errorCode"], "InitProducerId", **body)
     return made.map(lambda answer: int(answer["producerId"]))
 
 
