@@ -81,7 +81,6 @@ def coordinator(ask: Ask) -> None:
     if ask.version >= 1:
         ask("of an unknown kind", key="x", keyType=9, coordinatorKeys=["x"])
         ask("of a share group", key="x", keyType=2, coordinatorKeys=["x"])
-        ask.look("FindCoordinator", keyType=1, coordinatorKeys=["warm"])
         ask("of a transaction", key="x", keyType=1, coordinatorKeys=["x"])
     if ask.version >= 4:
         ask("of several groups", coordinatorKeys=["a", "b", "a"])

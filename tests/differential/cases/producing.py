@@ -136,8 +136,7 @@ def producer_id(ask: Ask) -> None:
     plain("an epoch without an id", transactionTimeoutMs=1000, producerEpoch=0)
     plain("an id without an epoch", transactionTimeoutMs=1000, producerId=known)
     ask("an empty transactional id", transactionalId="", transactionTimeoutMs=1000)
-    ask.look("FindCoordinator", keyType=1, coordinatorKeys=["t"])
-    ask("a transactional id", transactionalId="t", transactionTimeoutMs=1000)
+    ask("a transactional id", transactionalId=ask.name("t"), transactionTimeoutMs=1000)
 
 
 @about("DescribeProducers")

@@ -73,7 +73,7 @@ def refused(ask: Ask, topic: stage.Topic) -> None:
         "a topic without a name": changed("", to("retention.ms", "1")),
         "an absent broker": changed("9", to("log.retention.ms", "1"), kind=BROKER),
         "a broker that is no number": changed("x", to("log.retention.ms", "1"), kind=BROKER),
-        "a broker's own name": changed("1", to("node.id", "2"), kind=BROKER),
+        "a broker's fixed setting": changed("1", to("log.dirs", "elsewhere"), kind=BROKER),
         "an unknown kind": changed("x", to("retention.ms", "1"), kind=99),
         "a resource twice": changed(topic.name, to("retention.ms", "1")) * 2,
     }

@@ -40,22 +40,20 @@ MASKS: dict[str, Mask] = {
     "batchIndexErrorMessage": _set("text"),
     "documentation": _set("text", None),
 }
-# Elements of an array are told apart by those of these that they have, not by their order.
+# Elements of an array are told apart by the first of these that they have, not by their order.
 KEYS = (
-    "name",
-    "topicName",
-    "topic",
-    "partitionIndex",
-    "partition",
-    "index",
-    "apiKey",
-    "groupId",
-    "key",
-    "resourceType",
-    "resourceName",
-    "nodeId",
-    "brokerId",
-    "user",
+    ("name",),
+    ("topic",),
+    ("partitionIndex",),
+    ("partition",),
+    ("index",),
+    ("apiKey",),
+    ("groupId",),
+    ("key",),
+    ("resourceType", "resourceName"),
+    ("nodeId",),
+    ("brokerId",),
+    ("user",),
 )
 
 
@@ -124,5 +122,8 @@ def _by_key(elements: list[object]) -> dict[str, object] | None:
 
 
 def _key(element: Json) -> str | None:
-    found = [str(element[name]) for name in KEYS if element.get(name) is not None]
-    return " ".join(found) if found else None
+    for names in KEYS:
+        values = [element.get(name) for name in names]
+        if None not in values:
+            return " ".join(map(str, values))
+    return None

@@ -105,13 +105,15 @@ class Peers:
         )
 
     def wait_for_coordinators(self) -> None:
-        """Has both make what they keep groups in, and waits until groups are served."""
+        """Has both make their internal topics, and waits until their coordinators serve."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             self.ask("FindCoordinator", 4, {"coordinatorKeys": ["g"]})
-            answers = self.ask("DeleteGroups", 2, {"groupsNames": ["g"]})
-            codes = [answer["results"][0]["errorCode"] for answer in answers]
-            if codes == [GROUP_ID_NOT_FOUND, GROUP_ID_NOT_FOUND]:
+            groups = self.ask("DeleteGroups", 2, {"groupsNames": ["g"]})
+            transactions = self.ask("FindCoordinator", 4, {"keyType": 1, "coordinatorKeys": ["t"]})
+            found = groups.map(lambda answer: answer["results"][0]["errorCode"])
+            told = transactions.map(lambda answer: answer["coordinators"][0]["errorCode"])
+            if [*found, *told] == [GROUP_ID_NOT_FOUND, GROUP_ID_NOT_FOUND, 0, 0]:
                 return
-            assert time.monotonic() < deadline, f"groups are not served: {answers}"
+            assert time.monotonic() < deadline, f"not served yet: {groups}, {transactions}"
             time.sleep(0.05)
