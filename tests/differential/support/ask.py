@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from differential.support.both import Both, resolved
-from differential.support.comparison import Difference, compared
+from differential.support.comparison import CLOSED, Difference, compared
 from differential.support.peers import API_VERSIONS, Peers
 from interop.support.records import Json
 
@@ -57,7 +57,12 @@ class Ask:
 
     def __call__(self, what: str, **body: object) -> Both[Json]:
         """Asks, and compares the answers; `what` says in a report what was asked."""
-        return self.compare(what, self.peers.ask(self.api, self.version, body))
+        try:
+            answers = self.peers.ask(self.api, self.version, body)
+        except TimeoutError as error:
+            error.add_note(f"{self.api} version {self.version}, {what}")
+            raise
+        return self.compare(what, answers)
 
     def compare(self, what: str, answers: Both[Json]) -> Both[Json]:
         """Keeps the differences between two answers."""
@@ -81,8 +86,8 @@ class Ask:
         self.peers.both.kafka.send(api, self.version, bodies.kafka)
         self.peers.both.streamlog.send(api, self.version, bodies.streamlog)
         alive = self.peers.apis[API_VERSIONS]
-        states = self.peers.both.map(lambda peer: OPEN if peer.ask(alive, 0, {}) != {} else {})
-        self.compare(what, states)
+        answers = self.peers.both.map(lambda peer: peer.ask(alive, 0, {}))
+        self.compare(what, answers.map(lambda answer: CLOSED if answer == CLOSED else OPEN))
 
     def begin(self, what: str, **body: object) -> Pending:
         """Asks on connections of their own, and leaves the answers for later."""

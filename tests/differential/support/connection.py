@@ -2,6 +2,7 @@
 
 import socket
 import struct
+from contextlib import suppress
 
 ANSWER_SECONDS = 20.0
 
@@ -19,7 +20,9 @@ class Connection:
         """Sends one frame."""
         if self.socket is None:
             self.socket = socket.create_connection(self.address, ANSWER_SECONDS)
-        self.socket.sendall(struct.pack(">i", len(request)) + request)
+        # Of a connection that the other end has closed `receive` will tell.
+        with suppress(ConnectionError):
+            self.socket.sendall(struct.pack(">i", len(request)) + request)
 
     def receive(self) -> bytes | None:
         """The next frame, or None if the connection was closed instead.

@@ -43,6 +43,14 @@ def topic(ask: Ask, what: str = "topic", partitions: int = 1, **configs: str) ->
         topics=[{"name": name}],
         allowAutoTopicCreation=False,
     )
+    ends = [{"partitionIndex": index, "timestamp": -1} for index in range(partitions)]
+    # A broker may say that it leads before it does.
+    ask.until(
+        lambda answer: not error_codes(answer),
+        "ListOffsets",
+        replicaId=-1,
+        topics=[{"name": name, "partitions": ends}],
+    )
     return Topic(name, made.map(lambda answer: str(answer["topics"][0]["topicId"])))
 
 
