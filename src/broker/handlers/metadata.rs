@@ -16,8 +16,8 @@ use crate::wire::metadata::{
 
 pub(crate) type Request = MetadataRequest;
 
-/// Every operation on a cluster, as the bits of "authorized operations": nobody is refused anything.
-/// That is everything from Create to `IdempotentWrite` but Delete.
+/// Every operation on a cluster, as the bits of "authorized operations": nobody is refused
+/// anything. That is everything from Create to `IdempotentWrite` but Delete.
 pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 /// The same of a topic.
 pub(crate) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
