@@ -19,9 +19,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import streamlog
 from figures import Figure, Work, at_least, at_most
 from servers import Place, Running, broker, running
+
+import streamlog
 
 MEMBERS = 500
 PARTITIONS = 10_000

@@ -99,8 +99,10 @@ def running(server: Server, place: Place, *, flushed: bool = False) -> Iterator[
 
 
 def touch_memory() -> None:
-    """Brings free memory back to where a virtual machine may have handed it over to its host, for
-    the first touch of a page costs a multiple of what is done with it."""
+    """Brings back what a virtual machine has handed over to its host of the free memory.
+
+    Otherwise the first touch of a page costs a multiple of what is done with it.
+    """
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
     mmap.mmap(-1, min(TOUCHED_BYTES, free // 2), flags=flags).close()
