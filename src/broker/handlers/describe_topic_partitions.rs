@@ -103,6 +103,9 @@ fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
         leader_epoch: image.leader_epoch().0,
         replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
         isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
+        // Nobody but the in-sync replicas may lead. Apache's admin client does not take null for it.
+        eligible_leader_replicas: Some(Vec::new()),
+        last_known_elr: Some(Vec::new()),
         ..Partition::default()
     }
 }
