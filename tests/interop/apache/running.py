@@ -51,7 +51,7 @@ class Tools:
 
     def complaint(self, tool: str, *arguments: str) -> str:
         """All that a tool prints that cannot do its work; not each of them ends with an error."""
-        done = self._run(command(tool, "--bootstrap-server", self.address, *arguments), "")
+        done = self._run(command(tool, *arguments), "")
         return done.stdout + done.stderr
 
     def _run(self, words: list[str], stdin: str) -> "subprocess.CompletedProcess[str]":

@@ -8,7 +8,7 @@ import pytest
 
 import streamlog
 from interop.apache.running import Tools
-from py.support.broker import BrokerProcess
+from py.support.broker import BrokerProcess, until
 
 DUMP = "kafka-dump-log"
 FAULTS = re.compile("mismatch|not indexed|out of order|Found|isvalid: false", re.IGNORECASE)
@@ -25,12 +25,20 @@ def partition(broker: BrokerProcess, observer: streamlog.Client, name: str) -> P
     return broker.data_dir / f"{name}-0"
 
 
+def files(partition: Path, *kinds: str) -> list[str]:
+    """The files of these kinds, of every segment, once they are on disk: they follow the log."""
+    segments = len(list(partition.glob("*.log")))
+    for kind in kinds:
+        until(lambda kind=kind: len(list(partition.glob(kind))) == segments)
+    return sorted(str(file) for kind in kinds for file in partition.glob(kind))
+
+
 @pytest.mark.tool("kafka-dump-log", "records")
 def test_every_record_is_found_in_the_segments(tools: Tools, partition: Path) -> None:
-    segments = sorted(partition.glob("*.log"))
+    segments = files(partition, "*.log")
     assert len(segments) >= 2
-    files = ("--files", ",".join(map(str, segments)))
-    printed = tools.run(DUMP, *files, "--print-data-log", "--deep-iteration")
+    options = ("--print-data-log", "--deep-iteration")
+    printed = tools.run(DUMP, "--files", ",".join(segments), *options)
     assert not FAULTS.search(printed)
     batches = re.findall(r"^baseOffset: .* isvalid: (\w+)$", printed, re.MULTILINE)
     assert set(batches) == {"true"}
@@ -44,14 +52,12 @@ def test_every_record_is_found_in_the_segments(tools: Tools, partition: Path) ->
 
 @pytest.mark.tool("kafka-dump-log", "indexes")
 def test_the_indexes_are_sound_and_agree_with_the_log(tools: Tools, partition: Path) -> None:
-    indexes = sorted([*partition.glob("*.index"), *partition.glob("*.timeindex")])
-    assert len(indexes) >= 4
-    files = ("--files", ",".join(map(str, indexes)))
-    checked = tools.run(DUMP, *files, "--index-sanity-check")
+    indexes = files(partition, "*.index", "*.timeindex")
+    checked = tools.run(DUMP, "--files", ",".join(indexes), "--index-sanity-check")
     assert checked.count("passed sanity check") == len(indexes)
-    printed = tools.run(DUMP, *files)
+    printed = tools.run(DUMP, "--files", ",".join(indexes))
     assert not FAULTS.search(printed)
-    assert len(re.findall(r"^offset: \d+ position: \d+$", printed, re.MULTILINE)) > 50
+    assert len(re.findall(r"^offset: \d+ position: \d+$", printed, re.MULTILINE)) > 20
     assert len(re.findall(r"^timestamp: \d+ offset: \d+$", printed, re.MULTILINE)) > 5
 
 
@@ -85,6 +91,7 @@ def test_groups_and_their_offsets_are_decoded(
 
 @pytest.mark.tool("kafka-dump-log", "producers")
 def test_a_snapshot_of_producers_is_not_read(tools: Tools, partition: Path) -> None:
-    snapshots = [str(snapshot) for snapshot in partition.glob("*.snapshot")]
-    printed = tools.run(DUMP, "--files", snapshots[0])
+    until(lambda: list(partition.glob("*.snapshot")))
+    (snapshot,) = partition.glob("*.snapshot")
+    printed = tools.complaint(DUMP, "--files", str(snapshot))
     assert "Snapshot failed schema validation" in printed

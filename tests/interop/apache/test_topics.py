@@ -133,4 +133,5 @@ def test_what_does_not_exist_here_is_refused_by_name(
     tools: Tools, filled: str, tool: str, reason: str
 ) -> None:
     topic = [filled] if tool == "kafka-get-offsets" else []
-    assert reason in tools.complaint(tool, *ARGUMENTS[tool].split(), *topic)
+    where = ("--bootstrap-server", tools.address)
+    assert reason in tools.complaint(tool, *where, *ARGUMENTS[tool].split(), *topic)
