@@ -115,7 +115,7 @@ test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
 
 CLIENTS ?= all
-interop: setup ## Every client against a broker, and each against the others; CLIENTS=go,kcat for some
+interop: setup ## Every client, each against the others, and Apache's tools; CLIENTS=go,apache for some
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients $(CLIENTS)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import streamlog
-from interop.support.clients import PYTHON, Client, chosen
+from interop.support.clients import APACHE, INTEROP, PYTHON, Client, chosen
 from interop.support.driver import Driver, Unsupported
 from interop.support.results import WORKS, Results
 from py.support.broker import BrokerProcess
@@ -35,6 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CLIENTS] = chosen(config.getoption("--clients").split(","))
     cells: defaultdict[Client, dict[str, str]] = defaultdict(dict)
     config.stash[CELLS] = cells
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves Apache's tools out where nobody chose them."""
+    chosen_families = config.getoption("--clients").split(",")
+    is_left_out = collection_path == INTEROP / APACHE and not {APACHE, "all"} & set(chosen_families)
+    return True if is_left_out else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -76,7 +83,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keeps the results of a run without failures, if asked to."""
     if session.config.getoption("--record") and exitstatus == pytest.ExitCode.OK:
         for client, cells in session.config.stash[CELLS].items():
-            kept = Results.read(client).cells
+            kept = Results.read(client.name, client.version).cells
             Results(client.name, client.version, {**kept, **cells}).write()
 
 

@@ -1,8 +1,9 @@
 """The compatibility page tells what the recorded results of the matrix say, and all of it."""
 
-from interop.support.clients import Client, all_clients
-from interop.support.page import PAGE, expected_cells, faults, render
+from interop.support.clients import Client
+from interop.support.page import PAGE, expected_cells, faults, page, render
 from interop.support.results import WORKS, Results
+from interop.support.tools import Tool, all_tools, apache_version, expected, tool_faults, tool_rows
 
 
 def planted() -> tuple[list[Client], dict[str, Results]]:
@@ -22,18 +23,15 @@ def planted() -> tuple[list[Client], dict[str, Results]]:
 
 
 def test_the_page_is_what_the_results_say() -> None:
-    clients = all_clients()
-    results = {client.name: Results.read(client) for client in clients}
-    assert list(faults(clients, results)) == []
-    assert PAGE.read_text() == render(clients, results), "run `make compatibility`"
+    assert PAGE.read_text() == page(), "run `make compatibility`"
 
 
 def test_the_page_tells_what_does_not_work_and_why() -> None:
     clients, results = planted()
     assert list(faults(clients, results)) == []
-    page = render(clients, results)
-    assert "| seek back and forth | yes | no |" in page
-    assert "- **cannot**, seek back and forth: It only goes forward.\n" in page
+    text = render(clients, results)
+    assert "| seek back and forth | yes | no |" in text
+    assert "- **cannot**, seek back and forth: It only goes forward.\n" in text
 
 
 def test_results_that_are_not_complete_are_found() -> None:
@@ -49,3 +47,19 @@ def test_results_that_are_not_complete_are_found() -> None:
         "results of version 1, not 2",
         "'seek' came out as 'works'",
     ]
+
+
+def test_a_tool_that_is_refused_says_why() -> None:
+    tool = Tool("kafka-wings", "Wings", {"fly": "fly", "walk": "walk"}, {"fly": "It has none."})
+    rows = list(tool_rows([tool], expected([tool])))
+    assert rows == [["kafka-wings", "fly", "no: It has none."], ["kafka-wings", "walk", "yes"]]
+
+
+def test_results_of_tools_that_are_not_complete_are_found() -> None:
+    tools = all_tools()
+    assert list(tool_faults(tools, Results("apache", apache_version(), expected(tools)))) == []
+    assert len(list(tool_faults(tools, Results("apache", "1", expected(tools))))) == 1
+    cells = dict(list(expected(tools).items())[1:])
+    assert len(list(tool_faults(tools, Results("apache", apache_version(), cells)))) == 1
+    limited = [Tool("kafka-wings", "Wings", {}, {"fly": "It has none."})]
+    assert len(list(tool_faults(limited, Results("apache", apache_version())))) == 1

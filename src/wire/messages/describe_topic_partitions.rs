@@ -63,7 +63,7 @@ structure! {
         leader_epoch: i32 = -1,
         replica_nodes: Vec<i32>,
         isr_nodes: Vec<i32>,
-        /// Replicas that may lead though they are not in sync; `None` where there is no such thing.
+        /// Replicas that may lead though they are not in sync.
         eligible_leader_replicas: Option<Vec<i32>>,
         last_known_elr: Option<Vec<i32>>,
         offline_replicas: Vec<i32>,

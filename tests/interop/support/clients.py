@@ -10,6 +10,8 @@ from pathlib import Path
 INTEROP = Path(__file__).parents[1]
 BUILT = INTEROP.parents[1] / "target" / "interop"
 PYTHON = "python"
+# No family of clients, but chosen among them: Apache Kafka's own tools.
+APACHE = "apache"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def chosen(families: Sequence[str]) -> list[Client]:
         ValueError: A name is neither.
     """
     clients = all_clients()
-    known = {client.family for client in clients} | {client.name for client in clients} | {"all"}
+    known = {client.family for client in clients} | {client.name for client in clients}
+    known |= {APACHE, "all"}
     if unknown := set(families) - known:
         raise ValueError(f"no such clients: {sorted(unknown)}; there are {sorted(known)}")
     return [c for c in clients if {c.family, c.name, "all"} & set(families)]

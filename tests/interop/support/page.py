@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from differential.support.differences import known_differences
 from differential.support.page import Compared, section
-from interop.support.clients import INTEROP, Client, all_clients
+from interop.support.clients import APACHE, INTEROP, Client, all_clients
 from interop.support.features import ACKS, CODECS, FEATURES, reading
 from interop.support.results import WORKS, Results
+from interop.support.tools import all_tools, apache_version, tool_faults, tool_rows
 
 PAGE = INTEROP.parents[1] / "docs" / "compatibility.md"
 HEAD = """\
@@ -17,6 +18,11 @@ Which clients have been tried with streamlog, and what came of it. This page is 
 in a process of its own, against a broker process. `make interop` runs the same tests, so a cell
 that says *yes* is one that worked; *no* is something the client cannot do, with the reason
 below. There is no third kind: what fails fails the tests.
+"""
+TOOLS = """\
+## Apache Kafka's own tools, Connect and Streams
+
+Version {version}, unchanged, as they come from Maven Central.
 """
 YES = "yes"
 NO = "no"
@@ -118,8 +124,15 @@ def _titled(pattern: str) -> str:
     )
 
 
+def tools_section(results: Results) -> str:
+    """What was tried with Apache's tools, and what came of it."""
+    rows = list(tool_rows(all_tools(), results.cells))
+    head = TOOLS.format(version=results.version)
+    return "\n".join([head, table(["tool", "what was tried", "works"], rows)])
+
+
 def render(clients: Sequence[Client], results: dict[str, Results]) -> str:
-    """The page."""
+    """The part of the page about clients."""
     cells = {name: result.cells for name, result in results.items()}
     names = [client.name for client in clients]
     return "\n".join(
@@ -140,18 +153,19 @@ def render(clients: Sequence[Client], results: dict[str, Results]) -> str:
     )
 
 
-def main() -> None:
-    """Writes the page.
+def page() -> str:
+    """The page of all recorded results.
 
     Raises:
-        SystemExit: The results are not complete.
+        ValueError: They are not complete.
     """
     clients = all_clients()
-    results = {client.name: Results.read(client) for client in clients}
-    if found := list(faults(clients, results)):
-        raise SystemExit("\n".join(found))
-    PAGE.write_text(render(clients, results))
+    results = {client.name: Results.read(client.name, client.version) for client in clients}
+    tools = Results.read(APACHE, apache_version())
+    if found := [*faults(clients, results), *tool_faults(all_tools(), tools)]:
+        raise ValueError("\n".join(found))
+    return render(clients, results) + "\n" + tools_section(tools)
 
 
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from interop.support.clients import INTEROP, Client
+from interop.support.clients import INTEROP
 
 RESULTS = INTEROP / "results"
 WORKS = "works"
@@ -13,18 +13,18 @@ WORKS = "works"
 
 @dataclass
 class Results:
-    """The cells of one client: `works`, or the reason why the client cannot."""
+    """The cells of one client, or of the tools: `works`, or the reason why it cannot."""
 
     client: str
     version: str
     cells: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, client: Client, folder: Path = RESULTS) -> Self:
-        """The recorded results of a client; empty if there are none."""
-        path = folder / f"{client.name}.json"
+    def read(cls, client: str, version: str, folder: Path = RESULTS) -> Self:
+        """The recorded results of a client; empty ones of this version if there are none."""
+        path = folder / f"{client}.json"
         if not path.exists():
-            return cls(client.name, client.version)
+            return cls(client, version)
         fields = json.loads(path.read_text())
         return cls(fields["client"], fields["version"], fields["cells"])
 

@@ -163,6 +163,11 @@ fn read_pages(
                     (p.leader_id, &p.isr_nodes, p.error_code),
                     (1, &vec![1], ErrorCode::None)
                 );
+                // Apache's admin client fails where these are null.
+                assert_eq!(
+                    (p.eligible_leader_replicas, p.last_known_elr),
+                    (Some(vec![]), Some(vec![]))
+                );
                 p.partition_index
             });
             (topic.name.unwrap(), topic.error_code, partitions.collect())

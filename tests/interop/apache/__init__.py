@@ -1,0 +1,1 @@
+"""Apache Kafka's own tools, Connect and Streams, unchanged, against a broker."""
