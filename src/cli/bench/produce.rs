@@ -107,7 +107,7 @@ impl Options {
         let mut waiting: VecDeque<(Ticket, Duration)> = VecDeque::new();
         for number in 0..self.records {
             let sent_at = SystemClock.monotonic();
-            let value = Some(values.next());
+            let value = Some(values.draw());
             let record = ProducerRecord { topic: &self.topic, value, ..ProducerRecord::default() };
             waiting.push_back((producer.send(&record)?, sent_at));
             while let Some((ticket, sent_at)) = waiting.pop_front_if(|(ticket, _)| ticket.is_done())

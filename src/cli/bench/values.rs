@@ -24,7 +24,7 @@ impl Values {
     }
 
     /// The next one.
-    pub(super) fn next(&mut self) -> &[u8] {
+    pub(super) fn draw(&mut self) -> &[u8] {
         let begin = self.at;
         self.at = (begin + self.size) % POOL_BYTES;
         &self.pool[begin..begin + self.size]
@@ -38,12 +38,12 @@ mod tests {
     #[test]
     fn values_have_their_size_and_differ() {
         let mut values = Values::new(300_000);
-        let first = values.next().to_vec();
+        let first = values.draw().to_vec();
         for _ in 0..10 {
-            let next = values.next();
+            let next = values.draw();
             assert_eq!(next.len(), 300_000);
             assert_ne!(next, first);
         }
-        assert!(Values::new(0).next().is_empty());
+        assert!(Values::new(0).draw().is_empty());
     }
 }
