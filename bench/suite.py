@@ -16,6 +16,7 @@ import clients
 import commands
 import growth
 import lifecycle
+import scale
 import throughput
 from figures import Figure, table
 from servers import BUILT, REALTIME, Place
@@ -27,6 +28,7 @@ SECTIONS: dict[str, Section] = {
     "lifecycle": lambda options, place: lifecycle.rows(options.rounds, place),
     "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
     "commands": lambda options, place: commands.rows(options.rounds, options.log_gib, place),
+    "scale": lambda options, place: scale.rows(place),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }
 

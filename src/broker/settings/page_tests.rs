@@ -50,15 +50,17 @@ others, it is the default of all its topics, and can be changed while the broker
 const UNSERVED: &str = "
 ## Of Kafka alone
 
-A `server.properties` may hold settings that have no meaning here. `streamlog config check FILE` says
-of each row whether it is honoured, ignored or refused, and why. Those that only tune are ignored:
+A `server.properties` may hold settings that have no meaning here. `streamlog config check FILE`
+says of each row whether it is honoured, ignored or refused, and why. Those that only tune are
+ignored:
 
 | names | why |
 |---|---|
 ";
 
 const UNSAFE: &str = "
-A broker does not start with these, since it would be less safe, or keep other data, than its file says:
+A broker does not start with these, since it would be less safe, or keep other data, than its file
+says:
 
 | names | why |
 |---|---|

@@ -12,8 +12,7 @@ use crate::cli::completion::topic_names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
-use crate::client::{ConsumerConfig, Start};
-use crate::io::{Clock, SystemClock};
+use crate::client::{Clock, ConsumerConfig, Start, SystemClock};
 
 /// The bar moves after so many records.
 const STEP: u64 = 1000;

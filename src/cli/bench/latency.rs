@@ -19,9 +19,9 @@ use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
 use crate::client::{
-    Client, ClientError, Consumer, ConsumerConfig, Producer, ProducerRecord, Start,
+    Client, ClientError, Clock, Consumer, ConsumerConfig, Producer, ProducerRecord, Start,
+    SystemClock,
 };
-use crate::io::{Clock, SystemClock};
 
 /// Bytes of the run and of the time.
 const MARK: usize = 16 + 8;

@@ -14,8 +14,7 @@ use crate::cli::completion::topic_names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
-use crate::client::{Acks, Producer, ProducerConfig, ProducerRecord, Ticket};
-use crate::io::{Clock, SystemClock};
+use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, SystemClock, Ticket};
 
 /// The bar moves after so many records.
 const STEP: u32 = 1000;

@@ -1,7 +1,7 @@
 //! The values that are published: letters at random, so that codecs have something to do, but less
 //! than with text.
 
-use crate::io::SeededRandom;
+use uuid::Uuid;
 
 /// More than a batch holds, so that no value comes twice in one.
 const POOL_BYTES: usize = 1 << 20;
@@ -15,11 +15,11 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Values of `size` bytes, the same in every run.
+    /// Values of `size` bytes.
     pub(super) fn new(size: usize) -> Self {
-        let mut random = SeededRandom::new(1);
-        let length = POOL_BYTES + size;
-        let pool = (0..length).map(|_| LETTERS[random.index(LETTERS.len())]).collect();
+        let random = std::iter::repeat_with(Uuid::new_v4).flat_map(Uuid::into_bytes);
+        let letters = random.map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
+        let pool = letters.take(POOL_BYTES + size).collect();
         Self { pool, size, at: 0 }
     }
 

@@ -154,7 +154,8 @@ impl Brokers {
         for (address, untried) in addresses.iter().zip((1..=addresses.len()).rev()) {
             let left = deadline.end.saturating_sub(self.clock.monotonic());
             let share = left / u32::try_from(untried).unwrap_or(u32::MAX);
-            let request = MetadataRequest { topics: Some(Vec::new()), ..MetadataRequest::default() };
+            let request =
+                MetadataRequest { topics: Some(Vec::new()), ..MetadataRequest::default() };
             match timeout(share, self.call(address, &request)).await {
                 Ok(Ok(answer)) => {
                     self.learn(&answer);
