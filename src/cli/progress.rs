@@ -65,7 +65,7 @@ impl Unit {
             Self::Files => "{human_pos} of {human_len} files",
             Self::Records => "{human_pos} of {human_len} records, {per_sec}",
         };
-        let template = format!("{{bar:32}} {{percent:>3}} %  {counts}, {{eta}} left");
+        let template = format!("{{percent:>3}} % {{wide_bar}} {counts}, {{eta}} left");
         let style = ProgressStyle::with_template(&template);
         style.unwrap_or_else(|error| unreachable!("{template}: {error}"))
     }

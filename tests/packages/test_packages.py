@@ -91,7 +91,8 @@ def test_a_wheel_alone_runs_a_broker_and_the_command(tmp_path: Path) -> None:
     with broker:
         assert broker.stdout is not None
         assert select.select([broker.stdout], [], [], 20)[0]
-        address = broker.stdout.readline().removeprefix("ready ").strip()
+        word, address = broker.stdout.readline().split()
+        assert word == "ready"
         environment = {**os.environ, "STREAMLOG_BOOTSTRAP": address}
         published = subprocess.run(
             [command, "produce", "t"], input="a\nb\n", text=True, env=environment, check=True

@@ -14,6 +14,9 @@ from streamlog import Client, Consumer
 
 RECORDS = 10
 
+# Checkers of types would find the mistake before the program runs.
+MISSPELT: Callable[..., object] = streamlog.connect
+
 
 @contextmanager
 def nothing_lost(client: Client, topic: str) -> Iterator[None]:
@@ -40,7 +43,7 @@ def values(client: Client, topic: str) -> list[bytes | None]:
     [
         (lambda client, topic: client.producer(lingr=1), "did you mean 'linger'"),
         (lambda client, topic: client.consumer(topic, grup="g"), "did you mean 'group'"),
-        (lambda client, topic: streamlog.connect(timeot=1), "did you mean 'timeout'"),
+        (lambda client, topic: MISSPELT(timeot=1), "did you mean 'timeout'"),
         (lambda client, topic: client.producer(config={"ackz": 1}), "did you mean 'acks'"),
     ],
 )
@@ -151,11 +154,11 @@ def test_a_record_too_large_is_refused_before_it_is_sent(
 ) -> None:
     with (
         nothing_lost(streamlog_client, topic),
-        streamlog_client.producer(max_request_size=1000) as producer,
+        streamlog_client.producer(max_request_size=1024) as producer,
     ):
         with pytest.raises(streamlog.MessageTooLarge, match=r"max\.request\.size") as raised:
             producer.send(topic, bytes(2000))
-        assert raised.value.limit == 1000
+        assert raised.value.limit == 1024
         assert raised.value.size > 2000
 
 
