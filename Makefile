@@ -5,7 +5,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
-.PHONY: fix fuzz lock settings-page test test-all interop differential compatibility clean
+.PHONY: fix fuzz lock settings-page test test-all interop differential compatibility wheels
+.PHONY: packages clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -105,6 +106,8 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
 test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked
@@ -129,6 +132,20 @@ compatibility: setup ## Tries all clients and writes what came of it to docs/com
 	$(MAKE) --no-print-directory -C tests/differential
 	STREAMLOG_WRITE_PAGES=1 pytest tests/differential
 	PYTHONPATH=tests python -m interop.support.page
+
+PACKAGES := target/packages
+MUSL := x86_64-unknown-linux-musl
+wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, and the sdist, in target/packages
+	pip install --quiet --require-hashes --only-binary :all: -r requirements/packages.txt
+	rustup --quiet target add $(MUSL)
+	rm -rf $(PACKAGES)
+	maturin build --release --locked --quiet --zig --compatibility manylinux2014 --out $(PACKAGES)
+	maturin build --release --locked --quiet --zig --compatibility musllinux_1_2 --target $(MUSL) \
+	  --out $(PACKAGES)
+	maturin sdist --quiet --out $(PACKAGES)
+
+packages: wheels ## What `make wheels` made, tried in empty environments
+	pytest tests/packages
 
 clean: ## Removes everything that was built
 	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

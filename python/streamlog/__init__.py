@@ -33,9 +33,13 @@ from streamlog.errors import (
     TopicExists,
     TopicNotFound,
 )
-from streamlog.groups import BROADCAST
-from streamlog.partition import Partition
-from streamlog.topic import Topic
+
+# Checkers of types know this name; `typing` itself would cost a command its quick start.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from streamlog.groups import BROADCAST
+    from streamlog.partition import Partition
+    from streamlog.topic import Topic
 
 __all__ = [
     "BROADCAST",
@@ -73,3 +77,19 @@ __all__ = [
 ]
 
 connect = Client
+
+_LOADED_WHEN_USED = {
+    "BROADCAST": "streamlog.groups",
+    "Partition": "streamlog.partition",
+    "Topic": "streamlog.topic",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Loads what is written in Python when it is first asked for."""
+        if name not in _LOADED_WHEN_USED:
+            raise AttributeError(f"module 'streamlog' has no attribute {name!r}")
+        value = getattr(__import__(_LOADED_WHEN_USED[name], fromlist=[name]), name)
+        globals()[name] = value
+        return value

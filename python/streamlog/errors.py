@@ -6,10 +6,11 @@ again from its message before its attributes are set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
+# Checkers of types know this name; `typing` itself would cost a command its quick start.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamlog._core.reading import Message
 
 __all__ = [
@@ -113,14 +114,14 @@ class OffsetOutOfRange(StreamlogError, LookupError):
 
 
 class MessageTooLarge(StreamlogError, ValueError):
-    """A record is larger than allowed."""
+    """A record is larger than allowed, or the batch that it was sent in."""
 
     size: int
-    """Bytes it takes."""
-    limit: int
-    """The most allowed."""
+    """Bytes of the record, or of the batch that the broker refused."""
+    limit: int | None
+    """The most that the producer takes; none when it was the broker that refused."""
 
-    def __init__(self, message: str, size: int = 0, limit: int = 0) -> None:
+    def __init__(self, message: str, size: int = 0, limit: int | None = None) -> None:
         """Keeps the size and the limit, in bytes."""
         super().__init__(message)
         self.size = size

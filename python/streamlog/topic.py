@@ -1,17 +1,21 @@
 """A topic as a whole: where its logs begin and end, and reading it without a consumer."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamlog._core import Client
 from streamlog._core.reading import Message, Range
 from streamlog.backwards import newest_first
-from streamlog.descriptions import TopicDescription
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition, Place
+
+if TYPE_CHECKING:
+    from streamlog.descriptions import TopicDescription
 
 __all__ = ["Topic"]
 

@@ -35,14 +35,7 @@ impl Client {
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         let client = Self::start(config, Arc::new(SystemClock))?;
         let brokers = Arc::clone(&client.core.brokers);
-        let timeout = brokers.config().timeout;
-        let asking = async move {
-            match tokio::time::timeout(timeout, brokers.refresh(Some(&[]), false)).await {
-                Ok(answer) => answer.map(drop),
-                Err(_) => Err(silent(brokers.config())),
-            }
-        };
-        client.core.run(asking)?;
+        client.core.run(async move { brokers.find().await })?;
         Ok(client)
     }
 
@@ -110,14 +103,4 @@ impl Core {
     {
         self.waiter.run(self.background.tasks(), work)
     }
-}
-
-/// Nothing was refused, and nothing answered.
-fn silent(config: &ClientConfig) -> ClientError {
-    use crate::client::error::Attempt;
-    let attempt = |address: &crate::config::HostPort| Attempt {
-        address: address.to_string(),
-        reason: format!("no answer within {:?}", config.timeout),
-    };
-    ClientError::Connect { tried: config.bootstrap.iter().map(attempt).collect() }
 }

@@ -19,6 +19,7 @@ mod settings;
 mod signals;
 mod waiting;
 
+pub use crate::io::{Clock, SystemClock};
 pub use crate::record::Header;
 pub use crate::wire::ErrorCode;
 pub use admin::{

@@ -22,6 +22,16 @@ def test_both_entries_run_the_same_command_line(entry: list[str]) -> None:
     assert refused.stdout == ""
 
 
+def test_a_broker_makes_its_folder_where_it_is_started(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamlog.broker", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as broker:
+        assert broker.stdout is not None
+        assert broker.stdout.readline().startswith("ready ")
+        broker.terminate()
+        assert broker.wait(20) == 0
+    assert (tmp_path / "streamlog-data" / "meta.properties").is_file()
+
+
 def test_the_package_and_the_engine_have_one_version() -> None:
     assert streamlog.__version__ == version("streamlog")
 

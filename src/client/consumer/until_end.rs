@@ -68,6 +68,16 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         consumer.next_of(wanted, timeout, || self.is_done())
     }
 
+    /// How many offsets lie before the ends, as far as it is known where reading began.
+    pub fn remaining(&self) -> u64 {
+        let slots = self.consumer.borrow().slots();
+        let left = slots
+            .iter()
+            .zip(&self.ends)
+            .filter_map(|(slot, end)| u64::try_from((*end)?.get() - slot.position?.get()).ok());
+        left.sum()
+    }
+
     /// Whether every partition has reached its end, or was given up with an error.
     pub fn is_done(&self) -> bool {
         let is_done = |(slot, end): (&Slot, &Option<Offset>)| {

@@ -183,7 +183,7 @@ impl Producer {
         let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
         let limit = in_memory(self.shared.config.request_max.0);
         if size.saturating_add(HEADER_SIZE) > limit {
-            return Err(ClientError::MessageTooLarge { size, limit });
+            return Err(ClientError::MessageTooLarge { size, limit: Some(limit) });
         }
         if self.shared.is_closed() { Err(ClientError::Closed) } else { Ok(size) }
     }
