@@ -3,6 +3,8 @@
 use std::future::IntoFuture;
 use std::sync::atomic::Ordering;
 
+use tokio::task::AbortHandle;
+
 use super::handle::{Producer, ProducerRecord};
 use super::tickets::Ticket;
 use crate::client::ClientError;
@@ -66,8 +68,7 @@ impl Producer {
         shared.undelivered.report()
     }
 
-    /// [`close`](Self::close) as a future. What is not delivered when it is dropped is given up
-    /// with the producer.
+    /// [`close`](Self::close) as a future. What is not delivered when it is dropped is given up.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -76,8 +77,16 @@ impl Producer {
             return Ok(());
         }
         self.shared.room.wake_all();
-        let flushed = self.flushing().await;
-        self.task.abort();
-        flushed
+        let _given_up = GivenUp(&self.task);
+        self.flushing().await
+    }
+}
+
+/// Ends the sending task with itself.
+struct GivenUp<'a>(&'a AbortHandle);
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }

@@ -169,6 +169,15 @@ impl EventLoop {
         }
         Ok(())
     }
+
+    /// Whoever still waits is told that it is closed.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let waiting = std::mem::take(&mut self.works().waiting);
+        for work in waiting.into_values() {
+            settle(work.awaited.bind(py), Err(raised(py, ClientError::Closed)))?;
+        }
+        Ok(())
+    }
 }
 
 #[pymethods]

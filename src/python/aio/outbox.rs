@@ -1,5 +1,6 @@
 //! Publishing on the thread of a loop: what has no room now is kept, and handed over later.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arc_swap::Guard;
@@ -36,6 +37,14 @@ impl Prepared {
     fn new(given: Given) -> Self {
         let size = given.size();
         Self { given: Arc::new(given), size }
+    }
+}
+
+#[pymethods]
+impl Prepared {
+    #[getter]
+    fn topic(&self, py: Python<'_>) -> PyResult<String> {
+        self.given.topic(py).map(Cow::into_owned)
     }
 }
 

@@ -173,6 +173,12 @@ impl Reader {
         Ok(messages)
     }
 
+    /// Whether an error stands where the next message would be.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.pending().error.is_some()
+    }
+
     /// Done once there may be something to take.
     fn arrived<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, own) = (this.py(), this.get());
