@@ -11,7 +11,7 @@ from typing import Any, Generic, Self, TypeVar, final
 from streamlog import _core
 from streamlog._core import admin as administration
 from streamlog._core.producing import Producer, Ticket, _Headers
-from streamlog._core.reading import Consumer, Message, Range, Stream, UntilEnd, _V
+from streamlog._core.reading import _V, Consumer, Message, Range, Stream, UntilEnd
 
 __all__ = [
     "EventLoop",
@@ -148,7 +148,7 @@ class Outbox:
         """Takes no more records, and flushes."""
 
 def connect(
-    event_loop: EventLoop, bootstrap: str | Sequence[str] | None = None, **options: Any
+    event_loop: EventLoop, bootstrap: str | Sequence[str] | None = None, **options: object
 ) -> Future[_core.Client]:
     """A client, once one of its addresses has answered."""
 
@@ -156,7 +156,7 @@ def close(event_loop: EventLoop, client: _core.Client) -> Future[None]:
     """Ends a client and all that was made from it."""
 
 def consumer(
-    event_loop: EventLoop, client: _core.Client, topics: str | Sequence[str], **options: Any
+    event_loop: EventLoop, client: _core.Client, topics: str | Sequence[str], **options: object
 ) -> Future[Consumer[Any]]:
     """A consumer, once its topics are found."""
 

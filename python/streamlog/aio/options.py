@@ -1,4 +1,4 @@
-"""The options of clients, producers and consumers: names, types and meaning are those of ``streamlog``."""
+"""The options of clients, producers and consumers; names and meaning are those of ``streamlog``."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -78,7 +78,11 @@ impl Outbox {
     }
 
     /// A record of what was given.
-    #[pyo3(signature = (topic, value, **options))]
+    #[pyo3(
+        signature = (topic, value, **options),
+        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
+                          timestamp=None)"
+    )]
     fn prepare(
         &self,
         topic: Bound<'_, PyString>,
@@ -89,7 +93,11 @@ impl Outbox {
     }
 
     /// Hands over a record, and returns its ticket; else the record, which has to wait.
-    #[pyo3(signature = (topic, value, **options))]
+    #[pyo3(
+        signature = (topic, value, **options),
+        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
+                          timestamp=None)"
+    )]
     fn send<'py>(
         &self,
         topic: Bound<'py, PyString>,
