@@ -286,6 +286,14 @@ impl Consumer {
         assigned.map(|slot| (slot.partition, slot.position)).collect()
     }
 
+    /// The end of what can be read of each partition now.
+    ///
+    /// # Errors
+    /// Those of reaching the leaders.
+    pub fn end_offsets(&self) -> Result<Vec<FoundOffset>, ClientError> {
+        self.ends().wait()
+    }
+
     /// The end of what can be read of each partition now. A member of a group is first waited for
     /// until it knows its share, which takes a moment.
     pub(super) fn ends(&self) -> Call<Vec<FoundOffset>> {

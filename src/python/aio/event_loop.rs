@@ -120,7 +120,7 @@ impl EventLoop {
 
     /// Whoever waits by another loop would never be told.
     fn check_running(&self, py: Python<'_>) -> PyResult<()> {
-        if self.running.bind(py).call0()?.is(&self.asyncio) {
+        if self.running.bind(py).call0()?.is(self.asyncio.bind(py)) {
             return Ok(());
         }
         let text = "this belongs to another event loop: connect once for each loop";

@@ -56,10 +56,7 @@ impl Reader {
             Source::Consumer(consumer) => Some(consumer.get().reader().get()?),
             Source::Stream(stream) => Some(stream.get().place()?),
             Source::UntilEnd(messages) => Some(messages.get().place()?),
-            Source::Range(range) => match range.get().place()? {
-                Some(place) => Some(place),
-                None => None,
-            },
+            Source::Range(range) => range.get().place()?,
         })
     }
 
@@ -91,7 +88,9 @@ impl Reader {
     ) -> PyResult<Option<Message>> {
         let mut news: Option<News> = None;
         loop {
-            self.hooks().tell(py, place.consumer())?;
+            if self.hooks().tells() {
+                self.hooks().tell(py, place.consumer())?;
+            }
             match next(place) {
                 Ok(Some(message)) => match self.hooks().offered(py, message)? {
                     Offered::Message(message) => return Ok(Some(message)),
@@ -150,7 +149,7 @@ impl Reader {
             return Err(error);
         }
         let Some(place) = self.place()? else { return Err(PyStopAsyncIteration::new_err(())) };
-        self.take_by(py, place, Place::try_next)
+        self.take_by(py, place, |place| place.try_next())
     }
 
     /// Up to `count` messages that are there, beside those that are in hand already.
@@ -161,7 +160,7 @@ impl Reader {
         drop(pending);
         let Some(place) = self.place()?.filter(|_| !is_held_up) else { return Ok(messages) };
         while messages.len() < count {
-            match self.take_by(py, place, Place::try_more) {
+            match self.take_by(py, place, |place| place.try_more()) {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) => break,
                 Err(error) => {
@@ -208,7 +207,7 @@ impl Reader {
         messages: Option<Vec<Bound<'py, Message>>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(consumer) = self.consumer()? else {
-            unreachable!("a range of offsets is not committed");
+            return Err(raised(py, ClientError::Closed));
         };
         let offsets = match messages {
             None => consumer.received(),

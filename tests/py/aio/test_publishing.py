@@ -78,10 +78,15 @@ def test_a_sender_that_never_awaits_is_stopped_in_the_end(run: Run, topic: str) 
     async def main(client: aio.Client) -> None:
         async with client.producer(buffer="64 KiB") as producer:
             sent = 0
-            with pytest.raises(streamlog.StreamlogError, match="await what send returns"):
+
+            def send_on_and_on() -> None:
+                nonlocal sent
                 for _ in range(100_000):
                     producer.send(topic, bytes(1000), partition=0)
                     sent += 1
+
+            with pytest.raises(streamlog.StreamlogError, match="await what send returns"):
+                send_on_and_on()
             await producer.flush(timeout=20)
             assert (await client.topic(topic).partition(0).end_offset()) == sent
 
