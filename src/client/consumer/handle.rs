@@ -12,9 +12,9 @@ use super::fetcher::Fetcher;
 use super::membership::{Member, Standing};
 use super::message::Message;
 use super::shared::{Shared, Wanted};
+use super::topics::{check_found, distinct, find, topics_of};
 use super::until_end::UntilEnd;
 use crate::client::call::Call;
-use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
 use crate::client::{ClientError, FoundOffset};
@@ -465,53 +465,4 @@ impl Drop for Consumer {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// The names of topics, each once.
-fn distinct(topics: &[&str]) -> Result<Vec<TopicName>, ClientError> {
-    let names: Result<Vec<TopicName>, ClientError> =
-        topics.iter().map(|topic| topic_name(topic)).collect();
-    let mut names = names?;
-    names.sort();
-    names.dedup();
-    Ok(names)
-}
-
-/// The topics of partitions, each once.
-fn topics_of(partitions: &[(TopicPartition, Start)]) -> Vec<TopicName> {
-    let mut names: Vec<TopicName> =
-        partitions.iter().map(|(partition, _)| partition.topic.clone()).collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// Fails for a partition that its topic does not have.
-fn check_found(
-    partitions: &[(TopicPartition, Start)],
-    names: &[TopicName],
-    counts: &[usize],
-) -> Result<(), ClientError> {
-    for (partition, _) in partitions {
-        let place = names.iter().position(|name| *name == partition.topic);
-        let count = place.map_or(0, |place| counts[place]);
-        if !usize::try_from(partition.partition.0).is_ok_and(|index| index < count) {
-            return Err(ClientError::TopicNotFound { topic: partition.to_string() });
-        }
-    }
-    Ok(())
-}
-
-/// How many partitions each topic has.
-fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Call<Vec<usize>> {
-    let brokers = Arc::clone(&core.brokers);
-    core.call(async move {
-        let deadline = brokers.deadline("finding topics", brokers.config().timeout);
-        let mut counts = Vec::with_capacity(names.len());
-        for name in &names {
-            let looking = || brokers.topic(name, may_create);
-            counts.push(brokers.until(deadline, &[], looking).await?.partitions.len());
-        }
-        Ok(counts)
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::types::{PyAnyMethods, PyDict};
+use pyo3::types::PyDict;
 use pyo3::{Bound, IntoPyObject, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyfunction};
 
 use super::event_loop::EventLoop;

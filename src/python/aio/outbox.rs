@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use pyo3::types::{PyAnyMethods, PyDict, PyIterator, PyString};
+use pyo3::types::{PyDict, PyIterator, PyString};
 use pyo3::{Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::event_loop::EventLoop;
 use crate::client;
-use crate::python::errors::raised;
 use crate::python::owned::Owned;
 use crate::python::producing::{Given, Producer, Ticket};
 

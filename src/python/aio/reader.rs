@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyStopAsyncIteration;
-use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, FromPyObject, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
 use super::event_loop::EventLoop;

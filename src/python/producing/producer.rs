@@ -85,8 +85,8 @@ impl Producer {
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Given> {
-        let value = bytes_of("value", self.making.value.as_ref(), value)?;
-        let mut given = Given { value, ..Given::to(topic) };
+        let mut given = Given::to(topic);
+        given.value = bytes_of("value", self.making.value.as_ref(), value)?;
         if let Some(options) = options {
             given.take(&self.making, options)?;
         }
