@@ -212,7 +212,7 @@ def test_connecting_can_be_given_up(broker: BrokerProcess) -> None:
 
     async def main() -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(aio.connect(broker.address)._connect(), 0.2)
+            await asyncio.wait_for(aio.connect(broker.address), 0.2)
 
     begin = time.monotonic()
     asyncio.run(main())

@@ -138,7 +138,7 @@ def test_an_event_ends_the_loop_after_the_message_in_hand(run: Run, topic: str) 
 def test_closing_ends_a_waiting_loop(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         consumer = await client.consumer(topic)
-        waiting = asyncio.create_task(anext(consumer, None))
+        waiting = asyncio.ensure_future(anext(consumer, None))
         await asyncio.sleep(0.05)
         assert not waiting.done()
         await consumer.close()
@@ -151,7 +151,7 @@ def test_closing_ends_a_waiting_loop(run: Run, topic: str) -> None:
 
 def test_closing_the_client_ends_its_loops(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
-        waiting = asyncio.create_task(anext(client.consumer(topic), None))
+        waiting = asyncio.ensure_future(anext(client.consumer(topic), None))
         await asyncio.sleep(0.2)
         await client.close()
         assert await asyncio.wait_for(waiting, 5) is None
