@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyStopAsyncIteration;
@@ -27,6 +28,8 @@ pub(crate) struct Reader {
     no_hooks: Hooks,
     turn: Turn,
     pending: Mutex<Pending>,
+    /// Whether a letter or an error may stand before the next message; looked at for each.
+    is_held_up: AtomicBool,
 }
 
 /// What messages are read from.
@@ -96,6 +99,7 @@ impl Reader {
                     Offered::Nothing => {}
                     Offered::Letter(letter) => {
                         self.pending().letter = Some(Arc::new(letter));
+                        self.is_held_up.store(true, Ordering::Release);
                         return Ok(None);
                     }
                 },
@@ -129,7 +133,8 @@ impl Reader {
     #[new]
     fn new(event_loop: Py<EventLoop>, source: Source) -> Self {
         let (no_hooks, turn) = (Hooks::default(), Turn::default());
-        Self { event_loop, source, no_hooks, turn, pending: Mutex::default() }
+        let (pending, is_held_up) = (Mutex::default(), AtomicBool::new(false));
+        Self { event_loop, source, no_hooks, turn, pending, is_held_up }
     }
 
     /// The next message; `None` after which `arrived` has to be waited for.
@@ -137,15 +142,15 @@ impl Reader {
         if self.turn.is_over(py)? {
             return Ok(None);
         }
-        let mut pending = self.pending();
-        let Pending { letter, error, .. } = std::mem::take(&mut *pending);
-        if letter.is_some() {
-            pending.letter = letter;
-            return Ok(None);
-        }
-        drop(pending);
-        if let Some(error) = error {
-            return Err(error);
+        if self.is_held_up.load(Ordering::Acquire) {
+            let mut pending = self.pending();
+            if pending.letter.is_some() {
+                return Ok(None);
+            }
+            self.is_held_up.store(false, Ordering::Release);
+            if let Some(error) = pending.error.take() {
+                return Err(error);
+            }
         }
         let Some(place) = self.place()? else { return Err(PyStopAsyncIteration::new_err(())) };
         self.take_by(py, place, |place| place.try_next())
@@ -154,9 +159,7 @@ impl Reader {
     /// Up to `count` messages that are there, beside those that are in hand already.
     fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
         let mut messages = Vec::new();
-        let pending = self.pending();
-        let is_held_up = pending.letter.is_some() || pending.error.is_some();
-        drop(pending);
+        let is_held_up = self.is_held_up.load(Ordering::Acquire);
         let Some(place) = self.place()?.filter(|_| !is_held_up) else { return Ok(messages) };
         while messages.len() < count {
             match self.take_by(py, place, |place| place.try_more()) {
@@ -164,6 +167,7 @@ impl Reader {
                 Ok(None) => break,
                 Err(error) => {
                     self.pending().error = Some(error);
+                    self.is_held_up.store(true, Ordering::Release);
                     break;
                 }
             }
