@@ -116,6 +116,17 @@ impl Reader {
         }
     }
 
+    /// Whether a letter or an error stands before the next message.
+    fn is_held_up(&self) -> bool {
+        if !self.is_held_up.load(Ordering::Acquire) {
+            return false;
+        }
+        let pending = self.pending();
+        let is_held_up = pending.letter.is_some() || pending.error.is_some();
+        self.is_held_up.store(is_held_up, Ordering::Release);
+        is_held_up
+    }
+
     fn pending(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,15 +153,11 @@ impl Reader {
         if self.turn.is_over(py)? {
             return Ok(None);
         }
-        if self.is_held_up.load(Ordering::Acquire) {
+        if self.is_held_up() {
+            // An error comes behind a letter.
             let mut pending = self.pending();
-            if pending.letter.is_some() {
-                return Ok(None);
-            }
-            self.is_held_up.store(false, Ordering::Release);
-            if let Some(error) = pending.error.take() {
-                return Err(error);
-            }
+            let is_next = pending.letter.is_none();
+            return pending.error.take_if(|_| is_next).map_or(Ok(None), Err);
         }
         let Some(place) = self.place()? else { return Err(PyStopAsyncIteration::new_err(())) };
         self.take_by(py, place, |place| place.try_next())
@@ -159,8 +166,9 @@ impl Reader {
     /// Up to `count` messages that are there, beside those that are in hand already.
     fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
         let mut messages = Vec::new();
-        let is_held_up = self.is_held_up.load(Ordering::Acquire);
-        let Some(place) = self.place()?.filter(|_| !is_held_up) else { return Ok(messages) };
+        let Some(place) = self.place()?.filter(|_| !self.is_held_up()) else {
+            return Ok(messages);
+        };
         while messages.len() < count {
             match self.take_by(py, place, |place| place.try_more()) {
                 Ok(Some(message)) => messages.push(message),
