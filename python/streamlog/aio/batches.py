@@ -1,5 +1,7 @@
 """Messages by the batch."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, overload
@@ -59,7 +61,7 @@ class Batch(Sequence[Message[V]]):
 class Batches(Generic[V]):
     """Iterates over batches of a consumer's messages."""
 
-    def __init__(self, consumer: "Consumer[V]", max_messages: int, max_wait: float) -> None:
+    def __init__(self, consumer: Consumer[V], max_messages: int, max_wait: float) -> None:
         """Batches of at most so many messages, filled for at most so many seconds."""
         self._consumer = consumer
         self._max_messages = max_messages

@@ -1,5 +1,7 @@
 """Connecting."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Generator, Sequence
 from typing import Any, Self, TypeVar, Unpack, overload

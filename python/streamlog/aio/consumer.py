@@ -1,5 +1,7 @@
 """Reading records."""
 
+from __future__ import annotations
+
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
@@ -49,7 +51,7 @@ class Consumer(Messages[V], Generic[V]):
     """
 
     def __init__(
-        self, client: "Client", topics: str | Sequence[str], options: Mapping[str, Any]
+        self, client: Client, topics: str | Sequence[str], options: Mapping[str, Any]
     ) -> None:
         """Client.consumer makes it."""
         super().__init__(self._make)
