@@ -45,14 +45,13 @@ class Admin:
             BrokerError: The broker refused.
         """
         await answered(
-            self._core.create_topic(
-                name,
-                partitions=partitions,
-                replicas=replicas,
-                retention=retention,
-                config=config,
-                exist_ok=exist_ok,
-            )
+            self._core.create_topic,
+            name,
+            partitions=partitions,
+            replicas=replicas,
+            retention=retention,
+            config=config,
+            exist_ok=exist_ok,
         )
 
     async def delete_topic(self, name: str, *, missing_ok: bool = False) -> None:
@@ -61,11 +60,11 @@ class Admin:
         Raises:
             TopicNotFound: There is none, and that is not fine.
         """
-        await answered(self._core.delete_topic(name, missing_ok=missing_ok))
+        await answered(self._core.delete_topic, name, missing_ok=missing_ok)
 
     async def topics(self, *, internal: bool = False) -> list[str]:
         """The names of all topics; those that brokers keep for themselves only when asked for."""
-        return await answered(self._core.topics(internal=internal))
+        return await answered(self._core.topics, internal=internal)
 
     async def topic(self, name: str) -> TopicDescription:
         """The topic and its partitions.
@@ -73,7 +72,7 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
         """
-        return await answered(self._core.topic(name))
+        return await answered(self._core.topic, name)
 
     async def set_partitions(self, name: str, partitions: int) -> None:
         """Gives a topic more partitions: so many in all.
@@ -82,7 +81,7 @@ class Admin:
             TopicNotFound: There is no such topic.
             BrokerError: It has as many already, or more.
         """
-        await answered(self._core.set_partitions(name, partitions))
+        await answered(self._core.set_partitions, name, partitions)
 
     async def begin_offsets(self, topic: str) -> dict[int, int | None]:
         """The first offset of each partition.
@@ -90,7 +89,7 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
         """
-        return await answered(self._core.begin_offsets(topic))
+        return await answered(self._core.begin_offsets, topic)
 
     async def end_offsets(self, topic: str) -> dict[int, int | None]:
         """The offset after the last record of each partition.
@@ -98,7 +97,7 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
         """
-        return await answered(self._core.end_offsets(topic))
+        return await answered(self._core.end_offsets, topic)
 
     async def offsets_at(self, topic: str, time: datetime | timedelta) -> dict[int, int | None]:
         """The first offset of that time or later, of each partition; None where there is none.
@@ -107,7 +106,7 @@ class Admin:
             TopicNotFound: There is no such topic.
             ConfigError: The time has no time zone.
         """
-        return await answered(self._core.offsets_at(topic, time))
+        return await answered(self._core.offsets_at, topic, time)
 
     async def delete_records(self, topic: str, partition: int, before: int) -> int:
         """Deletes the records below an offset, and returns where the partition begins now.
@@ -116,7 +115,7 @@ class Admin:
             TopicNotFound: There is no such partition.
             BrokerError: The offset lies beyond the end.
         """
-        return await answered(self._core.delete_records(topic, partition, before))
+        return await answered(self._core.delete_records, topic, partition, before)
 
     async def settings(
         self, *, topic: str | None = None, broker: int | None = None
@@ -126,7 +125,7 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
         """
-        return await answered(self._core.settings(topic=topic, broker=broker))
+        return await answered(self._core.settings, topic=topic, broker=broker)
 
     async def set_settings(
         self,
@@ -142,12 +141,13 @@ class Admin:
             TopicNotFound: There is no such topic.
             BrokerError: A setting does not fit; the message names it.
         """
-        asked = self._core.set_settings(changes, topic=topic, broker=broker, dry_run=dry_run)
-        await answered(asked)
+        await answered(
+            self._core.set_settings, changes, topic=topic, broker=broker, dry_run=dry_run
+        )
 
     async def groups(self) -> list[str]:
         """The names of all groups."""
-        return await answered(self._core.groups())
+        return await answered(self._core.groups)
 
     def group(self, name: str) -> "Group":
         """The group of this name; no broker is asked yet."""
@@ -155,7 +155,7 @@ class Admin:
 
     async def cluster(self) -> ClusterDescription:
         """The cluster and its brokers."""
-        return await answered(self._core.cluster())
+        return await answered(self._core.cluster)
 
 
 class Group:
@@ -176,15 +176,15 @@ class Group:
         Raises:
             BrokerError: There is no such group.
         """
-        return await answered(self._core.describe())
+        return await answered(self._core.describe)
 
     async def committed(self) -> dict[tuple[str, int], int]:
         """The offsets it has stored, by topic and partition; none if there is no such group."""
-        return await answered(self._core.committed())
+        return await answered(self._core.committed)
 
     async def lag(self) -> dict[tuple[str, int], int]:
         """How many offsets lie before it in each partition of the topics that it reads."""
-        return await answered(self._core.lag())
+        return await answered(self._core.lag)
 
     async def reset(
         self, topics: str | Sequence[str], *, to: Start, dry_run: bool = False
@@ -195,7 +195,7 @@ class Group:
             TopicNotFound: There is no such topic.
             BrokerError: The group has members: they would go on where they are.
         """
-        return await answered(self._core.reset(topics, to=to, dry_run=dry_run))
+        return await answered(self._core.reset, topics, to=to, dry_run=dry_run)
 
     async def delete(self, *, missing_ok: bool = False) -> None:
         """Deletes the group with its offsets, while nobody is in it.
@@ -203,7 +203,7 @@ class Group:
         Raises:
             BrokerError: It has members, or there is none and that is not fine.
         """
-        await answered(self._core.delete(missing_ok=missing_ok))
+        await answered(self._core.delete, missing_ok=missing_ok)
 
     def __repr__(self) -> str:
         """The class and the name."""

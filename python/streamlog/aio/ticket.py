@@ -79,6 +79,8 @@ class Ticket:
             self.is_seen = True
             self._core = await asyncio.shield(self._handing)
         if not self._core.done():
+            # Waiting sends the batch: what other tasks send in this round is to be in it.
+            await asyncio.sleep(0)
             await self._outbox.settled(self._core)
         return self._core
 

@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable
-from typing import TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeVar, cast
 
 from streamlog._core.aio import EventLoop
 from streamlog.errors import RequestTimeout
 
 __all__ = ["answered", "attached", "detach", "within"]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -27,9 +28,9 @@ def detach(event_loop: EventLoop) -> None:
     asyncio.get_running_loop().remove_reader(event_loop.fileno())
 
 
-async def answered(asked: _T) -> _T:
-    """The answer to what was asked: what belongs to a loop returns futures of what it says."""
-    return await cast(Awaitable[_T], asked)
+async def answered(ask: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """What `ask` returns. Administration of a loop returns futures of what its types say."""
+    return await cast(Awaitable[_T], ask(*args, **kwargs))
 
 
 async def within(timeout: float | None, operation: str, work: Awaitable[_T]) -> _T:

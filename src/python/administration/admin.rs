@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::asking::{Asked, Asking, made, none};
+use super::asking::{Asked, Asking, made};
 use super::described;
 use super::group::Group;
 use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resource};
@@ -101,6 +101,7 @@ impl Admin {
     }
 
     fn set_partitions<'py>(&self, py: Python<'py>, name: &str, partitions: i32) -> Asked<'py> {
+        let none = |py: Python<'_>, ()| Ok(py.None());
         self.asking.ask(py, |calls| calls.create_partitions(name, partitions), none)
     }
 
@@ -155,7 +156,7 @@ impl Admin {
             let text = if value.is_none() { None } else { Some(arguments::text(&name, &value)?) };
             rows.push((name.extract()?, text));
         }
-        let py = changes.py();
+        let (py, none) = (changes.py(), |py: Python<'_>, ()| Ok(py.None()));
         self.asking.ask(py, |calls| calls.alter_configs(&resource, &rows, dry_run), none)
     }
 

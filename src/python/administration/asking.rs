@@ -75,8 +75,3 @@ where
 {
     value.into_py_any(py)
 }
-
-/// Nothing, which is what there is to tell.
-pub(super) fn none(py: Python<'_>, (): ()) -> PyResult<Py<PyAny>> {
-    Ok(py.None())
-}

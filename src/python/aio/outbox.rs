@@ -145,13 +145,12 @@ impl Outbox {
     #[pyo3(signature = (topic, items, key=None, value=None))]
     fn send_some(
         &self,
-        py: Python<'_>,
         topic: &Bound<'_, PyString>,
         items: &Bound<'_, PyIterator>,
         key: Option<&Bound<'_, PyAny>>,
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(u64, Option<Prepared>, bool)> {
-        let producer = self.producer.get();
+        let (py, producer) = (topic.py(), self.producer.get());
         let mut items = items.clone();
         for count in 0..SOME {
             let Some(item) = items.next().transpose()? else { return Ok((count, None, true)) };

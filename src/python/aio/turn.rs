@@ -30,7 +30,7 @@ pub(super) struct Round {
 impl Turn {
     /// Whether it is over, asked before each message.
     pub(super) fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
-        if self.taken.fetch_add(1, Ordering::Relaxed) % LOOK_EVERY != 0 {
+        if !self.taken.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_EVERY) {
             return Ok(false);
         }
         let begin = f64::from_bits(self.begin.load(Ordering::Relaxed));

@@ -191,7 +191,7 @@ impl Producer {
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
     fn send_all(
         &self,
-        topic: Bound<'_, PyString>,
+        topic: &Bound<'_, PyString>,
         items: &Bound<'_, PyAny>,
         key: Option<&Bound<'_, PyAny>>,
         value: Option<&Bound<'_, PyAny>>,

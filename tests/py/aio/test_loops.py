@@ -107,7 +107,7 @@ def test_a_loop_that_ends_early_leaves_nothing_hanging(
     async def main() -> None:
         client = await aio.connect(shared_broker.address)
         consumer = await client.consumer(topic)
-        client.producer().send(topic, b"x")
+        client.producer().send(f"{topic}-other", b"x")
         waiting = asyncio.create_task(anext(consumer))
         await asyncio.sleep(0.05)
         assert not waiting.done()
