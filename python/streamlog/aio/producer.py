@@ -17,7 +17,7 @@ __all__ = ["Producer"]
 _T = TypeVar("_T")
 _Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
 _Sent = producing.Ticket
-_Handing: TypeAlias = "asyncio.Future[producing.Ticket]"
+_Handing: TypeAlias = asyncio.Future[producing.Ticket]
 
 
 class Producer:
