@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
 
-from streamlog._core import admin, producing, reading
+from streamlog._core import admin, aio, producing, reading
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
@@ -25,6 +25,7 @@ __all__ = [
     "Client",
     "__version__",
     "admin",
+    "aio",
     "main",
     "producing",
     "reading",
