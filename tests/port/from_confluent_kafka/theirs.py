@@ -63,9 +63,12 @@ def main(bootstrap: str) -> None:
                     key, order = enriched(value)
                     producer.produce("orders.enriched", order, key, on_delivery=delivered)
                 except (ValueError, KeyError) as reason:
-                    headers = {"reason": repr(reason).encode()}
                     producer.produce(
-                        "orders.dead", value, message.key(), headers=headers, on_delivery=delivered
+                        "orders.dead",
+                        value,
+                        message.key(),
+                        headers={"reason": repr(reason).encode()},
+                        on_delivery=delivered,
                     )
                 producer.poll(0)
             if batch:

@@ -29,8 +29,9 @@ def main(bootstrap: str) -> None:
     ):
         for message in consumer:
             order = message.value
-            sent = producer.send("invoices", invoice(order), key=order["customer"])
-            sent.result(timeout=10)
+            if order is not None:
+                sent = producer.send("invoices", invoice(order), key=order["customer"])
+                sent.result(timeout=10)
 
 
 if __name__ == "__main__":

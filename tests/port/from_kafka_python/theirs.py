@@ -49,12 +49,13 @@ def main(bootstrap: str) -> None:
     while running:
         for message in consumer:
             try:
-                order = json.loads(message.value)
+                order = message.value and json.loads(message.value)
             except ValueError as reason:
                 headers = [("reason", repr(reason).encode())]
                 letters.send("orders.dead", message.value, message.key, headers=headers).get(10)
             else:
-                producer.send("invoices", invoice(order), order["customer"]).get(timeout=10)
+                if order is not None:
+                    producer.send("invoices", invoice(order), order["customer"]).get(timeout=10)
             place = TopicPartition(message.topic, message.partition)
             consumer.commit({place: OffsetAndMetadata(message.offset + 1, "", -1)})
             if not running:
