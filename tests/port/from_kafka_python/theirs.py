@@ -36,7 +36,7 @@ def main(bootstrap: str) -> None:
         group_id="invoices",
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        consumer_timeout_ms=200,
+        consumer_timeout_ms=1000,
     )
     producer = KafkaProducer(
         bootstrap_servers=bootstrap,
