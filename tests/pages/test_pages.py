@@ -32,6 +32,7 @@ def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.timeout(60)
 def test_a_new_user_gets_along_with_the_wheel_and_the_page_alone(tmp_path: Path) -> None:
+    (tmp_path / "streamlog-data").mkdir()
     venv.create(tmp_path / "venv", with_pip=True)
     shutil.copytree(ROOT / "target" / "wheels", tmp_path / "target" / "wheels")
     Session(tmp_path, to_run(QUICK_START), tmp_path / "venv" / "bin").follow()
