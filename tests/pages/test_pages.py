@@ -11,7 +11,7 @@ from pages.session import Session
 
 RUN = ("console", "properties", "python", "toml")
 """What is run, or held against the programs that read it."""
-SHOWN = ("text",)
+SHOWN = ("ini", "text")
 """Drawings and forms: nothing that a reader could run."""
 EXCUSES_AT_MOST = 3
 
