@@ -27,7 +27,11 @@ autoapi_keep_files = False
 autoapi_options = ["members", "imported-members"]
 autoapi_python_class_content = "both"
 suppress_warnings = ["autoapi.python_import_resolution"]
-autodoc_typehints = "none"
+autoapi_member_order = "bysource"
+autodoc_member_order = "bysource"
+python_use_unqualified_type_names = True
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = f"streamlog {release}"
