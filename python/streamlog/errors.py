@@ -78,11 +78,13 @@ class RequestTimeout(StreamlogError, TimeoutError):
     """The time of a call was over before its work.
 
     Example:
+        >>> impatient = broker.connect(timeout=0.2)
         >>> broker.close()
-        >>> producer = client.producer(delivery_timeout=1.0)
-        >>> producer.send("orders", b"payload").result(timeout=0.1)
-        Traceback (most recent call last):
-        streamlog.errors.RequestTimeout: ...
+        >>> try:
+        ...     impatient.admin.topics()
+        ... except streamlog.RequestTimeout as error:
+        ...     error.operation
+        'listing topics'
     """
 
     operation: str
