@@ -4,10 +4,11 @@ A page says `localhost:9092` and means the reader's broker; here it is one on an
 address is put in before a block runs, and taken out of what it prints.
 """
 
+import ast
 import io
 import os
 import re
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, nullcontext, redirect_stdout
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from pathlib import Path
 from types import TracebackType
@@ -110,7 +111,9 @@ class Session:
 
     def _execute(self, source: str, page: str) -> str:
         printed = io.StringIO()
-        with chdir(self._folder), redirect_stdout(printed), loops.ended():
+        has_loop = any(isinstance(node, ast.For) for node in ast.walk(ast.parse(source)))
+        watching = loops.ended() if has_loop else nullcontext()
+        with chdir(self._folder), redirect_stdout(printed), watching:
             exec(compile(source, page, "exec"), self._names)
         return printed.getvalue()
 
