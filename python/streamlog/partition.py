@@ -81,6 +81,7 @@ class Partition:
 
         Raises:
             TopicNotFound: There is no such partition.
+            ConfigError: The time has no time zone.
 
         Example:
             >>> [message.offset for message in client.topic("orders").partition(0).read(1, 3)]
@@ -96,6 +97,10 @@ class Partition:
         self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
     ) -> Iterator[Message]:
         """Iterates over the same messages as ``read`` does, the newest first.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+            ConfigError: The time has no time zone.
 
         Example:
             >>> next(client.topic("orders").partition(0).reversed(limit=1)).offset

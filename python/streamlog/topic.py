@@ -73,6 +73,9 @@ class Topic:
     def begin_offsets(self) -> dict[int, int | None]:
         """The first offset of each partition.
 
+        Raises:
+            TopicNotFound: There is no such topic.
+
         Example:
             >>> client.topic("orders").begin_offsets()
             {0: 0}
@@ -82,6 +85,9 @@ class Topic:
     def end_offsets(self) -> dict[int, int | None]:
         """The offset after the last record of each partition.
 
+        Raises:
+            TopicNotFound: There is no such topic.
+
         Example:
             >>> client.topic("orders").end_offsets()
             {0: 3}
@@ -90,6 +96,10 @@ class Topic:
 
     def offsets_at(self, time: datetime | timedelta) -> dict[int, int | None]:
         """The first offset of that time or later, of each partition; None where there is none.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            ConfigError: The time has no time zone.
 
         Example:
             >>> client.topic("orders").offsets_at(datetime(2020, 1, 1, tzinfo=timezone.utc))

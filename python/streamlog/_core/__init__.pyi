@@ -2,7 +2,9 @@
 
 Durations are seconds, sizes are bytes or texts as ``"64 MiB"``. Every call that waits releases the
 interpreter and ends at once when a signal's handler raises, as Ctrl-C's does. ``timeout=None``
-waits for as long as the client's own limits allow. In a child forked off every use raises
+waits for as long as the client's own limits allow. What asks a broker raises ``ConnectError`` or
+``RequestTimeout`` when none answers in time, and ``Closed`` after ``close``. In a child forked off,
+clients and producers connect anew; everything else that they made belongs to the parent, and raises
 ``ForkError``. ``config={...}`` takes settings under Kafka's names; one that is given as a keyword
 too, and one that is unknown, raise ``ConfigError``.
 """
