@@ -24,13 +24,13 @@ def to_run(page: str) -> list[Block]:
     return [block for block in blocks(page) if block.language in RUN and block.excuse is None]
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("page", [page for page in pages() if to_run(page) and page != QUICK_START])
 def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     Session(tmp_path, to_run(page)).follow()
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_a_new_user_gets_along_with_the_wheel_and_the_page_alone(tmp_path: Path) -> None:
     (tmp_path / "streamlog-data").mkdir()
     venv.create(tmp_path / "venv", with_pip=True)

@@ -15,7 +15,7 @@ from py.support.broker import BrokerProcess, until
 HERE = Path(__file__).parent
 ORDERS = 120
 BROKEN = b"{ no order"
-STOP_SECONDS = 10.0
+STOP_SECONDS = 30.0
 
 Outcome = dict[tuple[str, int, bytes | None], list[bytes | None]]
 """Values in their order, by topic, partition and key."""
@@ -43,7 +43,7 @@ def run(program: Path, broker: BrokerProcess, client: streamlog.Client, group: s
     command = [sys.executable, str(program), broker.address]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
         try:
-            until(lambda: is_done(client, group) or service.poll() is not None, 20)
+            until(lambda: is_done(client, group) or service.poll() is not None, 60)
             service.send_signal(signal.SIGTERM)
             _, complaints = service.communicate(timeout=STOP_SECONDS)
         finally:
@@ -74,6 +74,7 @@ def outcome(program: Path, data: Path, group: str, output: str) -> Outcome:
     return found
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_and_its_port_give_the_same(service: str, tmp_path: Path) -> None:
     group, output, dead = SERVICES[service]
