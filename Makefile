@@ -26,10 +26,11 @@ help: ## Shows this list
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
-$(VENV)/tools.stamp: requirements/dev.txt
+$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/dev.txt
+	$(BIN)/pip install --quiet --require-hashes --only-binary :all: \
+	  -r requirements/dev.txt -r requirements/docs.txt
 	@touch $@
 
 $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
@@ -48,12 +49,16 @@ serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, un
 build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --bin streamlog
 
+EXAMPLES := target/examples
 check: setup ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
 	cargo fmt --check
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 	ruff format --check --quiet .
 	ruff check --quiet .
+	PYTHONPATH=tests python -m pages.typed $(EXAMPLES)
 	mypy
+	mypy $(EXAMPLES)
+	basedpyright
 	stubtest streamlog
 	pytest --quiet tests/tidy
 
@@ -63,7 +68,8 @@ bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --js
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
-docs: ## The Rust API as pages, target/doc; a broken link or a missing word fails
+docs: $(VENV)/tools.stamp ## The pages as a site, target/docs, and the Rust API, target/doc; a broken link fails
+	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
 
 bench-python: setup ## The Python client beside those of others, at one broker
@@ -105,6 +111,8 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/docs.txt requirements/docs.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
@@ -112,7 +120,7 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
-	pytest tests/py tests/interop
+	pytest tests/py tests/interop tests/pages tests/port
 
 test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)

@@ -1,11 +1,11 @@
 """A durable, partitioned log that speaks Apache Kafka's wire protocol.
 
-    client = streamlog.connect("localhost:9092")
-    with client.producer() as producer:
-        producer.send("orders", b"payload", key=b"42")
-    with client.consumer("orders") as consumer:
-        for message in consumer:
-            print(message.offset, message.value)
+    >>> with client.producer() as producer:
+    ...     ticket = producer.send("orders", b"payload", key=b"42")
+    >>> with client.consumer("orders", start=3) as consumer:
+    ...     for message in consumer:
+    ...         print(message.key, message.value)
+    b'42' b'payload'
 
 The classes are written in Rust and re-exported here as they are; their documentation is the stubs
 of ``_core``. Python is written only where it adds something.

@@ -245,6 +245,11 @@ impl Consumer {
         Ok(())
     }
 
+    /// Counts what was given out as processed, as asking for the next message does.
+    pub fn finish(&self) {
+        self.shared.finish();
+    }
+
     /// Ends all reading once what was given out is done with: whoever asks for the next message
     /// meets [`ClientError::Closed`], and what was in hand then counts as processed.
     pub fn end(&self) {
