@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import count
 from operator import itemgetter
 
+import pyarrow.compute
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka import KafkaConsumer, KafkaProducer
@@ -119,6 +120,18 @@ def consume_streamlog(address: str, topic: str) -> None:
     assert size == COUNT * SIZE
 
 
+def consume_streamlog_arrow(address: str, topic: str) -> None:
+    """Record batches with all columns."""
+    size = done = 0
+    with streamlog.connect(address) as client, client.consumer(topic) as consumer:
+        for batch in consumer.arrow():
+            size += pyarrow.compute.sum(pyarrow.compute.binary_length(batch["value"])).as_py()
+            done += batch.num_rows
+            if done == COUNT:
+                break
+    assert size == COUNT * SIZE
+
+
 def consume_confluent(address: str, topic: str) -> None:
     """Its fastest way: lists of messages."""
     options = {
@@ -189,7 +202,10 @@ def test_produce(benchmark: BenchmarkFixture, address: str, produce: Work) -> No
 
 @pytest.mark.timeout(600)
 @pytest.mark.benchmark(group="consume")
-@pytest.mark.parametrize("consume", [consume_streamlog, consume_confluent, consume_kafka_python])
+@pytest.mark.parametrize(
+    "consume",
+    [consume_streamlog, consume_streamlog_arrow, consume_confluent, consume_kafka_python],
+)
 def test_consume(benchmark: BenchmarkFixture, address: str, filled: str, consume: Work) -> None:
     arguments = (address, filled)
     run: Callable[..., object] = benchmark.pedantic

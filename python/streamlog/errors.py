@@ -24,6 +24,7 @@ __all__ = [
     "FencedError",
     "ForkError",
     "MessageTooLarge",
+    "MissingExtra",
     "OffsetOutOfRange",
     "RequestTimeout",
     "StreamlogError",
@@ -38,6 +39,10 @@ class StreamlogError(Exception):
 
 class ConfigError(StreamlogError, ValueError):
     """A setting or an argument does not fit; the message names it and what would."""
+
+
+class MissingExtra(StreamlogError, ImportError):
+    """A package is missing that only some calls need; the message says what to install."""
 
 
 class ConnectError(StreamlogError, ConnectionError):

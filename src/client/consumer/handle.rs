@@ -12,6 +12,7 @@ use super::fetcher::Fetcher;
 use super::membership::{Member, Standing};
 use super::message::Message;
 use super::shared::{Shared, Wanted};
+use super::sink::Sink;
 use super::until_end::UntilEnd;
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
@@ -168,6 +169,22 @@ impl Consumer {
             }
         }
         Ok(messages)
+    }
+
+    /// Gives records to a sink: waits up to `timeout` for the first, and then up to `linger` for
+    /// others, until it is full. All of them are in hand until the next call.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next), if there was no record before the error. When a signal ends the wait
+    /// the sink is to be thrown away: what it was given is read again.
+    pub fn read_into(
+        &self,
+        sink: &mut impl Sink,
+        timeout: Option<Duration>,
+        linger: Duration,
+    ) -> Result<(), ClientError> {
+        self.check_whole()?;
+        self.read_into_of(Wanted::ANY, sink, timeout, linger, || false)
     }
 
     /// All messages, for ever: ends only when the consumer is closed.
@@ -350,6 +367,52 @@ impl Consumer {
         };
         let found = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
         found.unwrap_or(Ok(None))
+    }
+
+    /// Gives what is wanted to a sink, unless `is_done`.
+    pub(super) fn read_into_of(
+        &self,
+        wanted: Wanted<'_>,
+        sink: &mut impl Sink,
+        timeout: Option<Duration>,
+        linger: Duration,
+        is_done: impl Fn() -> bool,
+    ) -> Result<(), ClientError> {
+        let gate = self.shared.arrivals.changed();
+        let before = sink.count();
+        let first = || {
+            if self.shared.has_changes() {
+                return Some(Ok(()));
+            }
+            match self.shared.try_read_into(wanted, sink) {
+                Ok(()) => (sink.count() > before || is_done()).then_some(Ok(())),
+                failed => Some(failed),
+            }
+        };
+        self.core.waiter.wait(gate, timeout, first)?.unwrap_or(Ok(()))?;
+        if sink.count() == before || sink.is_full() {
+            return Ok(());
+        }
+        let more = Wanted { goes_on: true, ..wanted };
+        let rest = || match self.shared.try_read_into(more, sink) {
+            Ok(()) => {
+                let is_over = sink.is_full() || is_done() || self.shared.has_changes();
+                is_over.then_some(Ok(()))
+            }
+            failed => Some(failed),
+        };
+        match self.core.waiter.wait(gate, Some(linger), rest) {
+            Ok(Some(Err(ClientError::Closed)) | Some(Ok(())) | None) => Ok(()),
+            Ok(Some(Err(error))) => {
+                // The next call meets it.
+                self.shared.arrivals.fail(error);
+                Ok(())
+            }
+            Err(error) => {
+                self.shared.take_back(wanted);
+                Err(error)
+            }
+        }
     }
 
     /// The next message that is wanted, if there is one already.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! task     assignment (where to read) → fetch at each leader → arrivals (bounded by bytes)
-//! caller   arrivals → chunk (checksum, unpacking, record by record) → messages
+//! caller   arrivals → chunk (checksum, unpacking, record by record) → messages, or a sink
 //! ```
 //!
 //! What is checked and unpacked is done on the caller's thread, batch by batch, so that the task
@@ -22,6 +22,7 @@ mod message;
 mod readers;
 mod request;
 mod shared;
+mod sink;
 mod stream;
 mod until_end;
 
@@ -30,6 +31,7 @@ pub use config::{ConsumerConfig, OutOfRange, Start};
 pub use handle::Consumer;
 pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
+pub use sink::{ReadRecord, Sink};
 pub use stream::Stream;
 pub use until_end::UntilEnd;
 

@@ -7,6 +7,7 @@ use super::assignment::{Slot, Target};
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
+use super::sink::Sink;
 use crate::client::ClientError;
 use crate::types::{Offset, TopicPartition};
 
@@ -66,6 +67,22 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         let consumer: &Consumer = self.consumer.borrow();
         let wanted = Wanted { ends: &self.ends, ..Wanted::ANY };
         consumer.next_of(wanted, timeout, || self.is_done())
+    }
+
+    /// Gives records to a sink, as [`Consumer::read_into`] does. The sink is left as it is when the
+    /// time is over or the ends are reached.
+    ///
+    /// # Errors
+    /// As [`Consumer::read_into`].
+    pub fn read_into(
+        &self,
+        sink: &mut impl Sink,
+        timeout: Option<Duration>,
+        linger: Duration,
+    ) -> Result<(), ClientError> {
+        let consumer: &Consumer = self.consumer.borrow();
+        let wanted = Wanted { ends: &self.ends, ..Wanted::ANY };
+        consumer.read_into_of(wanted, sink, timeout, linger, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.

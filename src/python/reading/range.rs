@@ -1,13 +1,17 @@
 //! Reading between offsets.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+use pyo3::types::PyDict;
+use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
+use super::arrow::{ArrowBatches, Source};
 use super::hooks::{Hooks, Place};
 use super::message::Message;
-use crate::client::{self, ClientError, ConsumerConfig, Start};
+use super::subscription::read_out_of_range;
+use crate::client::{self, ClientError, ConsumerConfig, Rows, Start};
 use crate::config::ConfigError;
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
@@ -23,6 +27,8 @@ type Part = (i32, i64, i64);
 pub(crate) struct Range {
     /// `None` when there is nothing between them.
     inner: Option<Owned<Between>>,
+    /// Where each partition's reading begins.
+    starts: Vec<(TopicPartition, Offset)>,
 }
 
 #[derive(Debug)]
@@ -34,32 +40,43 @@ struct Between {
 #[pymethods]
 impl Range {
     #[new]
-    fn new(py: Python<'_>, client: &Client, topic: &str, parts: Vec<Part>) -> PyResult<Self> {
+    #[pyo3(signature = (client, topic, parts, on_out_of_range="earliest"))]
+    fn new(
+        py: Python<'_>,
+        client: &Client,
+        topic: &str,
+        parts: Vec<Part>,
+        on_out_of_range: &str,
+    ) -> PyResult<Self> {
         let topic: TopicName = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
             refused(&ConfigError::single("topic", error.to_string()))
         })?;
+        let out_of_range = read_out_of_range(on_out_of_range)?;
         let mut starts = Vec::new();
+        let mut sought = Vec::new();
         let mut ends = Vec::new();
         for (index, from, to) in parts {
             let offset = |number: i64| Offset::checked(number.max(0)).unwrap_or_default();
+            let partition = PartitionIndex(index);
+            let partition = TopicPartition { topic: topic.clone(), partition };
             if from < to {
-                let partition = PartitionIndex(index);
-                let partition = TopicPartition { topic: topic.clone(), partition };
-                starts.push((partition.clone(), Start::Offset(offset(from))));
-                ends.push((partition, offset(to)));
+                sought.push((partition.clone(), Start::Offset(offset(from))));
+                ends.push((partition.clone(), offset(to)));
             }
+            starts.push((partition, offset(from)));
         }
-        if starts.is_empty() {
-            return Ok(Self { inner: None });
+        if sought.is_empty() {
+            return Ok(Self { inner: None, starts });
         }
-        let config = ConsumerConfig { auto_create_topics: false, ..ConsumerConfig::default() };
+        let config =
+            ConsumerConfig { auto_create_topics: false, out_of_range, ..ConsumerConfig::default() };
         let owned = client.connected(py)?;
         let connected = owned.get()?;
-        let consumer = py.detach(|| connected.partition_consumer(&starts, config));
+        let consumer = py.detach(|| connected.partition_consumer(&sought, config));
         let consumer = Arc::new(consumer.map_err(|error| raised(py, error))?);
         let messages = client::UntilEnd::below(Arc::clone(&consumer), &ends);
         let between = Between { consumer, messages };
-        Ok(Self { inner: Some(Owned::new(between, owned.birth())) })
+        Ok(Self { inner: Some(Owned::new(between, owned.birth())), starts })
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -71,6 +88,42 @@ impl Range {
             Some(inner) => Hooks::default().next(py, inner.get()?, None),
             None => Ok(None),
         }
+    }
+
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+    )]
+    fn arrow(
+        this: Py<Self>,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrowBatches> {
+        ArrowBatches::of(py, Source::Range(this), options)
+    }
+}
+
+impl Range {
+    /// The place to read from, if there is anything.
+    pub(crate) fn place(&self) -> PyResult<Option<&dyn Place>> {
+        match &self.inner {
+            Some(inner) => Ok(Some(inner.get()?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The offset that is read next, by topic and partition.
+    pub(crate) fn positions(&self) -> PyResult<HashMap<(String, i32), Option<i64>>> {
+        let row = |(partition, offset): &(TopicPartition, Offset)| {
+            ((partition.topic.to_string(), partition.partition.0), Some(offset.get()))
+        };
+        let mut positions: HashMap<_, _> = self.starts.iter().map(row).collect();
+        if let Some(inner) = &self.inner {
+            let known = inner.get()?.consumer.positions().into_iter();
+            let known = known.filter_map(|(partition, offset)| Some((partition, offset?)));
+            positions.extend(known.map(|known| row(&known)));
+        }
+        Ok(positions)
     }
 }
 
@@ -85,5 +138,13 @@ impl Place for Between {
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
         self.messages.next_within(timeout)
+    }
+
+    fn read_into(&self, rows: &mut Rows, max_wait: Duration) -> Result<(), ClientError> {
+        self.messages.read_into(rows, None, max_wait)
+    }
+
+    fn is_over(&self) -> bool {
+        self.messages.is_done()
     }
 }

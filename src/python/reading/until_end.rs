@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+use pyo3::types::PyDict;
+use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
+use super::arrow::{ArrowBatches, Source};
 use super::consumer::Consumer;
 use super::hooks::Place;
 use super::message::Message;
-use crate::client::{self, ClientError};
+use crate::client::{self, ClientError, Rows};
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
@@ -39,6 +41,16 @@ impl UntilEnd {
         let inner = Owned::new(Bounded { consumer: shared, messages }, reader.birth());
         Ok(Self { inner, consumer })
     }
+
+    /// The consumer whose messages these are.
+    pub(crate) fn consumer(&self) -> &Consumer {
+        self.consumer.get()
+    }
+
+    /// The place to read from.
+    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
+        Ok(self.inner.get()?)
+    }
 }
 
 impl Place for Bounded {
@@ -53,6 +65,14 @@ impl Place for Bounded {
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
         self.messages.next_within(timeout)
     }
+
+    fn read_into(&self, rows: &mut Rows, max_wait: Duration) -> Result<(), ClientError> {
+        self.messages.read_into(rows, None, max_wait)
+    }
+
+    fn is_over(&self) -> bool {
+        self.messages.is_done()
+    }
 }
 
 #[pymethods]
@@ -63,5 +83,17 @@ impl UntilEnd {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
+    }
+
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+    )]
+    fn arrow(
+        this: Py<Self>,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrowBatches> {
+        ArrowBatches::of(py, Source::UntilEnd(this), options)
     }
 }
