@@ -32,8 +32,8 @@ pub use admin::{
 pub use arrow::{Column, RecordBatch, Rows, RowsMax};
 pub use config::ClientConfig;
 pub use consumer::{
-    Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, ReadRecord, Sink,
-    Start, Strategy, Stream, UntilEnd,
+    Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Patience,
+    ReadRecord, Sink, Start, Strategy, Stream, UntilEnd,
 };
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;

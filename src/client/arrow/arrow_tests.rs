@@ -35,10 +35,8 @@ fn column(batch: &RecordBatch, place: usize) -> &ArrayData {
 
 fn bytes(array: &ArrayData) -> Vec<Option<Vec<u8>>> {
     let (ends, bytes) = (array.buffer::<i32>(0), array.buffers()[1].as_slice());
-    let value = |row: usize| {
-        let (from, to) = (ends[row] as usize, ends[row + 1] as usize);
-        array.is_valid(row).then(|| bytes[from..to].to_vec())
-    };
+    let end = |row: usize| usize::try_from(ends[row]).unwrap();
+    let value = |row: usize| array.is_valid(row).then(|| bytes[end(row)..end(row + 1)].to_vec());
     (0..array.len()).map(value).collect()
 }
 

@@ -12,7 +12,7 @@ use super::fetcher::Fetcher;
 use super::membership::{Member, Standing};
 use super::message::Message;
 use super::shared::{Shared, Wanted};
-use super::sink::Sink;
+use super::sink::{Patience, Sink};
 use super::until_end::UntilEnd;
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
@@ -171,20 +171,14 @@ impl Consumer {
         Ok(messages)
     }
 
-    /// Gives records to a sink: waits up to `timeout` for the first, and then up to `linger` for
-    /// others, until it is full. All of them are in hand until the next call.
+    /// Gives records to a sink until it is full, or the patience is over. All of them are in hand until the next call.
     ///
     /// # Errors
     /// As [`next`](Self::next), if there was no record before the error. When a signal ends the wait
     /// the sink is to be thrown away: what it was given is read again.
-    pub fn read_into(
-        &self,
-        sink: &mut impl Sink,
-        timeout: Option<Duration>,
-        linger: Duration,
-    ) -> Result<(), ClientError> {
+    pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
         self.check_whole()?;
-        self.read_into_of(Wanted::ANY, sink, timeout, linger, || false)
+        self.read_into_of(Wanted::ANY, sink, patience, || false)
     }
 
     /// All messages, for ever: ends only when the consumer is closed.
@@ -318,6 +312,8 @@ impl Consumer {
     /// Ends all waits and all fetching; in a group, stores the last offsets and leaves. Doing it
     /// again does nothing.
     pub fn close(&self) {
+        // What was taken of a chunk's records is left as well.
+        self.shared.end();
         self.shared.arrivals.close();
         if let Some(standing) = &self.standing {
             standing.leaving.cancel();
@@ -374,8 +370,7 @@ impl Consumer {
         &self,
         wanted: Wanted<'_>,
         sink: &mut impl Sink,
-        timeout: Option<Duration>,
-        linger: Duration,
+        patience: Patience,
         is_done: impl Fn() -> bool,
     ) -> Result<(), ClientError> {
         let gate = self.shared.arrivals.changed();
@@ -389,7 +384,7 @@ impl Consumer {
                 failed => Some(failed),
             }
         };
-        self.core.waiter.wait(gate, timeout, first)?.unwrap_or(Ok(()))?;
+        self.core.waiter.wait(gate, patience.first, first)?.unwrap_or(Ok(()))?;
         if sink.count() == before || sink.is_full() {
             return Ok(());
         }
@@ -401,8 +396,8 @@ impl Consumer {
             }
             failed => Some(failed),
         };
-        match self.core.waiter.wait(gate, Some(linger), rest) {
-            Ok(Some(Err(ClientError::Closed)) | Some(Ok(())) | None) => Ok(()),
+        match self.core.waiter.wait(gate, Some(patience.more), rest) {
+            Ok(Some(Err(ClientError::Closed) | Ok(())) | None) => Ok(()),
             Ok(Some(Err(error))) => {
                 // The next call meets it.
                 self.shared.arrivals.fail(error);

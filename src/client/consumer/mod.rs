@@ -31,7 +31,7 @@ pub use config::{ConsumerConfig, OutOfRange, Start};
 pub use handle::Consumer;
 pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
-pub use sink::{ReadRecord, Sink};
+pub use sink::{Patience, ReadRecord, Sink};
 pub use stream::Stream;
 pub use until_end::UntilEnd;
 

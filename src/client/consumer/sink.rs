@@ -3,6 +3,8 @@
 //! A message shares its batch's bytes and can be kept, which costs a count for each. Whoever only
 //! copies out of records is given them where they lie, as many in one go as have arrived.
 
+use std::time::Duration;
+
 use crate::record::{Headers, TimestampType};
 use crate::types::{Offset, Timestamp, TopicPartition};
 
@@ -19,6 +21,15 @@ pub struct ReadRecord<'a> {
     pub value: Option<&'a [u8]>,
     /// Its headers.
     pub headers: Headers<'a>,
+}
+
+/// How long a read into a sink waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For the first record; `None` is for ever.
+    pub first: Option<Duration>,
+    /// For more after it.
+    pub more: Duration,
 }
 
 /// What takes records.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
-use super::sink::Sink;
+use super::sink::{Patience, Sink};
 use crate::client::ClientError;
 
 /// The messages of some of a consumer's partitions: each partition is in one of its streams, in
@@ -51,13 +51,8 @@ impl<C: Borrow<Consumer>> Stream<C> {
     ///
     /// # Errors
     /// As [`Consumer::read_into`].
-    pub fn read_into(
-        &self,
-        sink: &mut impl Sink,
-        timeout: Option<Duration>,
-        linger: Duration,
-    ) -> Result<(), ClientError> {
-        self.consumer.borrow().read_into_of(self.wanted(), sink, timeout, linger, || false)
+    pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
+        self.consumer.borrow().read_into_of(self.wanted(), sink, patience, || false)
     }
 
     fn wanted(&self) -> Wanted<'static> {

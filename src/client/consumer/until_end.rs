@@ -7,7 +7,7 @@ use super::assignment::{Slot, Target};
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
-use super::sink::Sink;
+use super::sink::{Patience, Sink};
 use crate::client::ClientError;
 use crate::types::{Offset, TopicPartition};
 
@@ -74,15 +74,10 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
     ///
     /// # Errors
     /// As [`Consumer::read_into`].
-    pub fn read_into(
-        &self,
-        sink: &mut impl Sink,
-        timeout: Option<Duration>,
-        linger: Duration,
-    ) -> Result<(), ClientError> {
+    pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
         let consumer: &Consumer = self.consumer.borrow();
         let wanted = Wanted { ends: &self.ends, ..Wanted::ANY };
-        consumer.read_into_of(wanted, sink, timeout, linger, || self.is_done())
+        consumer.read_into_of(wanted, sink, patience, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.

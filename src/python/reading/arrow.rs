@@ -4,7 +4,6 @@
 //! interface. pyarrow, which the program has to bring, is looked for when it is asked for.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use arrow_data::ffi::FFI_ArrowArray;
 use arrow_schema::ffi::FFI_ArrowSchema;
@@ -17,10 +16,13 @@ use super::hooks::{Hooks, Place};
 use super::range::Range;
 use super::stream::Stream;
 use super::until_end::UntilEnd;
-use crate::client::{ClientError, Column, RecordBatch, Rows, RowsMax};
+use crate::client::{ClientError, Column, Patience, RecordBatch, Rows, RowsMax};
 use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options};
 use crate::python::errors::{MissingExtra, raised, refused};
+
+/// Seconds that a batch waits for more after its first row, unless told otherwise.
+const MAX_WAIT: f64 = 0.2;
 
 /// Capsules, by the names that Arrow's capsule interface gives them.
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
@@ -48,7 +50,7 @@ pub(crate) enum Source {
 struct Cut {
     columns: Vec<Column>,
     max: RowsMax,
-    max_wait: Duration,
+    patience: Patience,
 }
 
 /// A batch on its way to another library.
@@ -73,7 +75,7 @@ impl ArrowBatches {
     /// The next batch; an empty one when there is none.
     fn read(&self, place: &dyn Place) -> Result<RecordBatch, ClientError> {
         let mut rows = Rows::new(&self.cut.columns, self.cut.max);
-        place.read_into(&mut rows, self.cut.max_wait)?;
+        place.read_into(&mut rows, self.cut.patience)?;
         Ok(rows.finish())
     }
 }
@@ -135,12 +137,13 @@ impl ArrowBatches {
 #[pymethods]
 impl ArrowBatch {
     /// The type cannot be chosen: whoever asks for another one casts.
-    #[pyo3(signature = (_requested_schema=None))]
+    #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
-        _requested_schema: Option<Bound<'py, PyAny>>,
+        requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Capsules<'py>> {
+        drop(requested_schema);
         let (schema, array) = self.batch.export();
         Ok((schema_capsule(py, schema)?, array_capsule(py, array)?))
     }
@@ -192,8 +195,8 @@ impl Cut {
             })?;
         }
         max.check().map_err(|faults| refused(&faults))?;
-        let max_wait = arguments::timeout(Some(max_wait.unwrap_or(0.2)))?.unwrap_or_default();
-        Ok(Self { columns, max, max_wait })
+        let more = arguments::timeout(Some(max_wait.unwrap_or(MAX_WAIT)))?.unwrap_or_default();
+        Ok(Self { columns, max, patience: Patience { first: None, more } })
     }
 }
 

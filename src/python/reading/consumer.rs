@@ -15,7 +15,7 @@ use super::message::{Message, generic};
 use super::stream::Stream;
 use super::subscription::{Subscription, read_topics};
 use super::until_end::UntilEnd;
-use crate::client::{self, ClientError, ConsumerConfig, Rows};
+use crate::client::{self, ClientError, ConsumerConfig, Patience, Rows};
 use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::client::Client;
@@ -321,8 +321,8 @@ impl Place for Arc<client::Consumer> {
         client::Consumer::next(self, timeout)
     }
 
-    fn read_into(&self, rows: &mut Rows, max_wait: Duration) -> Result<(), ClientError> {
-        client::Consumer::read_into(self, rows, None, max_wait)
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        client::Consumer::read_into(self, rows, patience)
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::{Py, PyAny, PyResult, Python};
 
 use super::decoding::Decoding;
 use super::message::Message;
-use crate::client::{self, ClientError, Rows};
+use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::arguments;
 use crate::python::errors::raised;
 use crate::types::TopicPartition;
@@ -28,8 +28,8 @@ pub(crate) trait Place: Sync {
     fn try_next(&self) -> Result<Option<client::Message>, ClientError>;
     /// The next message, waiting for it up to `timeout`.
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError>;
-    /// Records by rows: waits for the first, and then up to `max_wait` for others.
-    fn read_into(&self, rows: &mut Rows, max_wait: Duration) -> Result<(), ClientError>;
+    /// Fills rows with records.
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError>;
     /// Whether nothing will come any more.
     fn is_over(&self) -> bool {
         false

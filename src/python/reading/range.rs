@@ -11,7 +11,7 @@ use super::arrow::{ArrowBatches, Source};
 use super::hooks::{Hooks, Place};
 use super::message::Message;
 use super::subscription::read_out_of_range;
-use crate::client::{self, ClientError, ConsumerConfig, Rows, Start};
+use crate::client::{self, ClientError, ConsumerConfig, Patience, Rows, Start};
 use crate::config::ConfigError;
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
@@ -140,8 +140,8 @@ impl Place for Between {
         self.messages.next_within(timeout)
     }
 
-    fn read_into(&self, rows: &mut Rows, max_wait: Duration) -> Result<(), ClientError> {
-        self.messages.read_into(rows, None, max_wait)
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        self.messages.read_into(rows, patience)
     }
 
     fn is_over(&self) -> bool {

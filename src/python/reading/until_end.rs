@@ -10,7 +10,7 @@ use super::arrow::{ArrowBatches, Source};
 use super::consumer::Consumer;
 use super::hooks::Place;
 use super::message::Message;
-use crate::client::{self, ClientError, Rows};
+use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
@@ -66,8 +66,8 @@ impl Place for Bounded {
         self.messages.next_within(timeout)
     }
 
-    fn read_into(&self, rows: &mut Rows, max_wait: Duration) -> Result<(), ClientError> {
-        self.messages.read_into(rows, None, max_wait)
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        self.messages.read_into(rows, patience)
     }
 
     fn is_over(&self) -> bool {
