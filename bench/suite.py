@@ -15,6 +15,7 @@ from pathlib import Path
 import clients
 import growth
 import lifecycle
+import scale
 import throughput
 from figures import Figure, table
 from servers import BUILT, REALTIME, Place
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Section] = {
     "throughput": lambda options, place: throughput.rows(options.rounds, place),
     "lifecycle": lambda options, place: lifecycle.rows(options.rounds, place),
     "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
+    "scale": lambda options, place: scale.rows(place),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }
 

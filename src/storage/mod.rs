@@ -12,9 +12,9 @@ mod flusher;
 mod inspect;
 mod log;
 #[cfg(test)]
-mod log_tests;
+mod log_model;
 #[cfg(test)]
-mod model_tests;
+mod log_tests;
 mod producers;
 mod recovery;
 mod segments;
@@ -53,5 +53,7 @@ mod epochs_tests;
 mod recovery_tests;
 #[cfg(test)]
 mod retention_tests;
+#[cfg(test)]
+mod seeds_tests;
 #[cfg(test)]
 mod world_tests;

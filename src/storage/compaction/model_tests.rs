@@ -2,7 +2,7 @@
 //!
 //! Every seed is one life of a log: appends, rolls, compactions with much or little memory, whole
 //! or cut short, time that passes, crashes of the process and of the power, also in the middle of
-//! a compaction. `STREAMLOG_SEED=n` runs that seed alone, `STREAMLOG_SEEDS=n` that many.
+//! a compaction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom};
 use crate::record::{Compression, ProducerStamp};
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
+use crate::storage::seeds_tests::each_seed;
 use crate::storage::{AppendAt, Log, LogConfig, Marks, StartPoint};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -274,32 +275,7 @@ impl World {
     }
 }
 
-/// Runs the seeds on both cores; the first that fails is named.
 #[test]
 fn no_key_loses_its_last_value_whatever_fails() {
-    if let Ok(seed) = std::env::var("STREAMLOG_SEED") {
-        World::new(seed.parse().unwrap()).live();
-        return;
-    }
-    let seeds = std::env::var("STREAMLOG_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
-    std::thread::scope(|scope| {
-        for part in 0..2 {
-            scope.spawn(move || {
-                for seed in (part..seeds).step_by(2) {
-                    let named = Named(seed);
-                    World::new(seed).live();
-                    std::mem::forget(named);
-                }
-            });
-        }
-    });
-}
-
-/// Names the seed when the life of its world ends in a panic.
-struct Named(u64);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        eprintln!("failed with STREAMLOG_SEED={}", self.0);
-    }
+    each_seed(SEEDS, |seed| World::new(seed).live());
 }

@@ -1,6 +1,5 @@
 //! Several logs in one data directory against a model of them, under random appends, flushes, cuts,
-//! removals, checkpoints, stops, kills and power failures. `STREAMLOG_SEED=n` runs that seed alone,
-//! `STREAMLOG_SEEDS=n` that many.
+//! removals, checkpoints, stops, kills and power failures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +9,7 @@ use super::crash_tests::{StoppingDisk, records};
 use super::directory_tests::{DATA, World, append_in, partition, topic};
 use crate::io::faulty::FaultyDisk;
 use crate::io::{Disk, MemoryDisk, SeededRandom};
+use crate::storage::seeds_tests::each_seed;
 use crate::storage::{DataDir, Log, Offsets, StorageError, verify};
 use crate::types::{LeaderEpoch, Offset};
 
@@ -214,27 +214,7 @@ impl Model {
     }
 }
 
-/// Says which seed it was that failed.
-struct Named(u64);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            println!("failed with STREAMLOG_SEED={}", self.0);
-        }
-    }
-}
-
 #[test]
 fn a_directory_holds_what_was_promised_whatever_happens() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let seeds = match number("STREAMLOG_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("STREAMLOG_SEEDS").unwrap_or(SEEDS),
-    };
-    for seed in seeds {
-        let named = Named(seed);
-        Model::new(seed).live();
-        drop(named);
-    }
+    each_seed(SEEDS, |seed| Model::new(seed).live());
 }

@@ -1,0 +1,221 @@
+//! What goes wrong: calls that fail, a process or a machine that ends, and what is left then.
+
+use super::checks_tests::contents;
+use super::plain_tests::Stored;
+use super::world_tests::World;
+use crate::io::Clock as _;
+use crate::io::faulty::{Failure, Fault, Operation};
+use crate::storage::{Marks, StartPoint, StorageError};
+use crate::types::Offset;
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crash {
+    Power,
+    Process,
+}
+
+impl World {
+    /// A write that fails leaves no trace, a short one is gone on with.
+    pub(super) fn fail_one_write(&mut self) -> bool {
+        let failure = match self.random.below(3) {
+            0 => Failure::NoSpace,
+            1 => Failure::InputOutput,
+            _ => Failure::ShortWrite(self.random.index(100) + 1),
+        };
+        // The first append of an epoch writes other files as well.
+        self.log.prepare().unwrap();
+        self.disk.inject(Fault::new(Operation::Write, failure).on(".log"));
+        let end = self.log.log_end_offset();
+        let mut batches = self.batches();
+        let result = self.submit(&mut batches);
+        match failure {
+            Failure::ShortWrite(_) => result.unwrap(),
+            Failure::NoSpace => {
+                assert!(matches!(result, Err(StorageError::OutOfSpace { .. })));
+            }
+            _ => assert!(matches!(result, Err(StorageError::Io { .. }))),
+        }
+        if !matches!(failure, Failure::ShortWrite(_)) {
+            assert_eq!(self.log.log_end_offset(), end);
+            self.check_contents();
+        }
+        true
+    }
+
+    /// A sync that fails ends the log's life in this process.
+    pub(super) fn fail_one_sync(&mut self) -> bool {
+        if self.model.end() == self.model.flushed {
+            return true;
+        }
+        self.disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput).on(".log"));
+        let flushed = self.log.flushed_offset();
+        assert!(self.log.flush().is_err());
+        self.lied = true;
+        assert_eq!(self.log.flushed_offset(), flushed);
+        let mut batches = self.batches();
+        assert!(matches!(self.submit(&mut batches), Err(StorageError::Failed { .. })));
+        assert!(matches!(self.log.flush(), Err(StorageError::Failed { .. })));
+        let crash = if self.random.chance(2) { Crash::Power } else { Crash::Process };
+        self.crash(crash)
+    }
+
+    /// The machine goes down in the middle of something.
+    pub(super) fn die(&mut self) -> bool {
+        for operation in [
+            Operation::Write,
+            Operation::SetLen,
+            Operation::SyncData,
+            Operation::SyncDir,
+            Operation::Rename,
+            Operation::Remove,
+            Operation::Open,
+        ] {
+            let call = 1 + self.random.below(6);
+            self.disk.inject(Fault::new(operation, Failure::InputOutput).at_call(call).for_ever());
+        }
+        match self.random.below(6) {
+            0 => {
+                let mut batches = self.batches();
+                let _ = self.submit(&mut batches);
+            }
+            1 => {
+                if self.log.flush().is_ok() {
+                    self.flushed();
+                }
+            }
+            2 => {
+                if let Ok(marks) = self.log.checkpoint() {
+                    self.recorded = marks;
+                }
+            }
+            3 => {
+                if let Ok(marks) = self.log.close() {
+                    assert_eq!(marks.durable.get(), self.model.end());
+                }
+            }
+            4 => self.die_cutting(),
+            _ => {
+                let below = self.log.flushed_offset();
+                if let Ok(start) = self.log.advance_log_start(below) {
+                    self.model.log_start = start.get();
+                    let _ = self.log.delete_expired(self.clock.now(), below);
+                }
+            }
+        }
+        self.model.flushed = self.model.flushed.max(self.log.flushed_offset().get());
+        self.crash(Crash::Power)
+    }
+
+    pub(super) fn die_cutting(&mut self) {
+        let to = self.cut_point();
+        let before = self.model.batches.clone();
+        let kept = before.iter().filter(|batch| batch.next <= to);
+        let end = kept.map(|batch| batch.next).max().unwrap_or(self.model.log_start);
+        let uncut = self.log.log_end_offset();
+        let _ = self.log.truncate(Offset::new(to));
+        if self.log.log_end_offset() == uncut {
+            return;
+        }
+        let epochs = self.model.epochs.clone();
+        self.model.cut(end);
+        self.model.epochs = epochs;
+        self.model.ghosts.extend(before.into_iter().filter(|batch| batch.next > end));
+    }
+
+    pub(super) fn crash(&mut self, crash: Crash) -> bool {
+        if crash == Crash::Power {
+            self.disk = self.disk.crash(self.random.number()).unwrap();
+            self.disk.clear_faults();
+            self.lied = false;
+        }
+        // The first recovery may be interrupted too.
+        if self.random.chance(4) {
+            let operation =
+                [Operation::SyncData, Operation::SetLen, Operation::Rename][self.random.index(3)];
+            let call = 1 + self.random.below(4);
+            self.disk.inject(Fault::new(operation, Failure::InputOutput).at_call(call).for_ever());
+            if self.open(self.unclean(crash)).is_err() {
+                self.lied |= operation == Operation::SyncData;
+            }
+            self.disk.clear_faults();
+            if crash == Crash::Power && self.random.chance(2) {
+                self.disk = self.disk.crash(self.random.number()).unwrap();
+                self.lied = false;
+            }
+        }
+        let first = self.open(self.unclean(crash)).unwrap();
+        let contents = contents(&first);
+        let damages = first.damages();
+        self.log = first;
+        if self.random.chance(2) {
+            self.recorded = self.log.marks();
+        }
+        // I6: reading it all once more changes nothing.
+        let second = self.open(self.unclean(crash)).unwrap();
+        assert_eq!(second.damages(), damages);
+        assert_eq!(second.log_end_offset(), self.log.log_end_offset());
+        assert_eq!(self::contents(&second), contents);
+        self.log = second;
+        self.recorded = self.log.marks();
+        self.take_over(crash, contents)
+    }
+
+    pub(super) fn unclean(&self, crash: Crash) -> StartPoint {
+        let Marks { log_start, durable, rebuild } = self.recorded;
+        StartPoint::Unclean { log_start, durable, rebuild, same_boot: crash == Crash::Process }
+    }
+
+    /// I4: what was recovered is what was written, and nothing flushed is missing. The model goes
+    /// on from it.
+    pub(super) fn take_over(&mut self, crash: Crash, recovered: Vec<Stored>) -> bool {
+        let start = self.log.log_start_offset().get();
+        assert!(start <= self.model.log_start, "the log starts at {start}");
+        if !self.log.damages().is_empty() {
+            assert!(crash == Crash::Process && self.lied, "{:?}", self.log.damages());
+            let first = self.log.damages()[0].first.get();
+            assert!(first >= self.model.flushed, "flushed records are damaged from {first} on");
+            return false;
+        }
+        let end = self.log.log_end_offset().get();
+        assert!(
+            end >= self.model.flushed,
+            "recovered up to {end}, flushed up to {}",
+            self.model.flushed
+        );
+        if crash == Crash::Process && !self.lied {
+            assert!(end >= self.model.end(), "{end} of {} are left", self.model.end());
+        }
+        for batch in &recovered {
+            let known = self.model.batches.iter().find(|known| known.base == batch.base);
+            if known.is_some_and(|known| known.bytes == batch.bytes) {
+                continue;
+            }
+            assert!(batch.base >= self.model.flushed, "flushed bytes changed at {}", batch.base);
+            let ghost = self.model.ghosts.iter().find(|ghost| ghost.bytes == batch.bytes);
+            assert!(ghost.is_some(), "nobody wrote what is at {}", batch.base);
+        }
+        self.model.epochs.clear();
+        let kept = self.model.batches.iter().filter(|batch| batch.records_end() <= start).cloned();
+        let mut batches: Vec<Stored> = kept.collect();
+        batches.extend(recovered);
+        for batch in &batches {
+            let epoch = epoch_of(batch);
+            if self.model.epochs.last().is_none_or(|(last, _)| *last != epoch) {
+                self.model.epochs.push((epoch, batch.base));
+            }
+        }
+        self.model.batches = batches;
+        self.model.log_start = start;
+        self.model.ghosts.clear();
+        self.model.flushed = end;
+        assert_eq!(self.log.flushed_offset().get(), end);
+        assert_eq!(self.model.end().max(start), end);
+        self.forget_lost_producer();
+        self.reign()
+    }
+}
+
+fn epoch_of(batch: &Stored) -> i32 {
+    i32::from_be_bytes(batch.bytes[12..16].try_into().unwrap())
+}
