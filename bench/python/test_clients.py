@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import count
 from operator import itemgetter
 
-import pyarrow.compute
+import pyarrow.compute  # type: ignore[import-untyped]
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka import KafkaConsumer, KafkaProducer

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from types import GenericAlias
 from typing import Any, Final, Generic, Self, TypeAlias, final, overload
 
-import pyarrow
+import pyarrow  # type: ignore[import-untyped]
 from typing_extensions import CapsuleType, TypeVar
 
 from streamlog._core import Client

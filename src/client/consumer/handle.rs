@@ -171,7 +171,8 @@ impl Consumer {
         Ok(messages)
     }
 
-    /// Gives records to a sink until it is full, or the patience is over. All of them are in hand until the next call.
+    /// Gives records to a sink until it is full, or the patience is over. All of them are in hand
+    /// until the next call.
     ///
     /// # Errors
     /// As [`next`](Self::next), if there was no record before the error. When a signal ends the wait

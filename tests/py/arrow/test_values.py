@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Literal
 
-import pyarrow
+import pyarrow  # type: ignore[import-untyped]
 import pytest
 
 import streamlog
@@ -136,14 +136,15 @@ def test_limits_cut_batches(streamlog_client: streamlog.Client, streamlog_topic:
             producer.send(streamlog_topic, b"%010d" % number, partition=0)
     partition = streamlog_client.topic(streamlog_topic).partition(0)
 
-    def sizes(**limits: int) -> list[int]:
-        return [batch.num_rows for batch in partition.arrow(max_wait=5, **limits)]
+    def sizes(max_rows: int, max_bytes: int | str = "1 MiB") -> list[int]:
+        batches = partition.arrow(max_rows=max_rows, max_bytes=max_bytes, max_wait=5)
+        return [batch.num_rows for batch in batches]
 
-    assert sizes(max_rows=30) == [30, 30, 30, 10]
-    assert sizes(max_bytes=250) == [25, 25, 25, 25]
-    assert sizes(max_bytes=251) == [26, 26, 26, 22]
-    assert sizes(max_rows=1) == [1] * 100
-    assert sizes() == [100]
+    assert sizes(30) == [30, 30, 30, 10]
+    assert sizes(1000, 250) == [25, 25, 25, 25]
+    assert sizes(1000, 251) == [26, 26, 26, 22]
+    assert sizes(1) == [1] * 100
+    assert sizes(1000) == [100]
 
 
 def test_the_time_of_the_log_is_told_apart(
@@ -198,7 +199,7 @@ def test_offsets_that_count_bytes_are_read_to_the_end(
 def test_gaps_of_compaction_are_passed_over_and_told(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
-    config = {
+    config: dict[str, str | float] = {
         "cleanup.policy": "compact",
         "segment.bytes": 4096,
         "min.cleanable.dirty.ratio": 0.01,
