@@ -175,8 +175,8 @@ impl Consumer {
     /// until the next call.
     ///
     /// # Errors
-    /// As [`next`](Self::next), if there was no record before the error. When a signal ends the wait
-    /// the sink is to be thrown away: what it was given is read again.
+    /// As [`next`](Self::next), if there was no record before the error. When a signal ends the
+    /// wait, the sink is to be thrown away: what it was given is read again.
     pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
         self.check_whole()?;
         self.read_into_of(Wanted::ANY, sink, patience, || false)
