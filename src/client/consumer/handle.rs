@@ -142,7 +142,8 @@ impl Consumer {
     /// others. All of them are in hand until the next call.
     ///
     /// # Errors
-    /// As [`next`](Self::next), if there was no message before the error.
+    /// As [`next`](Self::next), if there was no message before the error. What a signal keeps from
+    /// being given out is read again.
     pub fn gather(
         &self,
         count: usize,
@@ -161,6 +162,10 @@ impl Consumer {
             match self.next_of(more, Some(left), || false) {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) | Err(ClientError::Closed) => break,
+                Err(ClientError::Interrupted) => {
+                    self.shared.take_back(more);
+                    return Err(ClientError::Interrupted);
+                }
                 Err(error) => {
                     // The next call meets it.
                     self.shared.arrivals.fail(error);
