@@ -118,7 +118,7 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
 test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
-	cargo test --locked
+	cargo test --locked --features arrow
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
 

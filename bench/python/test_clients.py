@@ -13,6 +13,7 @@ from collections.abc import Callable
 from itertools import count
 from operator import itemgetter
 
+import pyarrow.compute  # type: ignore[import-untyped]
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka import TopicPartition as AioTopicPartition
@@ -118,6 +119,18 @@ def consume_streamlog(address: str, topic: str) -> None:
     with streamlog.connect(address) as client, client.consumer(topic) as consumer:
         for done, message in enumerate(consumer, start=1):
             size += len(message.value or b"")
+            if done == COUNT:
+                break
+    assert size == COUNT * SIZE
+
+
+def consume_streamlog_arrow(address: str, topic: str) -> None:
+    """Record batches with all columns."""
+    size = done = 0
+    with streamlog.connect(address) as client, client.consumer(topic) as consumer:
+        for batch in consumer.arrow():
+            size += pyarrow.compute.sum(pyarrow.compute.binary_length(batch["value"])).as_py()
+            done += batch.num_rows
             if done == COUNT:
                 break
     assert size == COUNT * SIZE
@@ -239,6 +252,7 @@ def test_produce(benchmark: BenchmarkFixture, address: str, produce: Work) -> No
     [
         consume_streamlog,
         consume_streamlog_aio,
+        consume_streamlog_arrow,
         consume_confluent,
         consume_kafka_python,
         consume_aiokafka,

@@ -14,7 +14,7 @@ of ``_core``. Python is written only where it adds something.
 from streamlog._core import Broker, Client, __version__
 from streamlog._core.admin import Admin, Group
 from streamlog._core.producing import Producer, RecordMetadata, Ticket
-from streamlog._core.reading import Batch, Consumer, Message, Stream
+from streamlog._core.reading import ArrowBatches, Batch, Consumer, Message, Stream
 from streamlog.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -27,6 +27,7 @@ from streamlog.errors import (
     FencedError,
     ForkError,
     MessageTooLarge,
+    MissingExtra,
     OffsetOutOfRange,
     RequestTimeout,
     StreamlogError,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BROADCAST",
     "Admin",
+    "ArrowBatches",
     "AuthenticationError",
     "AuthorizationError",
     "Batch",
@@ -61,6 +63,7 @@ __all__ = [
     "Group",
     "Message",
     "MessageTooLarge",
+    "MissingExtra",
     "OffsetOutOfRange",
     "Partition",
     "Producer",

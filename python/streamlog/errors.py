@@ -25,6 +25,7 @@ __all__ = [
     "FencedError",
     "ForkError",
     "MessageTooLarge",
+    "MissingExtra",
     "OffsetOutOfRange",
     "RequestTimeout",
     "StreamlogError",
@@ -53,6 +54,10 @@ class ConfigError(StreamlogError, ValueError):
         Traceback (most recent call last):
         streamlog.errors.ConfigError: ...linger.mss...
     """
+
+
+class MissingExtra(StreamlogError, ImportError):
+    """A package is missing that only some calls need; the message says what to install."""
 
 
 class ConnectError(StreamlogError, ConnectionError):

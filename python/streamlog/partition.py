@@ -1,12 +1,12 @@
 """One partition of a topic, read by offset in either direction."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, SupportsIndex, TypeAlias, overload
+from typing import Any, Literal, SupportsIndex, TypeAlias, overload
 
 from streamlog._core import Client
-from streamlog._core.reading import Message, Range
+from streamlog._core.reading import ArrowBatches, Message, Range
 from streamlog.backwards import newest_first
 from streamlog.errors import ConfigError, TopicNotFound
 
@@ -110,6 +110,49 @@ class Partition:
         first = begin if start is None else self._offset(start, begin, end)
         last = end if stop is None else self._offset(stop, begin, end)
         return islice(self._backwards(max(first, begin), min(last, end)), limit)
+
+    def arrow(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        on_out_of_range: Literal["earliest", "error"] = "earliest",
+        columns: Sequence[str] | None = None,
+        max_rows: int = 65_536,
+        max_bytes: int | str = "4 MiB",
+        max_wait: float = 0.2,
+    ) -> ArrowBatches:
+        """Iterates over Arrow record batches of the messages from `start` to before `stop`.
+
+            batches = orders.arrow(1000, 2000, columns=["offset", "value"])
+            for batch in batches:
+                print(batch.num_rows)
+            batches.positions()      # {("orders", 0): 2000}: how far it got, whatever the gaps
+
+        Args:
+            start: Where to begin; at the first message if omitted.
+            stop: Where to end; at the end as it is now if omitted, and never beyond it.
+            on_out_of_range: What to do when the log does not have `start` any more: begin with the
+                first message that it has, or raise OffsetOutOfRange.
+            columns: As for ``Consumer.arrow``, and so are the others.
+            max_rows: The most rows that a batch has.
+            max_bytes: Bytes at which a batch is full.
+            max_wait: Seconds that a batch waits for more after its first row.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+            MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+        """
+        begin, end = self.begin_offset(), self.end_offset()
+        first = begin if start is None else self._offset(start, begin, end)
+        last = end if stop is None else self._offset(stop, begin, end)
+        if on_out_of_range == "earliest":
+            first = max(first, begin)
+        span = [(self.number, first, min(last, end))]
+        messages = Range(self._client, self.topic, span, on_out_of_range)
+        return messages.arrow(
+            columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
+        )
 
     @overload
     def __getitem__(self, wanted: SupportsIndex) -> Message: ...

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from streamlog._core import Client
-from streamlog._core.reading import Message, Range
+from streamlog._core.reading import ArrowBatches, Message, Range
 from streamlog.backwards import newest_first
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition, Place
@@ -153,6 +153,38 @@ class Topic:
             for number, first, last in self._spans(start, stop)
         ]
         return islice(merge(*logs, key=_time, reverse=True), limit)
+
+    def arrow(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        max_rows: int = 65_536,
+        max_bytes: int | str = "4 MiB",
+        max_wait: float = 0.2,
+    ) -> ArrowBatches:
+        """Iterates over Arrow record batches of what there is now, of each partition as it comes.
+
+            table = pyarrow.table(orders.arrow(timedelta(hours=-1), columns=["key", "value"]))
+
+        Args:
+            start: Where to begin in each partition: an offset, an aware datetime, a timedelta from
+                now; the first message if omitted.
+            stop: Where to end, in the same way; the end as it is now if omitted.
+            columns: As for ``Consumer.arrow``, and so are the others.
+            max_rows: The most rows that a batch has.
+            max_bytes: Bytes at which a batch is full.
+            max_wait: Seconds that a batch waits for more after its first row.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+        """
+        messages = Range(self._client, self.name, self._spans(start, stop))
+        return messages.arrow(
+            columns=columns, max_rows=max_rows, max_bytes=max_bytes, max_wait=max_wait
+        )
 
     def replay(
         self,

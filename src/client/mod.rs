@@ -6,6 +6,8 @@
 //! closed, and when a signal reaches them.
 
 mod admin;
+#[cfg(feature = "arrow")]
+mod arrow;
 mod background;
 mod bell;
 mod call;
@@ -29,11 +31,13 @@ pub use admin::{
     GroupDescription, GroupListing, MemberDescription, NewTopic, OffsetChange,
     PartitionDescription, PartitionLag, PartitionSize, ResetTo, Resource, TopicDescription,
 };
+#[cfg(feature = "arrow")]
+pub use arrow::{Column, RecordBatch, Rows, RowsMax};
 pub use call::{Answer, Call};
 pub use config::ClientConfig;
 pub use consumer::{
-    Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy,
-    Stream, UntilEnd,
+    Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Patience,
+    ReadRecord, Sink, Start, Strategy, Stream, UntilEnd,
 };
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;

@@ -19,6 +19,7 @@ import_exception!(streamlog.errors, DeliveryError);
 import_exception!(streamlog.errors, FencedError);
 import_exception!(streamlog.errors, ForkError);
 import_exception!(streamlog.errors, MessageTooLarge);
+import_exception!(streamlog.errors, MissingExtra);
 import_exception!(streamlog.errors, OffsetOutOfRange);
 import_exception!(streamlog.errors, RequestTimeout);
 import_exception!(streamlog.errors, StreamlogError);

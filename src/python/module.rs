@@ -23,6 +23,8 @@ mod core {
     #[pyo3::pymodule]
     mod reading {
         #[pymodule_export]
+        use crate::python::reading::ArrowBatches;
+        #[pymodule_export]
         use crate::python::reading::Batch;
         #[pymodule_export]
         use crate::python::reading::Batches;

@@ -20,6 +20,7 @@ REPETITIONS = 200
 
 CALLS = {
     "iterator": "next(consumer)",
+    "arrow": "next(consumer.arrow())",
     "take": "list(consumer.take(1, timeout=20))",
     "result": "ticket.result(20)",
     "send": "while True: full.send(topic, b'x' * 900, partition=0)",

@@ -90,6 +90,15 @@ def test_a_handler_that_raises_nothing_lets_the_wait_go_on(client: Client, topic
     assert calls == [signal.SIGUSR1]
 
 
+def test_a_closed_consumer_gives_out_nothing(client: Client, topic: str) -> None:
+    with client.producer() as producer:
+        producer.send_all(topic, [b"%d" % number for number in range(10)])
+    consumer = client.consumer(topic)
+    assert next(consumer).value == b"0"
+    consumer.close()
+    assert list(consumer) == []
+
+
 def test_closing_in_another_thread_ends_the_loop(client: Client, topic: str) -> None:
     seen: list[bytes | None] = []
 

@@ -5,11 +5,13 @@ from datetime import datetime, timedelta
 from types import GenericAlias
 from typing import Any, Final, Generic, Self, TypeAlias, final, overload
 
-from typing_extensions import TypeVar
+import pyarrow  # type: ignore[import-untyped]
+from typing_extensions import CapsuleType, TypeVar
 
 from streamlog._core import Client
 
 __all__ = [
+    "ArrowBatches",
     "Batch",
     "Batches",
     "Bounded",
@@ -152,6 +154,37 @@ class Consumer(Generic[_V]):
             ...         print(len(batch))
             ...         batch.commit()
             3
+        """
+
+    def arrow(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        max_rows: int = 65536,
+        max_bytes: int | str = "4 MiB",
+        max_wait: float = 0.2,
+    ) -> ArrowBatches:
+        """Iterates over Arrow record batches, for ever: each has at least one row.
+
+            for batch in consumer.arrow(columns=["offset", "value"], max_bytes="16 MiB"):
+                print(batch.num_rows, batch["value"].nbytes)
+
+        No message is made on the way, and ``key=`` and ``value=`` decode nothing. A batch counts as
+        done like a message in hand; it stays good when the consumer is closed.
+
+        Args:
+            columns: Those that are wanted, in this order; all if omitted. They are topic,
+                partition, offset, timestamp (in microseconds, UTC; null if there is none),
+                timestamp_type (0: the producer's time, 1: the log's), key, value, and headers (a
+                list of structs of key and value).
+            max_rows: The most rows that a batch has.
+            max_bytes: Bytes of keys, values and headers at which a batch is full, counted in the
+                wanted columns only; its last row may go beyond.
+            max_wait: Seconds that a batch waits for more after its first row.
+
+        Raises:
+            MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+            ConfigError: There is no such column, or a limit does not fit.
         """
 
     def streams(self, count: int) -> list[Stream[_V]]:
@@ -340,6 +373,16 @@ class UntilEnd(Generic[_V]):
     def __next__(self) -> Message[_V]:
         """The next message."""
 
+    def arrow(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        max_rows: int = 65536,
+        max_bytes: int | str = "4 MiB",
+        max_wait: float = 0.2,
+    ) -> ArrowBatches:
+        """Iterates over Arrow record batches up to these ends, as ``Consumer.arrow`` has them."""
+
 @final
 class Batches(Generic[_V]):
     """Iterates over batches of a consumer's messages."""
@@ -419,6 +462,16 @@ class Stream(Generic[_V]):
             OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
         """
 
+    def arrow(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        max_rows: int = 65536,
+        max_bytes: int | str = "4 MiB",
+        max_wait: float = 0.2,
+    ) -> ArrowBatches:
+        """Iterates over Arrow record batches of the stream, as ``Consumer.arrow`` has them."""
+
     def commit(self, message: Message[Any]) -> None:
         """Stores for the group that all of the message's partition up to it is done.
 
@@ -437,7 +490,13 @@ class Stream(Generic[_V]):
 class Range:
     """Iterates over the messages of a topic between offsets; ``Topic`` makes it."""
 
-    def __new__(cls, client: Client, topic: str, parts: Sequence[tuple[int, int, int]]) -> Self:
+    def __new__(
+        cls,
+        client: Client,
+        topic: str,
+        parts: Sequence[tuple[int, int, int]],
+        on_out_of_range: str = "earliest",
+    ) -> Self:
         """Reads each partition from an offset to before another."""
 
     def __iter__(self) -> Self:
@@ -445,3 +504,51 @@ class Range:
 
     def __next__(self) -> Message:
         """The next message."""
+
+    def arrow(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        max_rows: int = 65536,
+        max_bytes: int | str = "4 MiB",
+        max_wait: float = 0.2,
+    ) -> ArrowBatches:
+        """Iterates over Arrow record batches, as ``Consumer.arrow`` has them."""
+
+@final
+class ArrowBatches:
+    """Iterates over Arrow record batches of what is read.
+
+    Whole, it is an Arrow stream (``__arrow_c_stream__``) for whatever takes one:
+
+        table = pyarrow.table(client.topic("orders").arrow(columns=["key", "value"]))
+        frame = polars.DataFrame(client.topic("orders").arrow())
+    """
+
+    def __iter__(self) -> Self:
+        """The iterator itself."""
+
+    def __next__(self) -> pyarrow.RecordBatch:
+        """The next batch.
+
+        Raises:
+            StopIteration: The consumer was closed, or the end is reached.
+            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+        """
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The type of the batches. All fields may hold nulls."""
+
+    def positions(self) -> dict[tuple[str, int], int | None]:
+        """The offset after what was given out, by topic and partition; None until it is known.
+
+        Offsets may have gaps, so that it can lie beyond the last row's offset and one; at the end
+        of a bounded read it is where the read was to stop.
+        """
+
+    def __arrow_c_schema__(self) -> CapsuleType:
+        """The type of the batches, for other libraries."""
+
+    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType:
+        """All batches that come, for other libraries; they are taken from this iterator."""

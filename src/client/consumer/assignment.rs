@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::chunk::Source;
 use super::config::Start;
+use super::fetching::Source;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 
 /// The partitions of a consumer, shared by its callers and the fetching task.

@@ -8,12 +8,10 @@ use tokio::task::AbortHandle;
 use super::assignment::Slot;
 use super::changes::Change;
 use super::config::{ConsumerConfig, Start};
-use super::fetcher::Fetcher;
+use super::fetching::Fetcher;
 use super::membership::{Member, Standing};
-use super::message::Message;
-use super::shared::{Shared, Wanted};
+use super::shared::Shared;
 use super::topics::{check_found, distinct, find, topics_of};
-use super::until_end::UntilEnd;
 use crate::client::call::Call;
 use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
@@ -31,8 +29,8 @@ const LEAVE_MAX: Duration = Duration::from_secs(5);
 /// the waits of all others.
 #[derive(Debug)]
 pub struct Consumer {
-    core: Arc<Core>,
-    shared: Arc<Shared>,
+    pub(super) core: Arc<Core>,
+    pub(super) shared: Arc<Shared>,
     standing: Option<Arc<Standing>>,
     tasks: Vec<AbortHandle>,
 }
@@ -131,100 +129,6 @@ impl Consumer {
         consumer.tasks.push(consumer.core.brokers.tasks().start(member.run()));
         consumer.standing = Some(standing);
         consumer
-    }
-
-    /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
-    /// time is over.
-    ///
-    /// # Errors
-    /// [`ClientError::Closed`] once it is closed; [`ClientError::OffsetOutOfRange`] and
-    /// [`ClientError::Damaged`] of a partition, which rests until it is sought elsewhere while the
-    /// others go on.
-    pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
-        self.check_whole()?;
-        self.next_of(Wanted::ANY, timeout, || false)
-    }
-
-    /// The next message if there is one already; what was given out before stays in hand.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
-    pub fn try_more(&self) -> Result<Option<Message>, ClientError> {
-        self.check_whole()?;
-        self.shared.try_next(Wanted { goes_on: true, ..Wanted::ANY })
-    }
-
-    /// The next message if there is one already.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
-    pub fn try_next(&self) -> Result<Option<Message>, ClientError> {
-        self.check_whole()?;
-        self.shared.try_next(Wanted::ANY)
-    }
-
-    /// Up to `count` messages: waits up to `timeout` for the first, and takes with it those that
-    /// are there already.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next), if there was no message before the error.
-    pub fn next_batch(
-        &self,
-        count: usize,
-        timeout: Option<Duration>,
-    ) -> Result<Vec<Message>, ClientError> {
-        self.gather(count, timeout, Duration::ZERO)
-    }
-
-    /// Up to `count` messages: waits up to `timeout` for the first, and then up to `linger` for the
-    /// others. All of them are in hand until the next call.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next), if there was no message before the error.
-    pub fn gather(
-        &self,
-        count: usize,
-        timeout: Option<Duration>,
-        linger: Duration,
-    ) -> Result<Vec<Message>, ClientError> {
-        let mut messages = Vec::new();
-        if count == 0 {
-            return Ok(messages);
-        }
-        messages.extend(self.next(timeout)?);
-        let until = self.shared.now().saturating_add(linger);
-        let more = Wanted { goes_on: true, ..Wanted::ANY };
-        while !messages.is_empty() && messages.len() < count {
-            let left = until.saturating_sub(self.shared.now());
-            match self.next_of(more, Some(left), || false) {
-                Ok(Some(message)) => messages.push(message),
-                Ok(None) | Err(ClientError::Closed) => break,
-                Err(error) => {
-                    // The next call meets it.
-                    self.shared.arrivals.fail(error);
-                    break;
-                }
-            }
-        }
-        Ok(messages)
-    }
-
-    /// All messages, for ever: ends only when the consumer is closed.
-    pub fn iter(&self) -> impl Iterator<Item = Result<Message, ClientError>> {
-        std::iter::from_fn(move || match self.next(None) {
-            Ok(message) => message.map(Ok),
-            Err(ClientError::Closed) => None,
-            Err(error) => Some(Err(error)),
-        })
-    }
-
-    /// Everything up to the end of each partition as it is now. In a group: of the partitions that
-    /// are the consumer's share now.
-    ///
-    /// # Errors
-    /// Those of asking for the ends.
-    pub fn until_end(&self) -> Result<UntilEnd<&Self>, ClientError> {
-        UntilEnd::of(self)
     }
 
     /// Goes on at `start` in every partition.
@@ -372,6 +276,8 @@ impl Consumer {
 
     /// [`close`](Self::close) as a future.
     pub async fn closing(&self) {
+        // What was taken of a chunk's records is left as well.
+        self.shared.end();
         self.shared.arrivals.close();
         if let Some(standing) = self.standing.clone() {
             standing.leaving.cancel();
@@ -390,6 +296,8 @@ impl Consumer {
     /// Ends all waits and all fetching; in a group, stores the last offsets and leaves. Doing it
     /// again does nothing.
     pub fn close(&self) {
+        // What was taken of a chunk's records is left as well.
+        self.shared.end();
         self.shared.arrivals.close();
         if let Some(standing) = &self.standing {
             standing.leaving.cancel();
@@ -407,32 +315,6 @@ impl Consumer {
         self.shared.arrivals.is_closed()
     }
 
-    /// The next message that is wanted, unless `is_done`.
-    pub(super) fn next_of(
-        &self,
-        wanted: Wanted<'_>,
-        timeout: Option<Duration>,
-        is_done: impl Fn() -> bool,
-    ) -> Result<Option<Message>, ClientError> {
-        let attempt = || {
-            if self.shared.has_changes() {
-                return Some(Ok(None));
-            }
-            match self.shared.try_next(wanted) {
-                Ok(None) => is_done().then_some(Ok(None)),
-                next => Some(next),
-            }
-        };
-        let gate = self.shared.arrivals.changed().gate();
-        let found = self.core.waiter.wait(gate, timeout, attempt)?;
-        found.unwrap_or(Ok(None))
-    }
-
-    /// The next message that is wanted, if there is one already.
-    pub(super) fn try_next_of(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
-        self.shared.try_next(wanted)
-    }
-
     /// Parts the reading into so many streams.
     pub(super) fn part(&self, streams: usize) -> Result<(), ClientError> {
         let fault = |reason: &str| Err(ConfigError::single("streams", reason).into());
@@ -441,15 +323,6 @@ impl Consumer {
             _ if self.shared.part(streams) => Ok(()),
             _ => fault("they have to be asked for once, and before anything is read"),
         }
-    }
-
-    /// Fails when the messages are given out by streams.
-    fn check_whole(&self) -> Result<(), ClientError> {
-        if self.shared.assignment.streams() == 1 {
-            return Ok(());
-        }
-        let reason = "the messages of this consumer are given out by its streams";
-        Err(ConfigError::single("streams", reason).into())
     }
 
     pub(super) fn slots(&self) -> Vec<Slot> {

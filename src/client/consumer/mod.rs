@@ -2,26 +2,23 @@
 //!
 //! ```text
 //! task     assignment (where to read) → fetch at each leader → arrivals (bounded by bytes)
-//! caller   arrivals → chunk (checksum, unpacking, record by record) → messages
+//! caller   arrivals → chunk (checksum, unpacking, record by record) → messages, or a sink
 //! ```
 //!
 //! What is checked and unpacked is done on the caller's thread, batch by batch, so that the task
 //! only moves bytes. A position moves with what the caller was given, never with what was fetched.
 
-mod arrivals;
 mod assignment;
 mod changes;
-mod chunk;
-#[cfg(test)]
-mod chunk_tests;
 mod config;
-mod fetcher;
+mod fetching;
 mod handle;
 mod membership;
 mod message;
 mod readers;
-mod request;
+mod reading;
 mod shared;
+mod sink;
 mod stream;
 mod topics;
 mod until_end;
@@ -31,6 +28,7 @@ pub use config::{ConsumerConfig, OutOfRange, Start};
 pub use handle::Consumer;
 pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
+pub use sink::{Patience, ReadRecord, Sink};
 pub use stream::Stream;
 pub use until_end::UntilEnd;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::chunk::Chunk;
+use super::fetching::Chunk;
 use crate::record::Decompressor;
 use crate::types::Offset;
 

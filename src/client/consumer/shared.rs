@@ -1,19 +1,20 @@
 //! What a consumer's callers and its tasks share: what is read, what has arrived, and how far the
 //! callers are.
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::arrivals::{Arrivals, Taken};
 use super::assignment::{Assignment, Slot, Target};
 use super::changes::{Change, Changes};
-use super::chunk::Chunk;
 use super::config::{ConsumerConfig, Start};
+use super::fetching::{Arrivals, Chunk, Taken};
 use super::message::Message;
 use super::readers::{InHand, Readers, Reading};
+use super::sink::Sink;
 use crate::client::ClientError;
 use crate::client::cluster::Brokers;
 use crate::types::{Offset, TopicPartition};
@@ -47,6 +48,11 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// Where giving out of this slot ends.
+    fn end(&self, slot: usize) -> Option<Offset> {
+        self.ends.get(slot).copied().flatten()
+    }
+
     /// The next message of all.
     pub(crate) const ANY: Self = Self { stream: 0, ends: &[], goes_on: false };
 }
@@ -93,20 +99,10 @@ impl Shared {
     /// The next message that is wanted, if there is one already. A slot that has reached its end
     /// rests.
     pub(crate) fn try_next(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
-        let mut reading = self.readers.place(wanted.stream);
-        if !wanted.goes_on {
-            reading.turn();
-        }
-        if self.is_ending.load(Ordering::Acquire) {
-            return Err(ClientError::Closed);
-        }
+        let mut reading = self.turn(wanted)?;
         loop {
-            let arrived = match reading.chunk.take() {
-                None => self.take_chunk(wanted.stream)?,
-                current => current,
-            };
-            let Some(mut chunk) = arrived else { return Ok(None) };
-            let end = wanted.ends.get(chunk.slot).copied().flatten();
+            let Some(mut chunk) = self.chunk(&mut reading, wanted.stream)? else { return Ok(None) };
+            let end = wanted.end(chunk.slot);
             match chunk.next_below(end, &mut reading.decompressor) {
                 Some(Ok(message)) => {
                     let (slot, generation) = (chunk.slot, chunk.generation);
@@ -118,12 +114,65 @@ impl Shared {
                     self.leave(&chunk, Some(Target::Stopped));
                     return Err(error);
                 }
-                None => {
-                    self.leave(&chunk, None);
-                    if end.is_some_and(|end| chunk.position() >= end) {
-                        self.assignment.set_paused(chunk.slot, true);
-                        self.arrivals.put_back(chunk);
-                    }
+                None => self.finish_chunk(chunk, end),
+            }
+        }
+    }
+
+    /// Gives the sink what is wanted and there already, until it is full. An error that comes
+    /// behind records is left for the next call.
+    pub(crate) fn try_read_into(
+        &self,
+        wanted: Wanted<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<(), ClientError> {
+        let mut reading = self.turn(wanted)?;
+        let before = sink.count();
+        match self.read_on(&mut reading, wanted, sink) {
+            Err(error) if sink.count() > before => {
+                self.arrivals.fail(error);
+                Ok(())
+            }
+            read => read,
+        }
+    }
+
+    fn read_on(
+        &self,
+        reading: &mut Reading,
+        wanted: Wanted<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<(), ClientError> {
+        while !sink.is_full() {
+            let Some(mut chunk) = self.chunk(reading, wanted.stream)? else { break };
+            let end = wanted.end(chunk.slot);
+            let (before, offset) = (sink.count(), chunk.position());
+            let read = chunk.read_into(end, &mut reading.decompressor, sink);
+            if sink.count() > before {
+                let (slot, generation) = (chunk.slot, chunk.generation);
+                reading.hold(InHand { slot, generation, offset });
+            }
+            match read {
+                Ok(true) => reading.chunk = Some(chunk),
+                Ok(false) => self.finish_chunk(chunk, end),
+                Err(error) => {
+                    self.leave(&chunk, Some(Target::Stopped));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what is in hand, as if it had not been given out.
+    pub(crate) fn take_back(&self, wanted: Wanted<'_>) {
+        let in_hand = mem::take(&mut self.readers.place(wanted.stream).in_hand);
+        for InHand { slot, generation, offset } in in_hand {
+            if !self.assignment.has_moved(slot, generation) {
+                self.seek(slot, Start::Offset(offset));
+                if wanted.end(slot).is_some() {
+                    // It may rest at its end.
+                    self.set_paused(slot, false);
                 }
             }
         }
@@ -238,6 +287,26 @@ impl Shared {
         }
     }
 
+    /// The place of a caller who asks for what comes next.
+    fn turn(&self, wanted: Wanted<'_>) -> Result<MutexGuard<'_, Reading>, ClientError> {
+        let mut reading = self.readers.place(wanted.stream);
+        if !wanted.goes_on {
+            reading.turn();
+        }
+        if self.is_ending.load(Ordering::Acquire) {
+            return Err(ClientError::Closed);
+        }
+        Ok(reading)
+    }
+
+    /// The chunk that is being read, or the next one.
+    fn chunk(&self, reading: &mut Reading, stream: usize) -> Result<Option<Chunk>, ClientError> {
+        match reading.chunk.take() {
+            None => self.take_chunk(stream),
+            current => Ok(current),
+        }
+    }
+
     fn take_chunk(&self, stream: usize) -> Result<Option<Chunk>, ClientError> {
         let is_wanted =
             |chunk: &Chunk| self.assignment.is_for(stream, chunk.slot, chunk.generation);
@@ -256,6 +325,15 @@ impl Shared {
             slot.position = Some(chunk.position());
             slot.target = target.unwrap_or(slot.target);
         });
+    }
+
+    /// Nothing is left of a chunk below `end`. A slot that has reached its end rests.
+    fn finish_chunk(&self, chunk: Chunk, end: Option<Offset>) {
+        self.leave(&chunk, None);
+        if end.is_some_and(|end| chunk.position() >= end) {
+            self.assignment.set_paused(chunk.slot, true);
+            self.arrivals.put_back(chunk);
+        }
     }
 
     fn slots_by(&self, readers: &[MutexGuard<'_, Reading>]) -> Vec<Slot> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
+use super::sink::{Patience, Sink};
 use crate::client::ClientError;
 
 /// The messages of some of a consumer's partitions: each partition is in one of its streams, in
@@ -44,6 +45,14 @@ impl<C: Borrow<Consumer>> Stream<C> {
     /// As [`Consumer::next`].
     pub fn next_within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.consumer.borrow().next_of(self.wanted(), timeout, || false)
+    }
+
+    /// Gives records to a sink, as [`Consumer::read_into`] does.
+    ///
+    /// # Errors
+    /// As [`Consumer::read_into`].
+    pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
+        self.consumer.borrow().read_into_of(self.wanted(), sink, patience, || false)
     }
 
     fn wanted(&self) -> Wanted<'static> {

@@ -7,6 +7,7 @@ use super::assignment::{Slot, Target};
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
+use super::sink::{Patience, Sink};
 use crate::client::{ClientError, FoundOffset};
 use crate::types::{Offset, TopicPartition};
 
@@ -88,6 +89,17 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
             .zip(&self.ends)
             .filter_map(|(slot, end)| u64::try_from((*end)?.get() - slot.position?.get()).ok());
         left.sum()
+    }
+
+    /// Gives records to a sink, as [`Consumer::read_into`] does. The sink is left as it is when the
+    /// time is over or the ends are reached.
+    ///
+    /// # Errors
+    /// As [`Consumer::read_into`].
+    pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
+        let consumer: &Consumer = self.consumer.borrow();
+        let wanted = Wanted { ends: &self.ends, ..Wanted::ANY };
+        consumer.read_into_of(wanted, sink, patience, || self.is_done())
     }
 
     /// Whether every partition has reached its end, or was given up with an error.

@@ -102,7 +102,7 @@ pub(crate) fn range<'py>(
         connected.making_partition_consumer(&starts, Range::config()).await.map(Some)
     };
     EventLoop::ask(event_loop, making, move |py, consumer| {
-        made(py, Range::of(consumer, &spans, &birth))
+        made(py, Range::of(consumer, spans, &birth))
     })
 }
 

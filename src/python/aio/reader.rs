@@ -103,7 +103,7 @@ impl Reader {
                         return Ok(None);
                     }
                 },
-                Ok(None) if place.is_done() => return Err(PyStopAsyncIteration::new_err(())),
+                Ok(None) if place.is_over() => return Err(PyStopAsyncIteration::new_err(())),
                 Ok(None) if news.is_some() => {
                     self.pending().news = news;
                     return Ok(None);

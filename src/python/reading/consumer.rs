@@ -7,6 +7,7 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyDict, PyList, PyModule, PySet, PyType};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
+use super::arrow::{ArrowBatches, Source};
 use super::batches::Batches;
 use super::bounded::Bounded;
 use super::hooks::{Hooks, Place};
@@ -14,7 +15,7 @@ use super::message::{Message, generic};
 use super::stream::Stream;
 use super::subscription::{Subscription, read_topics};
 use super::until_end::UntilEnd;
-use crate::client::{self, ClientError};
+use crate::client::{self, ClientError, Patience, Rows};
 use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::client::Client;
@@ -185,6 +186,18 @@ impl Consumer {
         Ok(Batches::of(this, max_messages, max_wait))
     }
 
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+    )]
+    fn arrow(
+        this: Py<Self>,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrowBatches> {
+        ArrowBatches::of(py, Source::Consumer(this), options)
+    }
+
     fn streams(this: &Bound<'_, Self>, count: usize) -> PyResult<Vec<Stream>> {
         Stream::part(this, count)
     }
@@ -208,7 +221,7 @@ impl Consumer {
         Ok(())
     }
 
-    fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+    pub(crate) fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
         let positions = self.inner.get()?.positions().into_iter();
         Ok(positions.map(|(at, offset)| (named(&at), offset.map(Offset::get))).collect())
     }
@@ -333,6 +346,10 @@ impl Place for Arc<client::Consumer> {
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
         client::Consumer::next(self, timeout)
+    }
+
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        client::Consumer::read_into(self, rows, patience)
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::{Py, PyAny, PyResult, Python};
 
 use super::decoding::{Decoding, Offered};
 use super::message::Message;
-use crate::client::{self, ClientError};
+use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::arguments;
 use crate::python::errors::raised;
 use crate::types::TopicPartition;
@@ -30,12 +30,14 @@ pub(crate) trait Place: Sync {
     fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
         self.try_next()
     }
-    /// Whether there never will be another.
-    fn is_done(&self) -> bool {
-        false
-    }
     /// The next message, waiting for it up to `timeout`.
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError>;
+    /// Fills rows with records.
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError>;
+    /// Whether nothing will come any more.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 impl Hooks {

@@ -1,5 +1,6 @@
 //! Reading: consumers, their bounded forms, messages, and what a topic's logs hold.
 
+mod arrow;
 mod batches;
 mod bounded;
 mod consumer;
@@ -11,6 +12,7 @@ mod stream;
 mod subscription;
 mod until_end;
 
+pub(super) use arrow::ArrowBatches;
 pub(super) use batches::{Batch, Batches};
 pub(super) use bounded::Bounded;
 pub(super) use consumer::Consumer;

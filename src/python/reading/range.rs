@@ -1,13 +1,17 @@
 //! Reading between offsets.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+use pyo3::types::PyDict;
+use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
+use super::arrow::{ArrowBatches, Source};
 use super::hooks::{Hooks, Place};
 use super::message::Message;
-use crate::client::{self, ClientError, ConsumerConfig, Start};
+use super::subscription::read_out_of_range;
+use crate::client::{self, ClientError, ConsumerConfig, Patience, Rows, Start};
 use crate::config::ConfigError;
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
@@ -20,8 +24,11 @@ pub(crate) type Part = (i32, i64, i64);
 /// What is to be read of each partition: from where, and up to where.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
+    /// Of the parts that are not empty.
     pub(crate) starts: Vec<(TopicPartition, Start)>,
     ends: Vec<(TopicPartition, Offset)>,
+    /// Where each part begins, also those that are empty.
+    begins: Vec<(TopicPartition, Offset)>,
 }
 
 /// The messages of a topic between offsets of its partitions.
@@ -30,6 +37,8 @@ pub(crate) struct Spans {
 pub(crate) struct Range {
     /// `None` when there is nothing between them.
     inner: Option<Owned<Between>>,
+    /// Where each partition's reading begins.
+    begins: Vec<(TopicPartition, Offset)>,
 }
 
 #[derive(Debug)]
@@ -39,7 +48,7 @@ struct Between {
 }
 
 impl Range {
-    /// Where the parts of a topic that are not empty begin and end.
+    /// Where the parts of a topic begin and end.
     pub(crate) fn spans(topic: &str, parts: Vec<Part>) -> PyResult<Spans> {
         let topic: TopicName = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
             refused(&ConfigError::single("topic", error.to_string()))
@@ -47,12 +56,13 @@ impl Range {
         let mut spans = Spans::default();
         for (index, from, to) in parts {
             let offset = |number: i64| Offset::checked(number.max(0)).unwrap_or_default();
+            let partition = PartitionIndex(index);
+            let partition = TopicPartition { topic: topic.clone(), partition };
             if from < to {
-                let partition = PartitionIndex(index);
-                let partition = TopicPartition { topic: topic.clone(), partition };
                 spans.starts.push((partition.clone(), Start::Offset(offset(from))));
-                spans.ends.push((partition, offset(to)));
+                spans.ends.push((partition.clone(), offset(to)));
             }
+            spans.begins.push((partition, offset(from)));
         }
         Ok(spans)
     }
@@ -63,13 +73,13 @@ impl Range {
     }
 
     /// Reads the spans by a consumer that begins where they do.
-    pub(crate) fn of(consumer: Option<client::Consumer>, spans: &Spans, birth: &Birth) -> Self {
+    pub(crate) fn of(consumer: Option<client::Consumer>, spans: Spans, birth: &Birth) -> Self {
         let between = consumer.map(|consumer| {
             let consumer = Arc::new(consumer);
             let messages = client::UntilEnd::below(Arc::clone(&consumer), &spans.ends);
             Owned::new(Between { consumer, messages }, birth)
         });
-        Self { inner: between }
+        Self { inner: between, begins: spans.begins }
     }
 
     /// What it reads from, if there is anything.
@@ -77,21 +87,44 @@ impl Range {
         let Some(inner) = &self.inner else { return Ok(None) };
         Ok(Some(inner.get()?))
     }
+
+    /// The offset that is read next, by topic and partition.
+    pub(crate) fn positions(&self) -> PyResult<HashMap<(String, i32), Option<i64>>> {
+        let row = |(partition, offset): &(TopicPartition, Offset)| {
+            ((partition.topic.to_string(), partition.partition.0), Some(offset.get()))
+        };
+        let mut positions: HashMap<_, _> = self.begins.iter().map(row).collect();
+        if let Some(inner) = &self.inner {
+            let known = inner.get()?.consumer.positions().into_iter();
+            let known = known.filter_map(|(partition, offset)| Some((partition, offset?)));
+            positions.extend(known.map(|known| row(&known)));
+        }
+        Ok(positions)
+    }
 }
 
 #[pymethods]
 impl Range {
     #[new]
-    fn new(py: Python<'_>, client: &Client, topic: &str, parts: Vec<Part>) -> PyResult<Self> {
+    #[pyo3(signature = (client, topic, parts, on_out_of_range="earliest"))]
+    fn new(
+        py: Python<'_>,
+        client: &Client,
+        topic: &str,
+        parts: Vec<Part>,
+        on_out_of_range: &str,
+    ) -> PyResult<Self> {
         let spans = Self::spans(topic, parts)?;
+        let out_of_range = read_out_of_range(on_out_of_range)?;
         let owned = client.connected(py)?;
         if spans.starts.is_empty() {
-            return Ok(Self::of(None, &spans, owned.birth()));
+            return Ok(Self::of(None, spans, owned.birth()));
         }
         let connected = owned.get()?;
-        let consumer = py.detach(|| connected.partition_consumer(&spans.starts, Self::config()));
+        let config = ConsumerConfig { out_of_range, ..Self::config() };
+        let consumer = py.detach(|| connected.partition_consumer(&spans.starts, config));
         let consumer = consumer.map_err(|error| raised(py, error))?;
-        Ok(Self::of(Some(consumer), &spans, owned.birth()))
+        Ok(Self::of(Some(consumer), spans, owned.birth()))
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -104,6 +137,18 @@ impl Range {
             None => Ok(None),
         }
     }
+
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+    )]
+    fn arrow(
+        this: Py<Self>,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrowBatches> {
+        ArrowBatches::of(py, Source::Range(this), options)
+    }
 }
 
 impl Place for Between {
@@ -115,11 +160,15 @@ impl Place for Between {
         self.messages.try_next()
     }
 
-    fn is_done(&self) -> bool {
-        self.messages.is_done()
-    }
-
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
         self.messages.next_within(timeout)
+    }
+
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        self.messages.read_into(rows, patience)
+    }
+
+    fn is_over(&self) -> bool {
+        self.messages.is_done()
     }
 }

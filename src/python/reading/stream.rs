@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyo3::types::PyDict;
 use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
+use super::arrow::{ArrowBatches, Source};
 use super::consumer::Consumer;
 use super::hooks::Place;
 use super::message::Message;
-use crate::client::{self, ClientError};
+use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
@@ -41,17 +43,15 @@ impl Stream {
         };
         Ok(streams.into_iter().map(stream).collect())
     }
-}
-
-impl Stream {
-    /// What it reads from.
-    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
-        Ok(self.inner.get()?)
-    }
 
     /// The consumer that it is a part of.
     pub(crate) fn consumer(&self) -> &Consumer {
         self.consumer.get()
+    }
+
+    /// The place to read from.
+    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
+        Ok(self.inner.get()?)
     }
 }
 
@@ -67,6 +67,10 @@ impl Place for Part {
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
         self.stream.next_within(timeout)
     }
+
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        self.stream.read_into(rows, patience)
+    }
 }
 
 #[pymethods]
@@ -77,6 +81,18 @@ impl Stream {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
+    }
+
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+    )]
+    fn arrow(
+        this: Py<Self>,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrowBatches> {
+        ArrowBatches::of(py, Source::Stream(this), options)
     }
 
     fn commit(&self, py: Python<'_>, message: &Bound<'_, Message>) -> PyResult<()> {

@@ -101,7 +101,8 @@ fn read_commit(word: &str) -> PyResult<Commit> {
     }
 }
 
-fn read_out_of_range(word: &str) -> PyResult<OutOfRange> {
+/// What to do when the log does not have the position.
+pub(crate) fn read_out_of_range(word: &str) -> PyResult<OutOfRange> {
     match word {
         "earliest" => Ok(OutOfRange::Earliest),
         "latest" => Ok(OutOfRange::Latest),

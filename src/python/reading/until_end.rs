@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+use pyo3::types::PyDict;
+use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
 
+use super::arrow::{ArrowBatches, Source};
 use super::consumer::Consumer;
 use super::hooks::Place;
 use super::message::Message;
-use crate::client::{self, ClientError};
+use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
@@ -66,12 +68,16 @@ impl Place for Bounded {
         self.messages.try_next()
     }
 
-    fn is_done(&self) -> bool {
-        self.messages.is_done()
-    }
-
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
         self.messages.next_within(timeout)
+    }
+
+    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
+        self.messages.read_into(rows, patience)
+    }
+
+    fn is_over(&self) -> bool {
+        self.messages.is_done()
     }
 }
 
@@ -83,5 +89,17 @@ impl UntilEnd {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
+    }
+
+    #[pyo3(
+        signature = (**options),
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+    )]
+    fn arrow(
+        this: Py<Self>,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<ArrowBatches> {
+        ArrowBatches::of(py, Source::UntilEnd(this), options)
     }
 }

@@ -70,6 +70,26 @@ def test_a_batch_is_committed_as_a_whole(streamlog_client: streamlog.Client, top
         assert len(list(consumer.until_end())) == 60
 
 
+def test_a_batch_that_a_signal_ended_is_read_again(
+    streamlog_client: streamlog.Client, topic: str
+) -> None:
+    def raises(*_: object) -> None:
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGUSR1, raises)
+    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGUSR1))
+    try:
+        with streamlog_client.consumer(topic) as consumer:
+            timer.start()
+            with pytest.raises(InterruptedError):
+                next(consumer.batches(max_wait=20))
+            timer.join()
+            batch = next(consumer.batches(max_messages=100, max_wait=10))
+            assert sorted(numbers(iter(batch))) == list(range(100))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 def test_each_partition_is_in_one_stream_and_in_order(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::chunk::{Chunk, Source, end_of};
-use super::message::Message;
 use crate::client::ClientError;
+use crate::client::consumer::message::Message;
+use crate::client::consumer::sink::{ReadRecord, Sink};
 use crate::record::{
     BatchBuilder, BatchSettings, Compression, Compressor, Decompressor, Header, HeaderMut,
+    TimestampType,
 };
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -112,4 +114,76 @@ fn damage_is_told_with_its_place() {
     let ClientError::Damaged { offset, source, .. } = error else { panic!("{error}") };
     assert_eq!(offset, Offset::new(2));
     assert_eq!(Arc::strong_count(&source), 1);
+}
+
+/// What a sink was given, which takes `room` records.
+#[derive(Debug)]
+struct Given {
+    room: usize,
+    partition: Option<TopicPartition>,
+    rows: Vec<(i64, i64, Vec<u8>)>,
+}
+
+impl Sink for Given {
+    fn begin(&mut self, partition: &TopicPartition, timestamp_type: TimestampType) {
+        assert_eq!(timestamp_type, TimestampType::CreateTime);
+        self.partition = Some(partition.clone());
+    }
+
+    fn take(&mut self, record: &ReadRecord<'_>) {
+        assert!(!self.is_full() && self.partition.is_some());
+        assert_eq!((record.key, record.headers.len()), (Some(&b"k"[..]), 2));
+        let value = record.value.unwrap().to_vec();
+        self.rows.push((record.offset.get(), record.timestamp.millis(), value));
+    }
+
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.count() >= self.room
+    }
+}
+
+#[test]
+fn a_sink_is_given_what_messages_say_in_pieces_of_any_size() {
+    for compression in Compression::ALL {
+        let bytes = [batch(10, 5, 9, compression), batch(20, 5, 4, compression)].concat();
+        for (position, limit) in [(0, None), (12, Some(22)), (16, None), (10, Some(17))] {
+            let limit = limit.map(Offset::new);
+            let mut decompressor = Decompressor::default();
+            let mut by_message = chunk(position, bytes.clone());
+            let messages: Vec<_> = std::iter::from_fn(|| {
+                let message = by_message.next_below(limit, &mut decompressor)?.unwrap();
+                let value = message.value().unwrap().to_vec();
+                Some((message.offset().get(), message.timestamp().millis(), value))
+            })
+            .collect();
+            for room in 1..12 {
+                let mut chunk = chunk(position, bytes.clone());
+                let mut rows = Vec::new();
+                let mut has_more = true;
+                while has_more {
+                    let mut sink = Given { room, partition: None, rows: Vec::new() };
+                    has_more = chunk.read_into(limit, &mut decompressor, &mut sink).unwrap();
+                    assert_eq!(has_more, sink.is_full());
+                    rows.append(&mut sink.rows);
+                }
+                assert_eq!(rows, messages);
+                assert_eq!(chunk.position(), by_message.position());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sink_keeps_what_came_before_damage() {
+    let mut bytes = [batch(0, 2, 1, Compression::None), batch(2, 2, 1, Compression::None)].concat();
+    *bytes.last_mut().unwrap() ^= 1;
+    let mut chunk = chunk(0, bytes);
+    let mut sink = Given { room: 10, partition: None, rows: Vec::new() };
+    let error = chunk.read_into(None, &mut Decompressor::default(), &mut sink).unwrap_err();
+    assert!(matches!(error, ClientError::Damaged { offset, .. } if offset == Offset::new(2)));
+    assert_eq!((sink.count(), chunk.position()), (2, Offset::new(2)));
 }

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::assignment::{Slot, Target};
 use super::chunk::{Chunk, Source, end_of};
-use super::config::{OutOfRange, Start};
 use super::request::{Fetched, Haul, Order};
-use super::shared::Shared;
 use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Connection, Footing, Route};
+use crate::client::consumer::assignment::{Slot, Target};
+use crate::client::consumer::config::{OutOfRange, Start};
+use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::offsets::{Asked, FoundOffset, list_offsets};
 use crate::config::HostPort;

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::message::{Message, Origin, Parts, Span};
 use crate::client::ClientError;
+use crate::client::consumer::message::{Message, Origin, Parts, Span};
+use crate::client::consumer::sink::{ReadRecord, Sink};
 use crate::record::{
     Batch, Batches, Decompressor, HEADER_SIZE, Record, RecordError, RecordsAt, TimestampType,
 };
@@ -94,6 +95,40 @@ impl Chunk {
         decompressor: &mut Decompressor,
     ) -> Option<Result<Message, ClientError>> {
         self.advance(limit, decompressor).map_err(|source| self.damaged(source)).transpose()
+    }
+
+    /// Gives the sink the records below `limit` until it is full. Whether there may be more; if
+    /// not, the position is as [`next_below`](Self::next_below) leaves it.
+    pub(crate) fn read_into(
+        &mut self,
+        limit: Option<Offset>,
+        decompressor: &mut Decompressor,
+        sink: &mut impl Sink,
+    ) -> Result<bool, ClientError> {
+        while !sink.is_full() {
+            let has_more = self.advance_into(limit, decompressor, sink);
+            if !has_more.map_err(|source| self.damaged(source))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn advance_into(
+        &mut self,
+        limit: Option<Offset>,
+        decompressor: &mut Decompressor,
+        sink: &mut impl Sink,
+    ) -> Result<bool, RecordError> {
+        if limit.is_some_and(|limit| self.position >= limit) {
+            return Ok(false);
+        }
+        let Some(open) = &mut self.open else { return self.open_next(decompressor) };
+        if open.read_into(&mut self.position, limit, sink)? {
+            self.position = self.position.max(open.next_offset);
+            self.open = None;
+        }
+        Ok(true)
     }
 
     fn advance(
@@ -194,6 +229,45 @@ impl OpenBatch {
         }
     }
 
+    /// Gives the sink the records at or beyond `position`, and moves that. Whether the batch is
+    /// over; else the sink is full, or the position at the limit.
+    fn read_into(
+        &mut self,
+        position: &mut Offset,
+        limit: Option<Offset>,
+        sink: &mut impl Sink,
+    ) -> Result<bool, RecordError> {
+        let Origin { partition, timestamp_type, bytes } = &*self.origin;
+        let mut records = self.walk.resume(bytes);
+        sink.begin(partition, *timestamp_type);
+        while !sink.is_full() {
+            let Some(record) = records.next().transpose()? else { return Ok(true) };
+            let offset = self.base_offset.plus(i64::from(record.offset_delta));
+            if let Some(limit) = limit.filter(|limit| offset >= *limit) {
+                *position = limit;
+                return Ok(false);
+            }
+            if offset >= *position {
+                let timestamp = self.timestamp_of(&record);
+                let Record { key, value, headers, .. } = record;
+                sink.take(&ReadRecord { offset, timestamp, key, value, headers });
+                *position = offset.next();
+            }
+        }
+        self.walk = records.suspend();
+        Ok(false)
+    }
+
+    fn timestamp_of(&self, record: &Record<'_>) -> Timestamp {
+        match self.origin.timestamp_type {
+            TimestampType::LogAppendTime => self.max_timestamp,
+            TimestampType::CreateTime => {
+                let base = self.base_timestamp.millis();
+                Timestamp::from_millis(base.wrapping_add(record.timestamp_delta))
+            }
+        }
+    }
+
     fn message(&self, record: &Record<'_>, offset: Offset) -> Message {
         let bytes = &self.origin.bytes;
         let parts = Parts {
@@ -202,13 +276,7 @@ impl OpenBatch {
             headers: Span::within(bytes, Some(record.headers.encoded())),
             header_count: u32::try_from(record.headers.len()).unwrap_or(u32::MAX),
         };
-        let timestamp = match self.origin.timestamp_type {
-            TimestampType::LogAppendTime => self.max_timestamp,
-            TimestampType::CreateTime => {
-                let base = self.base_timestamp.millis();
-                Timestamp::from_millis(base.wrapping_add(record.timestamp_delta))
-            }
-        };
+        let timestamp = self.timestamp_of(record);
         Message::new(Arc::clone(&self.origin), parts, offset, timestamp)
     }
 }

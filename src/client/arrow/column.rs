@@ -1,0 +1,129 @@
+//! The columns that records have.
+//!
+//! | name | type |
+//! |---|---|
+//! | topic | string |
+//! | partition | int32 |
+//! | offset | int64 |
+//! | timestamp | timestamp in microseconds, UTC; null if the record has none |
+//! | `timestamp_type` | int32: 0 the producer's time, 1 the log's |
+//! | key, value | binary |
+//! | headers | list of struct of key (string) and value (binary) |
+//!
+//! All may hold nulls as far as their types say, which is what Spark insists on.
+
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
+
+use crate::config::{ConfigError, Fault};
+
+/// A column of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The topic's name.
+    Topic,
+    /// The partition's number.
+    Partition,
+    /// The place in the partition.
+    Offset,
+    /// The time.
+    Timestamp,
+    /// Whose time that is.
+    TimestampType,
+    /// The key.
+    Key,
+    /// The value; null is a tombstone.
+    Value,
+    /// The headers, in order.
+    Headers,
+}
+
+impl Column {
+    /// All columns, in the order that they have when none are named.
+    pub const ALL: [Self; 8] = [
+        Self::Topic,
+        Self::Partition,
+        Self::Offset,
+        Self::Timestamp,
+        Self::TimestampType,
+        Self::Key,
+        Self::Value,
+        Self::Headers,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Topic => "topic",
+            Self::Partition => "partition",
+            Self::Offset => "offset",
+            Self::Timestamp => "timestamp",
+            Self::TimestampType => "timestamp_type",
+            Self::Key => "key",
+            Self::Value => "value",
+            Self::Headers => "headers",
+        }
+    }
+
+    /// The columns of these names, in this order.
+    ///
+    /// # Errors
+    /// One fault for each name that is unknown or there twice, and one when there is none.
+    pub fn named(names: &[&str]) -> Result<Vec<Self>, ConfigError> {
+        let mut columns = Vec::with_capacity(names.len());
+        let mut faults = Vec::new();
+        for name in names {
+            match Self::ALL.into_iter().find(|column| column.name() == *name) {
+                Some(column) if columns.contains(&column) => {
+                    let reason = "named twice".to_owned();
+                    faults.push(Fault { key: (*name).to_owned(), reason });
+                }
+                Some(column) => columns.push(column),
+                None => faults.push(Fault::unknown(name, Self::ALL.into_iter().map(Self::name))),
+            }
+        }
+        if names.is_empty() {
+            let reason = "a batch has at least one column".to_owned();
+            faults.push(Fault { key: "columns".to_owned(), reason });
+        }
+        ConfigError::from_faults(faults).map(|()| columns)
+    }
+
+    /// The type of records with these columns, by Arrow's C data interface.
+    pub fn export(columns: &[Self]) -> FFI_ArrowSchema {
+        exported(&Self::row(columns))
+    }
+
+    /// The type of records with these columns.
+    pub(super) fn row(columns: &[Self]) -> DataType {
+        DataType::Struct(columns.iter().map(|column| column.field()).collect())
+    }
+
+    fn field(self) -> Field {
+        Field::new(self.name(), self.data_type(), true)
+    }
+
+    pub(super) fn data_type(self) -> DataType {
+        match self {
+            Self::Topic => DataType::Utf8,
+            Self::Partition | Self::TimestampType => DataType::Int32,
+            Self::Offset => DataType::Int64,
+            Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Self::Key | Self::Value => DataType::Binary,
+            Self::Headers => DataType::new_list(header(), true),
+        }
+    }
+}
+
+/// A type by Arrow's C data interface.
+pub(super) fn exported(data_type: &DataType) -> FFI_ArrowSchema {
+    FFI_ArrowSchema::try_from(data_type)
+        .unwrap_or_else(|error| unreachable!("the types of columns have C forms: {error}"))
+}
+
+/// The type of one header.
+pub(super) fn header() -> DataType {
+    let key = Field::new("key", DataType::Utf8, true);
+    let value = Field::new("value", DataType::Binary, true);
+    DataType::Struct(Fields::from(vec![key, value]))
+}

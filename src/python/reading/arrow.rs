@@ -1,0 +1,222 @@
+//! Arrow's record batches of what is read.
+//!
+//! The columns are made in Rust with the interpreter released, and handed over by Arrow's C data
+//! interface. pyarrow, which the program has to bring, is looked for when it is asked for.
+
+use std::collections::HashMap;
+
+use arrow_data::ffi::FFI_ArrowArray;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::exceptions::PyImportError;
+use pyo3::types::{PyAnyMethods, PyCapsule, PyDict, PyModule};
+use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
+
+use super::consumer::Consumer;
+use super::hooks::{Hooks, Place};
+use super::range::Range;
+use super::stream::Stream;
+use super::until_end::UntilEnd;
+use crate::client::{ClientError, Column, Patience, RecordBatch, Rows, RowsMax};
+use crate::config::{ConfigError, Fault};
+use crate::python::arguments::{self, Options};
+use crate::python::errors::{MissingExtra, raised, refused};
+
+/// Seconds that a batch waits for more after its first row, unless told otherwise.
+const MAX_WAIT: f64 = 0.2;
+
+/// Capsules, by the names that Arrow's capsule interface gives them.
+type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+/// Record batches of what is read.
+#[pyclass(frozen, module = "streamlog._core.reading")]
+#[derive(Debug)]
+pub(crate) struct ArrowBatches {
+    source: Source,
+    cut: Cut,
+    pyarrow: Py<PyModule>,
+}
+
+/// What is read, which it keeps from being closed.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Consumer(Py<Consumer>),
+    Range(Py<Range>),
+    Stream(Py<Stream>),
+    UntilEnd(Py<UntilEnd>),
+}
+
+/// How batches are cut.
+#[derive(Debug)]
+struct Cut {
+    columns: Vec<Column>,
+    max: RowsMax,
+    patience: Patience,
+}
+
+/// A batch on its way to another library.
+#[pyclass(frozen, module = "streamlog._core.reading")]
+#[derive(Debug)]
+struct ArrowBatch {
+    batch: RecordBatch,
+}
+
+impl ArrowBatches {
+    /// Batches of the source, cut as the options say.
+    pub(crate) fn of(
+        py: Python<'_>,
+        source: Source,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let cut = Cut::read(Options::of(given)?)?;
+        let pyarrow = py.import("pyarrow").map_err(|error| missing(py, error))?.unbind();
+        Ok(Self { source, cut, pyarrow })
+    }
+
+    /// The next batch; an empty one when there is none.
+    fn read(&self, place: &dyn Place) -> Result<RecordBatch, ClientError> {
+        let mut rows = Rows::new(&self.cut.columns, self.cut.max);
+        place.read_into(&mut rows, self.cut.patience)?;
+        Ok(rows.finish())
+    }
+}
+
+#[pymethods]
+impl ArrowBatches {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(place) = self.source.place()? else { return Ok(None) };
+        loop {
+            if let Some(hooks) = self.source.hooks() {
+                hooks.tell(py, place.consumer())?;
+            }
+            match py.detach(|| self.read(place)) {
+                Ok(batch) if !batch.is_empty() => {
+                    let batch = Bound::new(py, ArrowBatch { batch })?;
+                    return self.pyarrow.bind(py).call_method1("record_batch", (batch,)).map(Some);
+                }
+                Ok(_) if place.is_over() => return Ok(None),
+                Ok(_) => {}
+                Err(ClientError::Closed) => return Ok(None),
+                Err(error) => return Err(raised(py, error)),
+            }
+        }
+    }
+
+    #[getter]
+    fn schema<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.get().pyarrow.bind(this.py()).call_method1("schema", (this,))
+    }
+
+    fn positions(&self) -> PyResult<HashMap<(String, i32), Option<i64>>> {
+        match &self.source {
+            Source::Consumer(consumer) => consumer.get().positions(),
+            Source::Range(range) => range.get().positions(),
+            Source::Stream(stream) => stream.get().consumer().positions(),
+            Source::UntilEnd(messages) => messages.get().consumer().positions(),
+        }
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, Column::export(&self.cut.columns))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        this: &Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let readers = this.get().pyarrow.bind(this.py()).getattr("RecordBatchReader")?;
+        let reader = readers.call_method1("from_batches", (Self::schema(this)?, this))?;
+        reader.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+}
+
+#[pymethods]
+impl ArrowBatch {
+    /// The type cannot be chosen: whoever asks for another one casts.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Capsules<'py>> {
+        drop(requested_schema);
+        let (schema, array) = self.batch.export();
+        Ok((schema_capsule(py, schema)?, array_capsule(py, array)?))
+    }
+}
+
+impl Source {
+    /// The place to read from, if there is anything.
+    fn place(&self) -> PyResult<Option<&dyn Place>> {
+        match self {
+            Self::Consumer(consumer) => Ok(Some(consumer.get().reader().get()?)),
+            Self::Range(range) => range.get().place(),
+            Self::Stream(stream) => Ok(Some(stream.get().place()?)),
+            Self::UntilEnd(messages) => Ok(Some(messages.get().place()?)),
+        }
+    }
+
+    /// What the program has its part in.
+    fn hooks(&self) -> Option<&Hooks> {
+        match self {
+            Self::Consumer(consumer) => Some(consumer.get().hooks()),
+            Self::Range(_) => None,
+            Self::Stream(stream) => Some(stream.get().consumer().hooks()),
+            Self::UntilEnd(messages) => Some(messages.get().consumer().hooks()),
+        }
+    }
+}
+
+impl Cut {
+    fn read(mut options: Options<'_>) -> PyResult<Self> {
+        let columns = options.take_as::<Vec<String>>("columns")?;
+        let rows = options.take_as::<usize>("max_rows")?;
+        let bytes = options.take("max_bytes");
+        let max_wait = options.take_as::<f64>("max_wait")?;
+        options.none_left()?;
+        let columns = match columns {
+            Some(names) => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                Column::named(&names).map_err(|faults| refused(&faults))?
+            }
+            None => Column::ALL.to_vec(),
+        };
+        let mut max = RowsMax::default();
+        max.rows = rows.unwrap_or(max.rows);
+        if let Some(bytes) = bytes {
+            let text: String = bytes.str()?.extract()?;
+            max.bytes = text.parse().map_err(|reason| {
+                let key = "max_bytes".to_owned();
+                refused(&ConfigError { faults: vec![Fault { key, reason }] })
+            })?;
+        }
+        max.check().map_err(|faults| refused(&faults))?;
+        let more = arguments::timeout(Some(max_wait.unwrap_or(MAX_WAIT)))?.unwrap_or_default();
+        Ok(Self { columns, max, patience: Patience { first: None, more } })
+    }
+}
+
+fn schema_capsule(py: Python<'_>, schema: FFI_ArrowSchema) -> PyResult<Bound<'_, PyCapsule>> {
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
+}
+
+fn array_capsule(py: Python<'_>, array: FFI_ArrowArray) -> PyResult<Bound<'_, PyCapsule>> {
+    PyCapsule::new_with_value(py, array, c"arrow_array")
+}
+
+/// pyarrow cannot be imported.
+fn missing(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyImportError>(py) {
+        return error;
+    }
+    let raised = MissingExtra::new_err(format!(
+        "Arrow batches need pyarrow, which cannot be imported ({}): pip install 'streamlog[arrow]'",
+        error.value(py)
+    ));
+    raised.set_cause(py, Some(error));
+    raised
+}

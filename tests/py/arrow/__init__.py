@@ -1,0 +1,1 @@
+"""Arrow record batches of what is read."""
