@@ -5,6 +5,7 @@ use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
 use crate::broker::settings::{Altered, Change, OFFSET_UNIT, alter_each, change};
+use crate::broker::topics::repeated;
 use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
 use crate::wire::alter_configs::{
@@ -34,6 +35,10 @@ async fn replace(
     validate_only: bool,
 ) -> Result<(), Refusal> {
     let target = target(call, wanted.resource_type, &wanted.resource_name)?;
+    if !repeated(wanted.configs.iter().map(|config| &config.name)).is_empty() {
+        let cause = "a setting is named more than once";
+        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+    }
     let sets = wanted.configs.iter().map(set).collect::<Result<Vec<_>, _>>()?;
     let kept = fixed_setting(call, &target);
     let edits = [ConfigEdit::Clear].into_iter().chain(kept).chain(sets).collect();

@@ -77,6 +77,9 @@ def refused(ask: Ask, topic: stage.Topic) -> None:
         "an unknown kind": changed("x", to("retention.ms", "1"), kind=99),
         "a resource twice": changed(topic.name, to("retention.ms", "1")) * 2,
     }
+    if ask.api == "AlterConfigs":
+        # Apache Kafka stumbles over it there and never answers.
+        del cases["a resource twice"]
     for what, resources in cases.items():
         ask(what, resources=resources)
     ask("nothing", resources=[])
