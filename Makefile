@@ -5,7 +5,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
-.PHONY: fix fuzz lock settings-page test test-all interop compatibility clean
+.PHONY: fix fuzz lock settings-page test test-all interop differential compatibility wheels
+.PHONY: packages clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,10 +26,11 @@ help: ## Shows this list
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
-$(VENV)/tools.stamp: requirements/dev.txt
+$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/dev.txt
+	$(BIN)/pip install --quiet --require-hashes --only-binary :all: \
+	  -r requirements/dev.txt -r requirements/docs.txt
 	@touch $@
 
 $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
@@ -47,12 +49,16 @@ serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, un
 build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --bin streamlog
 
+EXAMPLES := target/examples
 check: setup ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
 	cargo fmt --check
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 	ruff format --check --quiet .
 	ruff check --quiet .
+	PYTHONPATH=tests python -m pages.typed $(EXAMPLES)
 	mypy
+	mypy $(EXAMPLES)
+	basedpyright
 	stubtest streamlog
 	pytest --quiet tests/tidy
 
@@ -62,7 +68,8 @@ bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --js
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
-docs: ## The Rust API as pages, target/doc; a broken link or a missing word fails
+docs: $(VENV)/tools.stamp ## The pages as a site, target/docs, and the Rust API, target/doc; a broken link fails
+	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
 
 bench-python: setup ## The Python client beside those of others, at one broker
@@ -104,12 +111,16 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/dev.txt requirements/dev.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/docs.txt requirements/docs.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
 test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
 	cargo test --locked
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
-	pytest tests/py tests/interop
+	pytest tests/py tests/interop tests/pages tests/port
 
 test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
@@ -119,10 +130,30 @@ interop: setup ## Every client, each against the others, and Apache's tools; CLI
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients $(CLIENTS)
 
+differential: setup ## The same requests to Apache Kafka and to streamlog, the answers compared
+	$(MAKE) --no-print-directory -C tests/differential
+	pytest tests/differential
+
 compatibility: setup ## Tries all clients and writes what came of it to docs/compatibility.md
 	$(MAKE) --no-print-directory -C tests/interop/drivers
 	pytest tests/interop --clients all --record
+	$(MAKE) --no-print-directory -C tests/differential
+	STREAMLOG_WRITE_PAGES=1 pytest tests/differential
 	PYTHONPATH=tests python -m interop.support.page
+
+PACKAGES := target/packages
+MUSL := x86_64-unknown-linux-musl
+wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, and the sdist, in target/packages
+	pip install --quiet --require-hashes --only-binary :all: -r requirements/packages.txt
+	rustup --quiet target add $(MUSL)
+	rm -rf $(PACKAGES)
+	maturin build --release --locked --quiet --zig --compatibility manylinux2014 --out $(PACKAGES)
+	maturin build --release --locked --quiet --zig --compatibility musllinux_1_2 --target $(MUSL) \
+	  --out $(PACKAGES)
+	maturin sdist --quiet --out $(PACKAGES)
+
+packages: wheels ## What `make wheels` made, tried in empty environments
+	pytest tests/packages
 
 clean: ## Removes everything that was built
 	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

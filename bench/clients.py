@@ -73,12 +73,15 @@ def python(rounds: int, records: int) -> Iterator[Figure]:
     medians = {test["name"]: float(test["stats"]["median"]) for test in found["benchmarks"]}
     work = Work("flushed", "Python", record_bytes=200)
 
-    def ratio(kind: str, peer: str) -> float:
-        return medians[f"test_{kind}[{kind}_{peer}]"] / medians[f"test_{kind}[{kind}_streamlog]"]
+    def ratio(kind: str, peer: str, own: str = "streamlog") -> float:
+        return medians[f"test_{kind}[{kind}_{peer}]"] / medians[f"test_{kind}[{kind}_{own}]"]
 
     row = "Python consume, touching .value"
     yield Figure(row, "rate ÷ confluent-kafka", ratio("consume", "confluent"), work, at_least(4))
     yield Figure(row, "rate ÷ kafka-python", ratio("consume", "kafka_python"), work, at_least(15))
+    row = "Python consume on an event loop, touching .value"
+    rate = ratio("consume", "aiokafka", "streamlog_aio")
+    yield Figure(row, "rate ÷ aiokafka", rate, work, at_least(3))
     row = "Python produce"
     yield Figure(row, "rate ÷ confluent-kafka", ratio("produce", "confluent"), work, at_least(3))
     yield Figure(row, "rate ÷ kafka-python", ratio("produce", "kafka_python"), work, at_least(15))

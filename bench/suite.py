@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import clients
+import commands
 import growth
 import lifecycle
 import scale
@@ -26,6 +27,7 @@ SECTIONS: dict[str, Section] = {
     "throughput": lambda options, place: throughput.rows(options.rounds, place),
     "lifecycle": lambda options, place: lifecycle.rows(options.rounds, place),
     "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
+    "commands": lambda options, place: commands.rows(options.rounds, options.log_gib, place),
     "scale": lambda options, place: scale.rows(place),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }

@@ -1,4 +1,4 @@
-"""Our client beside librdkafka's, tuned, and kafka-python: the same work at the same broker.
+"""Our clients beside librdkafka's, tuned, kafka-python and aiokafka: the same work, one broker.
 
 A round publishes, or reads and touches, COUNT records of SIZE bytes in one partition; what counts
 is the ratio of two rows of one run. Delivery is awaited: acks=all. The topics that are published to
@@ -7,18 +7,22 @@ have write.caching, so that the clients are measured and not the disk that they 
     make bench-python
 """
 
+import asyncio
 import os
 from collections.abc import Callable
 from itertools import count
 from operator import itemgetter
 
 import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka import TopicPartition as AioTopicPartition
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import streamlog
+from streamlog import aio
 
 COUNT = int(os.environ.get("BENCH_RECORDS", "1000000"))
 SIZE = 200
@@ -154,6 +158,47 @@ def consume_kafka_python(address: str, topic: str) -> None:
     assert size == COUNT * SIZE
 
 
+def consume_streamlog_aio(address: str, topic: str) -> None:
+    """The iterator of the event loop, message by message."""
+
+    async def work() -> int:
+        size = done = 0
+        async with aio.connect(address) as client, client.consumer(topic) as consumer:
+            async for message in consumer:
+                size += len(message.value or b"")
+                done += 1
+                if done == COUNT:
+                    break
+        return size
+
+    assert asyncio.run(work()) == COUNT * SIZE
+
+
+def consume_aiokafka(address: str, topic: str) -> None:
+    """Its fastest way: lists of messages."""
+
+    async def work() -> int:
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=address,
+            fetch_max_bytes=8 << 20,
+            max_partition_fetch_bytes=8 << 20,
+        )
+        await consumer.start()
+        partition = AioTopicPartition(topic, 0)
+        consumer.assign([partition])
+        await consumer.seek_to_beginning()
+        size = done = 0
+        while done < COUNT:
+            for messages in (await consumer.getmany(timeout_ms=1000)).values():
+                for message in messages:
+                    size += len(message.value)
+                done += len(messages)
+        await consumer.stop()
+        return size
+
+    assert asyncio.run(work()) == COUNT * SIZE
+
+
 @pytest.fixture(scope="module")
 def filled(address: str) -> str:
     """A topic with COUNT records to read."""
@@ -189,7 +234,16 @@ def test_produce(benchmark: BenchmarkFixture, address: str, produce: Work) -> No
 
 @pytest.mark.timeout(600)
 @pytest.mark.benchmark(group="consume")
-@pytest.mark.parametrize("consume", [consume_streamlog, consume_confluent, consume_kafka_python])
+@pytest.mark.parametrize(
+    "consume",
+    [
+        consume_streamlog,
+        consume_streamlog_aio,
+        consume_confluent,
+        consume_kafka_python,
+        consume_aiokafka,
+    ],
+)
 def test_consume(benchmark: BenchmarkFixture, address: str, filled: str, consume: Work) -> None:
     arguments = (address, filled)
     run: Callable[..., object] = benchmark.pedantic

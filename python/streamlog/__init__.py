@@ -1,11 +1,11 @@
 """A durable, partitioned log that speaks Apache Kafka's wire protocol.
 
-    client = streamlog.connect("localhost:9092")
-    with client.producer() as producer:
-        producer.send("orders", b"payload", key=b"42")
-    with client.consumer("orders") as consumer:
-        for message in consumer:
-            print(message.offset, message.value)
+    >>> with client.producer() as producer:
+    ...     ticket = producer.send("orders", b"payload", key=b"42")
+    >>> with client.consumer("orders", start=3) as consumer:
+    ...     for message in consumer:
+    ...         print(message.key, message.value)
+    b'42' b'payload'
 
 The classes are written in Rust and re-exported here as they are; their documentation is the stubs
 of ``_core``. Python is written only where it adds something.
@@ -33,9 +33,13 @@ from streamlog.errors import (
     TopicExists,
     TopicNotFound,
 )
-from streamlog.groups import BROADCAST
-from streamlog.partition import Partition
-from streamlog.topic import Topic
+
+# Checkers of types know this name; `typing` itself would cost a command its quick start.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from streamlog.groups import BROADCAST
+    from streamlog.partition import Partition
+    from streamlog.topic import Topic
 
 __all__ = [
     "BROADCAST",
@@ -73,3 +77,19 @@ __all__ = [
 ]
 
 connect = Client
+
+_LOADED_WHEN_USED = {
+    "BROADCAST": "streamlog.groups",
+    "Partition": "streamlog.partition",
+    "Topic": "streamlog.topic",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Loads what is written in Python when it is first asked for."""
+        if name not in _LOADED_WHEN_USED:
+            raise AttributeError(f"module 'streamlog' has no attribute {name!r}")
+        value = getattr(__import__(_LOADED_WHEN_USED[name], fromlist=[name]), name)
+        globals()[name] = value
+        return value

@@ -12,17 +12,19 @@ from typing import Any
 from streamlog._core import Client
 from streamlog._core.reading import Message, Range
 
-__all__ = ["newest_first", "rewound"]
+__all__ = ["FIRST_GUESS", "LARGEST_GUESS", "newest_first", "rewound"]
 
-_FIRST_GUESS = 64
-_LARGEST_GUESS = 8192
+FIRST_GUESS = 64
+"""Offsets that are read at first."""
+LARGEST_GUESS = 8192
+"""Offsets that are read at once where they have no gaps."""
 
 
 def newest_first(
     client: Client, topic: str, partition: int, begin: int, end: int
 ) -> Iterator[Message[Any]]:
     """The messages from `begin` to before `end`, the newest first."""
-    guess = _FIRST_GUESS
+    guess = FIRST_GUESS
     while begin < end:
         start = max(begin, end - guess)
         messages = list(Range(client, topic, [(partition, start, end)]))
@@ -30,7 +32,7 @@ def newest_first(
         end = start
         # Where offsets have gaps, what lies far back holds no more messages than what lies near.
         is_sparse = len(messages) < guess // 2
-        guess = guess * 2 if is_sparse else min(guess * 2, _LARGEST_GUESS)
+        guess = guess * 2 if is_sparse else min(guess * 2, LARGEST_GUESS)
 
 
 def rewound(

@@ -2,13 +2,7 @@
 
 import sys
 
-from streamlog._core import main as run
-
-
-def main() -> int:
-    """Runs a broker with the options of this process until it is told to stop."""
-    return run(["broker", *sys.argv[1:]])
-
+from streamlog.__main__ import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("broker"))

@@ -6,10 +6,11 @@ again from its message before its attributes are set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
+# Checkers of types know this name; `typing` itself would cost a command its quick start.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamlog._core.reading import Message
 
 __all__ = [
@@ -33,15 +34,37 @@ __all__ = [
 
 
 class StreamlogError(Exception):
-    """The root of the tree."""
+    """The root of the tree.
+
+    Example:
+        >>> try:
+        ...     client.topic("invoices").describe()
+        ... except streamlog.StreamlogError as error:
+        ...     type(error).__name__
+        'TopicNotFound'
+    """
 
 
 class ConfigError(StreamlogError, ValueError):
-    """A setting or an argument does not fit; the message names it and what would."""
+    """A setting or an argument does not fit; the message names it and what would.
+
+    Example:
+        >>> client.producer(config={"linger.mss": 5})
+        Traceback (most recent call last):
+        streamlog.errors.ConfigError: ...linger.mss...
+    """
 
 
 class ConnectError(StreamlogError, ConnectionError):
-    """No broker could be talked to."""
+    """No broker could be talked to.
+
+    Example:
+        >>> try:
+        ...     streamlog.connect("127.0.0.1:1", timeout=1.0)
+        ... except streamlog.ConnectError as error:
+        ...     [address for address, reason in error.tried]
+        ['127.0.0.1:1']
+    """
 
     tried: list[tuple[str, str]]
     """Every address, and what came of trying it."""
@@ -53,7 +76,17 @@ class ConnectError(StreamlogError, ConnectionError):
 
 
 class RequestTimeout(StreamlogError, TimeoutError):
-    """The time of a call was over before its work."""
+    """The time of a call was over before its work.
+
+    Example:
+        >>> impatient = broker.connect(timeout=0.2)
+        >>> broker.close()
+        >>> try:
+        ...     impatient.admin.topics()
+        ... except streamlog.RequestTimeout as error:
+        ...     error.operation
+        'listing topics'
+    """
 
     operation: str
     """What was being done."""
@@ -85,15 +118,35 @@ class AuthorizationError(StreamlogError, PermissionError):
 
 
 class TopicNotFound(StreamlogError, LookupError):
-    """There is no such topic, or no such partition of it."""
+    """There is no such topic, or no such partition of it.
+
+    Example:
+        >>> client.admin.delete_topic("invoices")
+        Traceback (most recent call last):
+        streamlog.errors.TopicNotFound: ...
+    """
 
 
 class TopicExists(StreamlogError):
-    """A topic of this name is there already."""
+    """A topic of this name is there already.
+
+    Example:
+        >>> client.admin.create_topic("orders")
+        Traceback (most recent call last):
+        streamlog.errors.TopicExists: ...
+    """
 
 
 class OffsetOutOfRange(StreamlogError, LookupError):
-    """The position lies outside the log: its records were deleted, or never written."""
+    """The position lies outside the log: its records were deleted, or never written.
+
+    Example:
+        >>> try:
+        ...     next(client.consumer("orders", start=1000, on_out_of_range="error"))
+        ... except streamlog.OffsetOutOfRange as error:
+        ...     error.requested, error.earliest, error.latest
+        (1000, 0, 3)
+    """
 
     requested: int
     """The position asked for."""
@@ -113,14 +166,22 @@ class OffsetOutOfRange(StreamlogError, LookupError):
 
 
 class MessageTooLarge(StreamlogError, ValueError):
-    """A record is larger than allowed."""
+    """A record is larger than allowed, or the batch that it was sent in.
+
+    Example:
+        >>> try:
+        ...     client.producer().send("orders", bytes(2_000_000))
+        ... except streamlog.MessageTooLarge as error:
+        ...     error.limit
+        1048576
+    """
 
     size: int
-    """Bytes it takes."""
-    limit: int
-    """The most allowed."""
+    """Bytes of the record, or of the batch that the broker refused."""
+    limit: int | None
+    """The most that the producer takes; none when it was the broker that refused."""
 
-    def __init__(self, message: str, size: int = 0, limit: int = 0) -> None:
+    def __init__(self, message: str, size: int = 0, limit: int | None = None) -> None:
         """Keeps the size and the limit, in bytes."""
         super().__init__(message)
         self.size = size
@@ -128,7 +189,15 @@ class MessageTooLarge(StreamlogError, ValueError):
 
 
 class DecodeError(StreamlogError):
-    """Bytes could not be turned into the value they stand for; the decoder's error is the cause."""
+    """Bytes could not be turned into the value they stand for; the decoder's error is the cause.
+
+    Example:
+        >>> try:
+        ...     next(client.consumer("orders", value=int))
+        ... except streamlog.DecodeError as error:
+        ...     error.message.offset, error.message.value
+        (0, b'{"id": 0}')
+    """
 
     message: Message[bytes | None] | None
     """The message as it was read, not decoded."""
@@ -140,7 +209,17 @@ class DecodeError(StreamlogError):
 
 
 class DeliveryError(StreamlogError):
-    """Records were not delivered, and nobody had asked their tickets."""
+    """Records were not delivered, and nobody had asked their tickets.
+
+    Example:
+        >>> client.admin.set_settings({"max.message.bytes": 100}, topic="orders")
+        >>> try:
+        ...     with client.producer() as producer:
+        ...         ticket = producer.send("orders", bytes(1000))
+        ... except streamlog.DeliveryError as error:
+        ...     [(topic, partition, count) for topic, partition, count, why in error.failures]
+        [('orders', 0, 1)]
+    """
 
     failures: list[tuple[str, int, int, Exception]]
     """The first failures, one for each batch: topic, partition, how many records, and why."""
@@ -164,7 +243,14 @@ class FencedError(StreamlogError):
 
 
 class Closed(StreamlogError):
-    """The client, producer or consumer was closed."""
+    """The client, producer or consumer was closed.
+
+    Example:
+        >>> client.close()
+        >>> client.topic("orders").describe()
+        Traceback (most recent call last):
+        streamlog.errors.Closed: ...
+    """
 
 
 class ForkError(Closed):
@@ -172,7 +258,15 @@ class ForkError(Closed):
 
 
 class BrokerError(StreamlogError):
-    """A broker refused, for a reason without a class of its own."""
+    """A broker refused, for a reason without a class of its own.
+
+    Example:
+        >>> try:
+        ...     client.admin.group("nobody").delete()
+        ... except streamlog.BrokerError as error:
+        ...     error.name, error.retriable
+        ('GROUP_ID_NOT_FOUND', False)
+    """
 
     code: int
     """Kafka's number for it."""

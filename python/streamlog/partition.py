@@ -22,11 +22,16 @@ class Partition:
 
     It is read like a sequence, half-open, and where offsets have gaps nothing is made up:
 
-        orders = client.topic("orders").partition(0)
-        orders[1000:2000]        # an iterator over what has these offsets
-        orders[-10:]             # the last ten messages
-        orders[::-1]             # all, the newest first
-        orders[1000]             # one message, or IndexError
+    Example:
+        >>> orders = client.topic("orders").partition(0)
+        >>> [message.offset for message in orders[1:3]]
+        [1, 2]
+        >>> [message.offset for message in orders[-2:]]
+        [1, 2]
+        >>> [message.offset for message in orders[::-1]]
+        [2, 1, 0]
+        >>> orders[1].value
+        b'{"id": 1}'
     """
 
     topic: str
@@ -45,6 +50,10 @@ class Partition:
 
         Raises:
             TopicNotFound: There is no such partition.
+
+        Example:
+            >>> client.topic("orders").partition(0).begin_offset()
+            0
         """
         return self._of(self._client.admin.begin_offsets(self.topic))
 
@@ -53,6 +62,10 @@ class Partition:
 
         Raises:
             TopicNotFound: There is no such partition.
+
+        Example:
+            >>> client.topic("orders").partition(0).end_offset()
+            3
         """
         return self._of(self._client.admin.end_offsets(self.topic))
 
@@ -68,6 +81,11 @@ class Partition:
 
         Raises:
             TopicNotFound: There is no such partition.
+            ConfigError: The time has no time zone.
+
+        Example:
+            >>> [message.offset for message in client.topic("orders").partition(0).read(1, 3)]
+            [1, 2]
         """
         begin, end = self.begin_offset(), self.end_offset()
         first = begin if start is None else self._offset(start, begin, end)
@@ -78,7 +96,16 @@ class Partition:
     def reversed(
         self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
     ) -> Iterator[Message]:
-        """Iterates over the same messages as ``read`` does, the newest first."""
+        """Iterates over the same messages as ``read`` does, the newest first.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+            ConfigError: The time has no time zone.
+
+        Example:
+            >>> next(client.topic("orders").partition(0).reversed(limit=1)).offset
+            2
+        """
         begin, end = self.begin_offset(), self.end_offset()
         first = begin if start is None else self._offset(start, begin, end)
         last = end if stop is None else self._offset(stop, begin, end)

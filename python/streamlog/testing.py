@@ -1,13 +1,10 @@
 """The pytest plugin: a broker, a client and a topic as fixtures, with nothing to import.
 
-    def test_orders(streamlog_client, streamlog_topic):
-        streamlog_client.producer().send(streamlog_topic, b"x").result()
+A test takes what it needs by name: ``streamlog_client``, ``streamlog_topic``, ``streamlog_broker``.
 
 All tests share one broker in the process of the tests; topics are what keeps them apart. A test
-that needs a broker of its own, or one with settings, says so:
-
-    @pytest.mark.streamlog(num_partitions=3)
-    def test_three(streamlog_broker): ...
+that needs a broker of its own, or one with settings, is marked so:
+``@pytest.mark.streamlog(num_partitions=3)``.
 """
 
 import re

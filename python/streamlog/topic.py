@@ -1,17 +1,21 @@
 """A topic as a whole: where its logs begin and end, and reading it without a consumer."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamlog._core import Client
 from streamlog._core.reading import Message, Range
 from streamlog.backwards import newest_first
-from streamlog.descriptions import TopicDescription
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition, Place
+
+if TYPE_CHECKING:
+    from streamlog.descriptions import TopicDescription
 
 __all__ = ["Topic"]
 
@@ -21,9 +25,12 @@ _Spans = list[tuple[int, int, int]]
 class Topic:
     """A topic. What is read by it is what is there now: no iterator of it waits for more.
 
-    orders = client.topic("orders")
-    last_ten = list(orders.read(start=-10))
-    for message in orders.reversed(limit=100): ...
+    Example:
+        >>> orders = client.topic("orders")
+        >>> [message.offset for message in orders.read(start=-2)]
+        [1, 2]
+        >>> [message.offset for message in orders.reversed(limit=2)]
+        [2, 1]
     """
 
     name: str
@@ -39,6 +46,10 @@ class Topic:
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.topic("orders").partitions()
+            1
         """
         return len(self.end_offsets())
 
@@ -47,23 +58,57 @@ class Topic:
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.topic("orders").describe().is_internal
+            False
         """
         return self._client.admin.topic(self.name)
 
     def partition(self, number: int) -> Partition:
-        """The partition of this number; no broker is asked yet."""
+        """The partition of this number; no broker is asked yet.
+
+        Example:
+            >>> client.topic("orders").partition(0).number
+            0
+        """
         return Partition(self._client, self.name, number)
 
     def begin_offsets(self) -> dict[int, int | None]:
-        """The first offset of each partition."""
+        """The first offset of each partition.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.topic("orders").begin_offsets()
+            {0: 0}
+        """
         return self._client.admin.begin_offsets(self.name)
 
     def end_offsets(self) -> dict[int, int | None]:
-        """The offset after the last record of each partition."""
+        """The offset after the last record of each partition.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.topic("orders").end_offsets()
+            {0: 3}
+        """
         return self._client.admin.end_offsets(self.name)
 
     def offsets_at(self, time: datetime | timedelta) -> dict[int, int | None]:
-        """The first offset of that time or later, of each partition; None where there is none."""
+        """The first offset of that time or later, of each partition; None where there is none.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            ConfigError: The time has no time zone.
+
+        Example:
+            >>> client.topic("orders").offsets_at(datetime(2020, 1, 1, tzinfo=timezone.utc))
+            {0: 0}
+        """
         return self._client.admin.offsets_at(self.name, time)
 
     def read(
@@ -81,6 +126,10 @@ class Topic:
         Raises:
             TopicNotFound: There is no such topic.
             ConfigError: The time has no time zone.
+
+        Example:
+            >>> [message.offset for message in client.topic("orders").read(start=1, limit=1)]
+            [1]
         """
         if isinstance(start, int) and start < 0:
             newest = list(self.reversed(stop=stop, limit=-start))
@@ -94,6 +143,10 @@ class Topic:
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> [message.offset for message in client.topic("orders").reversed()]
+            [2, 1, 0]
         """
         logs = [
             newest_first(self._client, self.name, number, first, last)
@@ -112,9 +165,6 @@ class Topic:
 
         Groups are not touched: what they have committed stays.
 
-            for message in orders.replay(timedelta(hours=-2), where=lambda m: m.key == b"42"):
-                handle(message)
-
         Args:
             since: Where the stretch begins: a time, a timedelta from now, or an offset.
             until: Where it ends; the end as it is now if omitted.
@@ -122,6 +172,13 @@ class Topic:
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> def is_meant(message):
+            ...     return message.key == b"ada"
+            >>> again = client.topic("orders").replay(timedelta(hours=-2), where=is_meant)
+            >>> [message.offset for message in again]
+            [0, 2]
         """
         return filter(where or _any, self.read(since, until))
 

@@ -9,7 +9,7 @@ use crate::broker::listeners::{
     check_listeners, parse_listeners, parse_protocols, show_listeners, show_protocols,
 };
 use crate::broker::topic_settings::{broker_names, set_default};
-use crate::broker::{Listener, OffsetsTopicConfig};
+use crate::broker::{Listener, OffsetsTopicConfig, unserved};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
     switch,
@@ -19,6 +19,20 @@ use crate::io::{SystemDisk, read_text};
 use crate::metadata::MetadataConfig;
 use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, UpkeepOptions};
 use crate::types::BrokerId;
+
+/// Names that Kafka gives to some of the settings beside their own.
+const OTHER_NAMES: &[(&str, &str)] = &[("log.dir", "log.dirs"), ("node.id", "broker.id")];
+
+/// What a broker makes of one row of its configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It counts.
+    Honoured,
+    /// It is a setting of Kafka's that changes nothing here, for this reason.
+    Ignored(&'static str),
+    /// The broker does not start with it, for this reason.
+    Refused(String),
+}
 
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
 #[derive(Clone, Debug, PartialEq)]
@@ -317,15 +331,47 @@ impl BrokerConfig {
         self.validate()
     }
 
+    /// What a broker that is given all these rows makes of each, in their order.
+    pub fn judge(rows: &[(String, String)]) -> Vec<Verdict> {
+        let mut config = Self::default();
+        let mut verdicts: Vec<Verdict> = Vec::with_capacity(rows.len());
+        for (name, value) in rows {
+            verdicts.push(match config.set_one(name, value) {
+                Ok(()) => Self::ignored(name, value).map_or(Verdict::Honoured, Verdict::Ignored),
+                Err(fault) => Verdict::Refused(fault.reason),
+            });
+        }
+        // What does not fit together is held against the last row that has a part in it.
+        for fault in config.validate().err().into_iter().flat_map(|error| error.faults) {
+            let row = rows.iter().rposition(|(name, _)| own_name(name) == fault.key);
+            let row = row.or_else(|| verdicts.iter().rposition(|v| *v == Verdict::Honoured));
+            if let Some(verdict) = row.and_then(|row| verdicts.get_mut(row)) {
+                *verdict = Verdict::Refused(fault.to_string());
+            }
+        }
+        verdicts
+    }
+
+    /// Why a setting of this name and value is taken and changes nothing, if that is so.
+    pub fn ignored(name: &str, value: &str) -> Option<&'static str> {
+        unserved::judge(name, value)?.ok()
+    }
+
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        set_row(self, Self::KEYS, name, value)
-            .or_else(|| set_row(&mut self.metadata, MetadataConfig::KEYS, name, value))
-            .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, name, value))
-            .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, name, value))
-            .or_else(|| set_default(&mut self.log, name, value))
-            .unwrap_or_else(|| {
-                Err(Fault::unknown(name, Self::names_at_start().chain(broker_names())))
-            })
+        let own = own_name(name);
+        set_row(self, Self::KEYS, own, value)
+            .or_else(|| set_row(&mut self.metadata, MetadataConfig::KEYS, own, value))
+            .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, own, value))
+            .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, own, value))
+            .or_else(|| set_default(&mut self.log, own, value))
+            .or_else(|| unserved::judge(name, value).map(|judged| judged.map(drop)))
+            .unwrap_or_else(|| Err(Fault::unknown(name, Self::names().chain(unserved::names()))))
+    }
+
+    /// Every name under which a setting is honoured.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        let others = OTHER_NAMES.iter().map(|(other, _)| *other);
+        Self::names_at_start().chain(broker_names()).chain(others)
     }
 
     /// Names of the settings that are read when a broker starts, and never again.
@@ -349,6 +395,11 @@ impl BrokerConfig {
         }
         ConfigError::from_faults(faults)
     }
+}
+
+/// The name of the setting that Kafka calls `name`.
+fn own_name(name: &str) -> &str {
+    OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |&(_, own)| own)
 }
 
 /// Sets the row of this name; `None` if there is none.
@@ -386,5 +437,25 @@ mod tests {
         let error = config.set([("num.partitions", "0")]).unwrap_err().to_string();
         assert!(error.contains("from 1"), "{error}");
         assert!(config.set([("queued.max.request.bytes", "2 MiB")]).is_err());
+    }
+
+    fn judged(rows: &[(&str, &str)]) -> Vec<Verdict> {
+        let rows = rows.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        BrokerConfig::judge(&rows.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn rows_are_judged_together() {
+        let larger = ("socket.request.max.bytes", "512 MiB");
+        assert!(matches!(&judged(&[larger])[..], [Verdict::Refused(_)]));
+        let fitting = judged(&[larger, ("queued.max.request.bytes", "1 GiB")]);
+        assert_eq!(fitting, [Verdict::Honoured, Verdict::Honoured]);
+    }
+
+    #[test]
+    fn a_second_name_of_kafkas_sets_the_same() {
+        let mut config = BrokerConfig::default();
+        config.set([("node.id", "7"), ("log.dir", "elsewhere")]).unwrap();
+        assert_eq!((config.broker_id, config.data_dir), (BrokerId(7), "elsewhere".into()));
     }
 }

@@ -22,9 +22,10 @@ mod settings;
 mod topic_settings;
 mod topics;
 mod topology;
+mod unserved;
 
 pub use crate::config::HostPort;
-pub use config::BrokerConfig;
+pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
 pub(crate) use core::{Engine, Inside, control_runtime};
 pub use error::BrokerError;

@@ -3,7 +3,7 @@
 //! Standard output gets one line, `ready HOST:PORT`, once the broker answers; logs go to standard
 //! error. SIGTERM and SIGINT stop it cleanly with exit code 0.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::broker::{Broker, BrokerConfig, BrokerError};
+use crate::cli::progress::is_watched;
 use crate::cli::{Exit, complain};
 use crate::config::ConfigError;
 
@@ -83,6 +84,11 @@ impl Options {
         for (key, value) in options {
             rows.extend(value.iter().map(|value| (key.to_owned(), value.clone())));
         }
+        for (key, value) in &rows {
+            if let Some(reason) = BrokerConfig::ignored(key, value) {
+                tracing::info!("{key} is ignored: {reason}");
+            }
+        }
         let mut config = BrokerConfig::default();
         config.set(rows.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
         Ok(config)
@@ -120,8 +126,7 @@ fn announce(address: SocketAddr) {
 
 fn start_logging(filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_watched());
     // In a process that has set up its own logging already, that one is used.
     let _ = log.with_writer(io::stderr).with_target(false).try_init();
 }

@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
 use crate::cli::records::{consume, produce, tail};
-use crate::cli::{Exit, broker, cluster, completion, config, group, log, node, topic};
+use crate::cli::{Exit, bench, broker, cluster, completion, config, group, log, node, topic};
 
 /// The command's name.
 const NAME: &str = "streamlog";
@@ -34,6 +34,7 @@ enum Noun {
     Cluster(cluster::Options),
     Config(config::Options),
     Log(log::Options),
+    Bench(bench::Options),
     Completion(completion::Options),
 }
 
@@ -50,6 +51,7 @@ impl Noun {
             Self::Cluster(options) => options.run(),
             Self::Config(options) => options.run(),
             Self::Log(options) => options.run(),
+            Self::Bench(options) => options.run(),
             Self::Completion(options) => options.run(),
         }
     }

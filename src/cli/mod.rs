@@ -5,6 +5,7 @@
 //! the script of the Python package.
 
 mod answer;
+mod bench;
 mod broker;
 mod cluster;
 mod complaint;
@@ -20,6 +21,7 @@ mod node;
 mod output;
 mod payload;
 mod position;
+mod progress;
 mod reach;
 mod records;
 mod topic;

@@ -31,6 +31,8 @@ pub(crate) struct Tasks {
 pub(crate) struct Background {
     tasks: Tasks,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Cancelled when the thread is done with its work.
+    ended: CancellationToken,
 }
 
 impl Tasks {
@@ -67,15 +69,26 @@ impl Background {
             stopping: CancellationToken::new(),
         };
         let (running, stopping) = (tasks.running.clone(), tasks.stopping.clone());
-        let thread = thread::Builder::new()
-            .name("streamlog-client".to_owned())
-            .spawn(move || run(runtime, &running, &stopping))?;
-        Ok(Self { tasks, thread: Mutex::new(Some(thread)) })
+        let ended = CancellationToken::new();
+        let guard = ended.clone().drop_guard();
+        let work = move || {
+            run(runtime, &running, &stopping);
+            drop(guard);
+        };
+        let thread = thread::Builder::new().name("streamlog-client".to_owned()).spawn(work)?;
+        Ok(Self { tasks, thread: Mutex::new(Some(thread)), ended })
     }
 
     /// Where to start tasks.
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.tasks
+    }
+
+    /// [`stop`](Self::stop) as a future.
+    pub(crate) async fn stopping(&self) {
+        self.tasks.stopping.cancel();
+        self.ended.cancelled().await;
+        self.stop();
     }
 
     /// Ends all tasks and the thread. Doing it again does nothing.

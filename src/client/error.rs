@@ -55,12 +55,13 @@ pub enum ClientError {
         latest: Offset,
     },
     /// A record, or the batch made of it, is larger than allowed.
-    #[error("a record of {size} bytes is more than the {limit} allowed")]
+    #[error("{}", too_large(*size, *limit))]
     MessageTooLarge {
-        /// Bytes it takes in a batch.
+        /// Bytes of the record, or of the batch that a broker refused.
         size: usize,
-        /// The most allowed.
-        limit: usize,
+        /// The most that this producer takes; `None` when it was a broker that refused: it allows
+        /// what `max.message.bytes` of the topic says.
+        limit: Option<usize>,
     },
     /// Bytes that came from a broker are no intact records.
     #[error("the records at offset {offset} of {partition} are damaged")]
@@ -247,6 +248,15 @@ fn list(tried: &[Attempt]) -> String {
 
 fn because(last_error: Option<&ClientError>) -> String {
     last_error.map(|error| format!(": {error}")).unwrap_or_default()
+}
+
+fn too_large(size: usize, limit: Option<usize>) -> String {
+    match limit {
+        Some(limit) => {
+            format!("a record of {size} bytes is more than the {limit} of max.request.size")
+        }
+        None => format!("a batch of {size} bytes is more than max.message.bytes of the topic"),
+    }
 }
 
 fn after_colon(message: &str) -> String {

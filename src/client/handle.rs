@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::client::admin::Admin;
 use crate::client::background::Background;
+use crate::client::call::Call;
 use crate::client::cluster::Brokers;
 use crate::client::waiting::Waiter;
 use crate::client::{
@@ -34,16 +35,24 @@ impl Client {
     /// [`ClientError::Connect`] with every address and what became of it.
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         let client = Self::start(config, Arc::new(SystemClock))?;
-        let brokers = Arc::clone(&client.core.brokers);
-        let timeout = brokers.config().timeout;
-        let asking = async move {
-            match tokio::time::timeout(timeout, brokers.refresh(Some(&[]), false)).await {
-                Ok(answer) => answer.map(drop),
-                Err(_) => Err(silent(brokers.config())),
-            }
-        };
-        client.core.run(asking)?;
+        client.reach().wait()?;
         Ok(client)
+    }
+
+    /// [`connect`](Self::connect) as a future.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connecting(config: ClientConfig) -> Result<Self, ClientError> {
+        let client = Self::start(config, Arc::new(SystemClock))?;
+        client.reach().await?;
+        Ok(client)
+    }
+
+    /// Makes sure that one of the addresses answers.
+    fn reach(&self) -> Call<()> {
+        let brokers = Arc::clone(&self.core.brokers);
+        self.core.call(async move { brokers.find().await })
     }
 
     fn start(config: ClientConfig, clock: Arc<dyn Clock>) -> Result<Self, ClientError> {
@@ -78,6 +87,30 @@ impl Client {
         Consumer::of_topics(Arc::clone(&self.core), topics, config)
     }
 
+    /// [`consumer`](Self::consumer) as a future.
+    ///
+    /// # Errors
+    /// As [`consumer`](Self::consumer).
+    pub async fn making_consumer(
+        &self,
+        topics: &[&str],
+        config: ConsumerConfig,
+    ) -> Result<Consumer, ClientError> {
+        Consumer::making_of_topics(Arc::clone(&self.core), topics, config).await
+    }
+
+    /// [`partition_consumer`](Self::partition_consumer) as a future.
+    ///
+    /// # Errors
+    /// As [`partition_consumer`](Self::partition_consumer).
+    pub async fn making_partition_consumer(
+        &self,
+        partitions: &[(TopicPartition, Start)],
+        config: ConsumerConfig,
+    ) -> Result<Consumer, ClientError> {
+        Consumer::making_of_partitions(Arc::clone(&self.core), partitions, config).await
+    }
+
     /// A consumer of some partitions, each from its own start.
     ///
     /// # Errors
@@ -95,6 +128,11 @@ impl Client {
         Admin::new(Arc::clone(&self.core))
     }
 
+    /// [`close`](Self::close) as a future.
+    pub async fn closing(&self) {
+        self.core.background.stopping().await;
+    }
+
     /// Ends everything that was made from this client. Doing it again does nothing.
     pub fn close(&self) {
         self.core.background.stop();
@@ -102,22 +140,12 @@ impl Client {
 }
 
 impl Core {
-    /// Runs `work` on the client's thread and waits for it.
-    pub(crate) fn run<T, F>(&self, work: F) -> Result<T, ClientError>
+    /// `work` for the client's thread.
+    pub(crate) fn call<T, F>(&self, work: F) -> Call<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, ClientError>> + Send + 'static,
     {
-        self.waiter.run(self.background.tasks(), work)
+        Call::new(self.background.tasks().clone(), self.waiter.clone(), work)
     }
-}
-
-/// Nothing was refused, and nothing answered.
-fn silent(config: &ClientConfig) -> ClientError {
-    use crate::client::error::Attempt;
-    let attempt = |address: &crate::config::HostPort| Attempt {
-        address: address.to_string(),
-        reason: format!("no answer within {:?}", config.timeout),
-    };
-    ClientError::Connect { tried: config.bootstrap.iter().map(attempt).collect() }
 }

@@ -7,6 +7,8 @@
 
 mod admin;
 mod background;
+mod bell;
+mod call;
 mod cluster;
 mod committed;
 mod config;
@@ -19,13 +21,15 @@ mod settings;
 mod signals;
 mod waiting;
 
+pub use crate::io::{Clock, SystemClock};
 pub use crate::record::Header;
 pub use crate::wire::ErrorCode;
 pub use admin::{
-    Admin, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource, GroupDescription,
-    GroupListing, MemberDescription, NewTopic, OffsetChange, PartitionDescription, PartitionLag,
-    PartitionSize, ResetTo, Resource, TopicDescription,
+    Admin, AdminCalls, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource,
+    GroupDescription, GroupListing, MemberDescription, NewTopic, OffsetChange,
+    PartitionDescription, PartitionLag, PartitionSize, ResetTo, Resource, TopicDescription,
 };
+pub use call::{Answer, Call};
 pub use config::ClientConfig;
 pub use consumer::{
     Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Start, Strategy,

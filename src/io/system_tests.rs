@@ -154,6 +154,12 @@ fn a_directory_lists_its_names_sorted() {
 }
 
 #[test]
+fn the_parent_of_a_relative_name_is_where_the_process_is() {
+    let parent = Path::new("name").parent().unwrap();
+    SystemDisk::default().sync_dir(parent).unwrap();
+}
+
+#[test]
 fn the_file_system_can_be_synced_whole() {
     let directory = TempDir::new().unwrap();
     let disk = SystemDisk::default();

@@ -15,7 +15,7 @@ use super::owned::{Birth, Owned, Renewed};
 use super::producing::Producer;
 use super::reading::Consumer;
 use super::signals::Interpreter;
-use crate::client::{self, ClientConfig, ClientSettings};
+use crate::client::{self, ClientConfig, ClientSettings, ConsumerConfig};
 
 const WORDS: &[Word] = &[
     Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
@@ -39,6 +39,45 @@ impl Client {
     pub(crate) fn connected(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Client>>>> {
         self.inner.get(py, || connect(py, &self.defaults))
     }
+
+    /// The client behind it, unless this is a forked child that has not used it.
+    pub(crate) fn if_here(&self) -> PyResult<Option<client::Client>> {
+        let Some(current) = self.inner.if_here() else { return Ok(None) };
+        current.get().cloned().map(Some)
+    }
+
+    /// What its consumers do unless they are told otherwise.
+    pub(crate) fn consumer_defaults(&self) -> ConsumerConfig {
+        self.defaults.consumer.clone()
+    }
+
+    /// The settings that were given, and where to connect to.
+    pub(crate) fn settings(
+        py: Python<'_>,
+        bootstrap: Option<Bound<'_, PyAny>>,
+        options: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<ClientSettings> {
+        let options = options.unwrap_or_else(|| PyDict::new(py));
+        match (bootstrap, env::var(BOOTSTRAP_VARIABLE)) {
+            (Some(bootstrap), _) => options.set_item("bootstrap", bootstrap)?,
+            (None, Ok(text)) if !names_servers(&options)? => options.set_item("bootstrap", text)?,
+            (None, _) => {}
+        }
+        let mut defaults = ClientSettings::default();
+        let options = Options::of(Some(&options))?;
+        options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
+        logging::install(py)?;
+        Ok(defaults)
+    }
+
+    /// A client that is connected.
+    pub(crate) fn of(
+        py: Python<'_>,
+        client: client::Client,
+        defaults: ClientSettings,
+    ) -> PyResult<Self> {
+        Ok(Self { inner: Renewed::new(client, &Birth::now(py)?), defaults })
+    }
 }
 
 #[pymethods]
@@ -53,19 +92,8 @@ impl Client {
         bootstrap: Option<Bound<'_, PyAny>>,
         options: Option<Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = options.unwrap_or_else(|| PyDict::new(py));
-        match (bootstrap, env::var(BOOTSTRAP_VARIABLE)) {
-            (Some(bootstrap), _) => options.set_item("bootstrap", bootstrap)?,
-            (None, Ok(text)) if !names_servers(&options)? => options.set_item("bootstrap", text)?,
-            (None, _) => {}
-        }
-        let mut defaults = ClientSettings::default();
-        let options = Options::of(Some(&options))?;
-        options.apply(WORDS, &mut |values| defaults.set_all(values.iter().copied()))?;
-        let birth = Birth::now(py)?;
-        logging::install(py)?;
-        let client = connect(py, &defaults)?;
-        Ok(Self { inner: Renewed::new(client, &birth), defaults })
+        let defaults = Self::settings(py, bootstrap, options)?;
+        Self::of(py, connect(py, &defaults)?, defaults)
     }
 
     #[pyo3(
@@ -93,7 +121,7 @@ impl Client {
         topics: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Consumer>> {
-        Consumer::start(this, this.get().defaults.consumer.clone(), topics, options)
+        Consumer::start(this, topics, options)
     }
 
     fn topic<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -102,7 +130,7 @@ impl Client {
 
     #[getter]
     fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
-        Admin::of(&*self.connected(py)?)
+        Admin::of(&*self.connected(py)?, None)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

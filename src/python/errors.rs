@@ -46,8 +46,10 @@ pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
             OffsetOutOfRange::new_err((text, requested.get(), earliest.get(), latest.get()))
         }
         ClientError::MessageTooLarge { size, limit } => {
-            let text =
-                format!("{text}: send less, or raise max.request.size and max.message.bytes");
+            let text = match limit {
+                Some(_) => format!("{text}: send less, or raise it and max.message.bytes"),
+                None => format!("{text}: send less, make smaller batches, or raise it"),
+            };
             MessageTooLarge::new_err((text, size, limit))
         }
         ClientError::Damaged { source, .. } => {

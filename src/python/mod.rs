@@ -1,10 +1,11 @@
 //! The native module of the Python package, `streamlog._core`: one file per class, no logic.
 //!
 //! Every call that waits releases the interpreter and sleeps on the calling thread, where signals
-//! reach it. What Python sees is said in the stubs of `_core`, and a test proves that the stubs and
-//! this module agree.
+//! reach it; those of `aio` return futures instead. What Python sees is said in the stubs of
+//! `_core`, and a test proves that the stubs and this module agree.
 
 mod administration;
+mod aio;
 mod arguments;
 mod broker;
 mod client;

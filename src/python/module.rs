@@ -60,11 +60,36 @@ mod core {
         use crate::python::administration::Group;
     }
 
+    /// What `streamlog.aio` stands on.
+    #[pyo3::pymodule]
+    mod aio {
+        #[pymodule_export]
+        use crate::python::aio::EventLoop;
+        #[pymodule_export]
+        use crate::python::aio::Outbox;
+        #[pymodule_export]
+        use crate::python::aio::Prepared;
+        #[pymodule_export]
+        use crate::python::aio::Reader;
+        #[pymodule_export]
+        use crate::python::aio::admin;
+        #[pymodule_export]
+        use crate::python::aio::close;
+        #[pymodule_export]
+        use crate::python::aio::connect;
+        #[pymodule_export]
+        use crate::python::aio::consumer;
+        #[pymodule_export]
+        use crate::python::aio::range;
+        #[pymodule_export]
+        use crate::python::aio::until_end;
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // So that `from streamlog._core.reading import ...` finds them, as it finds their stubs.
         let modules = module.py().import("sys")?.getattr("modules")?;
-        for name in ["reading", "producing", "admin"] {
+        for name in ["reading", "producing", "admin", "aio"] {
             modules.set_item(format!("streamlog._core.{name}"), module.getattr(name)?)?;
         }
         Forks::install(module)

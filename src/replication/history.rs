@@ -4,8 +4,9 @@ use crate::replication::{Partition, PartitionError};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 impl Partition {
-    /// The last epoch not above `epoch` and the offset at which it ended, for a reader that wants
-    /// to know whether its history is this one; `None` when nobody can tell.
+    /// The last epoch not above `epoch` and the offset at which it ended, not below the log's
+    /// start, for a reader that wants to know whether its history is this one; `None` when nobody
+    /// can tell.
     ///
     /// # Errors
     /// When the partition has stopped, or its log cannot be read.
@@ -20,7 +21,10 @@ impl Partition {
             return Ok(Some((epoch, end)));
         }
         match self.log() {
-            Some(log) => Ok(log.epoch_end(epoch)?),
+            // Where the log began once is forgotten: nobody can read there.
+            Some(log) => Ok(log
+                .epoch_end(epoch)?
+                .map(|(epoch, end)| (epoch, end.max(log.log_start_offset())))),
             None => Ok(None),
         }
     }

@@ -31,7 +31,8 @@ pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use inspect::{
-    DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, verify, verify_system,
+    DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, segment_bytes_system, verify,
+    verify_system,
 };
 pub use log::{
     AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,

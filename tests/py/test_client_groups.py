@@ -40,6 +40,12 @@ def test_a_group_goes_on_where_it_stopped(client: Client, numbers: str) -> None:
     assert rest(client, numbers) == []
 
 
+def test_the_last_of_so_many_is_done_when_their_loop_ends(client: Client, numbers: str) -> None:
+    with client.consumer(numbers, group=numbers) as consumer:
+        first = [number(message) for message in consumer.take(15, timeout=20)]
+    assert rest(client, numbers) == sorted(set(range(40)) - set(first))
+
+
 def test_a_message_whose_work_fails_comes_again(client: Client, numbers: str) -> None:
     done: list[int] = []
 

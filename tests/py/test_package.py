@@ -1,5 +1,6 @@
 """The installed package: its two entries are the engine's command line."""
 
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
@@ -20,6 +21,16 @@ def test_both_entries_run_the_same_command_line(entry: list[str]) -> None:
     assert refused.returncode == 2
     assert "no-such-noun" in refused.stderr
     assert refused.stdout == ""
+
+
+def test_a_broker_makes_its_folder_where_it_is_started(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamlog.broker", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as broker:
+        assert broker.stdout is not None
+        assert broker.stdout.readline().startswith("ready ")
+        broker.terminate()
+        assert broker.wait(20) == 0
+    assert (tmp_path / "streamlog-data" / "meta.properties").is_file()
 
 
 def test_the_package_and_the_engine_have_one_version() -> None:
@@ -51,3 +62,37 @@ def test_the_import_starts_no_thread() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=True
     )
     assert run.stdout == "1\n"
+
+
+def end_with_ctrl_c(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    """The exit code, and what was printed to standard error."""
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=20)
+    return process.returncode, complaints
+
+
+@pytest.mark.parametrize(
+    "entry", [[str(SCRIPT), "broker"], [sys.executable, "-m", "streamlog.broker"]]
+)
+def test_ctrl_c_ends_a_broker_in_order(entry: list[str], tmp_path: Path) -> None:
+    command = [*entry, "--listen", "127.0.0.1:0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=tmp_path) as broker:
+        assert broker.stdout is not None
+        assert broker.stdout.readline().startswith("ready 127.0.0.1:")
+        code, complaints = end_with_ctrl_c(broker)
+    assert code == 0
+    assert "interrupted: stopping" in complaints
+    assert "Traceback" not in complaints
+
+
+def test_ctrl_c_ends_a_command_without_a_trace(client: streamlog.Client, topic: str) -> None:
+    with client.producer() as producer:
+        producer.send(topic, b"x")
+    address = client.admin.cluster().brokers[0].address
+    command = [str(SCRIPT), "consume", topic, "-b", address]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as consumer:
+        assert consumer.stdout is not None
+        assert consumer.stdout.readline() == "x\n"
+        assert end_with_ctrl_c(consumer) == (130, "")

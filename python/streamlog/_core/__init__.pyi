@@ -2,7 +2,9 @@
 
 Durations are seconds, sizes are bytes or texts as ``"64 MiB"``. Every call that waits releases the
 interpreter and ends at once when a signal's handler raises, as Ctrl-C's does. ``timeout=None``
-waits for as long as the client's own limits allow. In a child forked off every use raises
+waits for as long as the client's own limits allow. What asks a broker raises ``ConnectError`` or
+``RequestTimeout`` when none answers in time, and ``Closed`` after ``close``. In a child forked off,
+clients and producers connect anew; everything else that they made belongs to the parent, and raises
 ``ForkError``. ``config={...}`` takes settings under Kafka's names; one that is given as a keyword
 too, and one that is unknown, raise ``ConfigError``.
 """
@@ -12,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
 
-from streamlog._core import admin, producing, reading
+from streamlog._core import admin, aio, producing, reading
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
@@ -25,6 +27,7 @@ __all__ = [
     "Client",
     "__version__",
     "admin",
+    "aio",
     "main",
     "producing",
     "reading",
@@ -51,6 +54,11 @@ class Client:
     """A client of a cluster; ``streamlog.connect`` is another name for it.
 
     It is pickled as its settings, and connects anew when it is unpickled.
+
+    Example:
+        >>> with streamlog.connect(broker.address) as client:
+        ...     client.admin.topics()
+        ['orders']
     """
 
     def __new__(
@@ -95,9 +103,6 @@ class Client:
     ) -> Producer:
         """Makes a producer.
 
-            with client.producer(compression="zstd", value=json.dumps) as producer:
-                producer.send("orders", {"id": 1}, key=b"42")
-
         Args:
             acks: When a record counts as delivered: flushed by all in-sync replicas, by the leader,
                 or never known.
@@ -119,7 +124,37 @@ class Client:
 
         Raises:
             ConfigError: A setting does not fit, or contradicts another.
+
+        Example:
+            >>> with client.producer(compression="zstd", value=json.dumps) as producer:
+            ...     ticket = producer.send("orders", {"id": 3}, key=b"ada")
+            >>> ticket.result().offset
+            3
         """
+
+    @overload
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        group: str | Broadcast | None = None,
+        commit: Literal["processed", "received", "manual"] = "processed",
+        commit_interval: float = 1.0,
+        start: _Start = "earliest",
+        on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
+        key: _Decoder[Any] | None = None,
+        value: _Decoder[_T],
+        on_error: str = "raise",
+        on_assign: _Changed | None = None,
+        on_revoke: _Changed | None = None,
+        stop: Event | None = None,
+        signals: bool = False,
+        buffer: int | str = "32 MiB",
+        fetch_bytes: int | str = "8 MiB",
+        fetch_wait: float = 0.5,
+        config: _Config | None = None,
+    ) -> Consumer[_T | None]:
+        """The same as below, with values that are decoded."""
 
     @overload
     def consumer(
@@ -144,13 +179,6 @@ class Client:
         config: _Config | None = None,
     ) -> Consumer[bytes | None]:
         """Makes a consumer of one topic or several.
-
-            def handle(consumer: streamlog.Consumer[Any]) -> None:
-                for message in consumer:
-                    print(message.key, message.value)
-
-            with client.consumer("orders", group="billing", value=json.loads) as consumer:
-                handle(consumer)
 
         Args:
             topics: The topics' names.
@@ -181,41 +209,42 @@ class Client:
         Raises:
             TopicNotFound: There is no such topic, and brokers do not create topics by themselves.
             ConfigError: A setting does not fit, or contradicts another.
+
+        Example:
+            >>> with client.consumer("orders", group="billing", value=json.loads) as consumer:
+            ...     for message in consumer:
+            ...         print(message.key, message.value)
+            b'ada' {'id': 0}
+            b'grace' {'id': 1}
+            b'ada' {'id': 2}
         """
 
-    @overload
-    def consumer(
-        self,
-        topics: str | Sequence[str],
-        *,
-        group: str | Broadcast | None = None,
-        commit: Literal["processed", "received", "manual"] = "processed",
-        commit_interval: float = 1.0,
-        start: _Start = "earliest",
-        on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
-        key: _Decoder[Any] | None = None,
-        value: _Decoder[_T],
-        on_error: str = "raise",
-        on_assign: _Changed | None = None,
-        on_revoke: _Changed | None = None,
-        stop: Event | None = None,
-        signals: bool = False,
-        buffer: int | str = "32 MiB",
-        fetch_bytes: int | str = "8 MiB",
-        fetch_wait: float = 0.5,
-        config: _Config | None = None,
-    ) -> Consumer[_T | None]:
-        """The same with values that are decoded."""
-
     def topic(self, name: str) -> Topic:
-        """The topic of this name; no broker is asked yet."""
+        """The topic of this name; no broker is asked yet.
+
+        Example:
+            >>> [message.offset for message in client.topic("orders").read()]
+            [0, 1, 2]
+        """
 
     @property
     def admin(self) -> Admin:
-        """Administration of the cluster."""
+        """Administration of the cluster.
+
+        Example:
+            >>> client.admin.topics()
+            ['orders']
+        """
 
     def close(self) -> None:
-        """Ends everything that was made from this client. Doing it again does nothing."""
+        """Ends everything that was made from this client. Doing it again does nothing.
+
+        Example:
+            >>> client.close()
+            >>> client.admin.topics()
+            Traceback (most recent call last):
+            streamlog.errors.Closed: ...
+        """
 
     def __enter__(self) -> Self:
         """The client itself."""
@@ -234,8 +263,10 @@ class Broker:
     Kafka client can use it. It never ends the process: when its disk fails, it stops, and ``close``
     says why. It ends with its block, with its last user, or with the program.
 
-        with streamlog.Broker() as broker, broker.connect() as client:
-            client.producer().send("t", b"hi").result()
+    Example:
+        >>> with streamlog.Broker(num_partitions=4) as broker, broker.connect() as client:
+        ...     client.producer().send("events", b"hi").result().topic
+        'events'
     """
 
     def __new__(
@@ -264,23 +295,48 @@ class Broker:
 
     @property
     def address(self) -> str:
-        """Where it listens, as ``"127.0.0.1:40123"``."""
+        """Where it listens, as ``"127.0.0.1:40123"``.
+
+        Example:
+            >>> broker.address
+            '127.0.0.1:...'
+        """
 
     @property
     def bootstrap(self) -> str:
-        """The same, under the name that clients have for it."""
+        """The same, under the name that clients have for it.
+
+        Example:
+            >>> broker.bootstrap == broker.address
+            True
+        """
 
     @property
     def port(self) -> int:
-        """The port of it."""
+        """The port of it.
+
+        Example:
+            >>> broker.port > 0
+            True
+        """
 
     @property
     def data_dir(self) -> Path:
-        """Where its records and metadata are."""
+        """Where its records and metadata are.
+
+        Example:
+            >>> (broker.data_dir / "orders-0").is_dir()
+            True
+        """
 
     @property
     def is_running(self) -> bool:
-        """Whether it answers: it was not closed, and its disk has not failed."""
+        """Whether it answers: it was not closed, and its disk has not failed.
+
+        Example:
+            >>> broker.is_running
+            True
+        """
 
     def connect(
         self,
@@ -289,13 +345,23 @@ class Broker:
         timeout: float = 10.0,
         config: _Config | None = None,
     ) -> Client:
-        """A new client of this broker, as ``streamlog.connect`` makes it."""
+        """A new client of this broker, as ``streamlog.connect`` makes it.
+
+        Example:
+            >>> broker.connect(client_id="billing", timeout=5.0).admin.topics()
+            ['orders']
+        """
 
     def close(self) -> None:
         """Flushes everything and stops it. Doing it again does nothing.
 
         Raises:
             StreamlogError: Its disk had failed, or fails now; the message says how.
+
+        Example:
+            >>> broker.close()
+            >>> broker.is_running
+            False
         """
 
     def __enter__(self) -> Self:

@@ -20,7 +20,13 @@ __all__ = [
 
 @final
 class Admin:
-    """Administration of a cluster."""
+    """Administration of a cluster.
+
+    Example:
+        >>> client.admin.create_topic("events", partitions=6)
+        >>> sorted(client.admin.topics())
+        ['events', 'orders']
+    """
 
     def create_topic(
         self,
@@ -46,6 +52,10 @@ class Admin:
             TopicExists: There is one already.
             ConfigError: The name or an option does not fit.
             BrokerError: The broker refused.
+
+        Example:
+            >>> client.admin.create_topic("events", partitions=6, retention=timedelta(days=30))
+            >>> client.admin.create_topic("orders", exist_ok=True)
         """
 
     def delete_topic(self, name: str, *, missing_ok: bool = False) -> None:
@@ -53,16 +63,29 @@ class Admin:
 
         Raises:
             TopicNotFound: There is none, and that is not fine.
+
+        Example:
+            >>> client.admin.delete_topic("orders")
+            >>> client.admin.delete_topic("orders", missing_ok=True)
         """
 
     def topics(self, *, internal: bool = False) -> list[str]:
-        """The names of all topics; those that brokers keep for themselves only when asked for."""
+        """The names of all topics; those that brokers keep for themselves only when asked for.
+
+        Example:
+            >>> client.admin.topics()
+            ['orders']
+        """
 
     def begin_offsets(self, topic: str) -> dict[int, int | None]:
         """The first offset of each partition.
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.admin.begin_offsets("orders")
+            {0: 0}
         """
 
     def end_offsets(self, topic: str) -> dict[int, int | None]:
@@ -70,6 +93,10 @@ class Admin:
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.admin.end_offsets("orders")
+            {0: 3}
         """
 
     def offsets_at(self, topic: str, time: datetime | timedelta) -> dict[int, int | None]:
@@ -78,6 +105,10 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
             ConfigError: The time has no time zone.
+
+        Example:
+            >>> client.admin.offsets_at("orders", timedelta(hours=-1))
+            {0: 0}
         """
 
     def topic(self, name: str) -> TopicDescription:
@@ -85,6 +116,10 @@ class Admin:
 
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.admin.topic("orders").partitions[0].leader
+            1
         """
 
     def set_partitions(self, name: str, partitions: int) -> None:
@@ -93,6 +128,11 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
             BrokerError: It has as many already, or more.
+
+        Example:
+            >>> client.admin.set_partitions("orders", 3)
+            >>> client.topic("orders").partitions()
+            3
         """
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
@@ -101,6 +141,10 @@ class Admin:
         Raises:
             TopicNotFound: There is no such partition.
             BrokerError: The offset lies beyond the end.
+
+        Example:
+            >>> client.admin.delete_records("orders", 0, before=2)
+            2
         """
 
     def settings(
@@ -108,10 +152,12 @@ class Admin:
     ) -> dict[str, Setting]:
         """The settings, by name, of a topic, of a broker, or of all brokers together.
 
-            client.admin.settings(topic="orders")["retention.ms"].value
-
         Raises:
             TopicNotFound: There is no such topic.
+
+        Example:
+            >>> client.admin.settings(topic="orders")["retention.ms"].value
+            '604800000'
         """
 
     def set_settings(
@@ -133,44 +179,92 @@ class Admin:
         Raises:
             TopicNotFound: There is no such topic.
             BrokerError: A setting does not fit; the message names it.
+
+        Example:
+            >>> client.admin.set_settings({"retention.ms": 3600000}, topic="orders")
+            >>> client.admin.settings(topic="orders")["retention.ms"].source
+            'topic'
         """
 
     def groups(self) -> list[str]:
-        """The names of all groups."""
+        """The names of all groups.
+
+        Example:
+            >>> client.admin.groups()
+            []
+        """
 
     def group(self, name: str) -> Group:
-        """The group of this name; no broker is asked yet."""
+        """The group of this name; no broker is asked yet.
+
+        Example:
+            >>> client.admin.group("billing").name
+            'billing'
+        """
 
     def cluster(self) -> ClusterDescription:
-        """The cluster and its brokers."""
+        """The cluster and its brokers.
+
+        Example:
+            >>> [broker.id for broker in client.admin.cluster().brokers]
+            [1]
+        """
 
 @final
 class Group:
-    """A group of consumers, seen from outside."""
+    """A group of consumers, seen from outside.
+
+    Example:
+        >>> with client.consumer("orders", group="billing") as consumer:
+        ...     seen = list(consumer.take(2))
+        >>> client.admin.group("billing").lag()
+        {('orders', 0): 1}
+    """
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Its name.
+
+        Example:
+            >>> client.admin.group("billing").name
+            'billing'
+        """
 
     def describe(self) -> GroupDescription:
         """Its state and its members.
 
         Raises:
             BrokerError: There is no such group.
+
+        Example:
+            >>> with client.consumer("orders", group="billing") as consumer:
+            ...     message = next(consumer)
+            ...     client.admin.group("billing").describe().state
+            'Stable'
         """
 
     def committed(self) -> dict[tuple[str, int], int]:
-        """The offsets it has stored, by topic and partition; none if there is no such group."""
+        """The offsets it has stored, by topic and partition; none if there is no such group.
+
+        Example:
+            >>> client.admin.group("billing").committed()
+            {}
+        """
 
     def lag(self) -> dict[tuple[str, int], int]:
-        """How many offsets lie before it in each partition of the topics that it reads."""
+        """How many offsets lie before it in each partition of the topics that it reads.
+
+        Example:
+            >>> with client.consumer("orders", group="billing") as consumer:
+            ...     seen = list(consumer.until_end())
+            >>> client.admin.group("billing").lag()
+            {('orders', 0): 0}
+        """
 
     def reset(
         self, topics: str | Sequence[str], *, to: _Start, dry_run: bool = False
     ) -> list[OffsetChange]:
         """Lets the group go on elsewhere, while nobody is in it, and tells what that changes.
-
-            client.admin.group("billing").reset("orders", to=timedelta(days=-1), dry_run=True)
 
         Args:
             topics: The topics it is about.
@@ -181,6 +275,12 @@ class Group:
         Raises:
             TopicNotFound: There is no such topic.
             BrokerError: The group has members: they would go on where they are.
+
+        Example:
+            >>> billing = client.admin.group("billing")
+            >>> for change in billing.reset("orders", to="latest", dry_run=True):
+            ...     print(change.topic, change.partition, change.before, change.after)
+            orders 0 None 3
         """
 
     def delete(self, *, missing_ok: bool = False) -> None:
@@ -188,4 +288,7 @@ class Group:
 
         Raises:
             BrokerError: It has members, or there is none and that is not fine.
+
+        Example:
+            >>> client.admin.group("billing").delete(missing_ok=True)
         """

@@ -19,6 +19,13 @@ class Producer:
 
     As a context manager it is closed at the end, so that everything is delivered or raised. One
     that nobody holds any more is closed too, and waits; what fails then is only printed.
+
+    Example:
+        >>> with client.producer() as producer:
+        ...     for number in range(3, 100):
+        ...         ticket = producer.send("orders", b"%d" % number)
+        >>> client.topic("orders").partition(0).end_offset()
+        100
     """
 
     def send(
@@ -32,8 +39,6 @@ class Producer:
         timestamp: datetime | int | None = None,
     ) -> Ticket:
         """Hands over a record. Waits only while the buffer is full or the topic not yet known.
-
-            producer.send("orders", b"payload", key=b"42", headers={"trace": b"ab12"}).result()
 
         Args:
             topic: Where it goes.
@@ -50,6 +55,12 @@ class Producer:
             TopicNotFound: There is no such topic or partition.
             MessageTooLarge: It is larger than ``max_request_size``.
             Closed: The producer was closed.
+
+        Example:
+            >>> producer = client.producer()
+            >>> ticket = producer.send("orders", b"payload", key=b"42", headers={"trace": b"ab12"})
+            >>> ticket.result(timeout=5.0).offset
+            3
         """
 
     def send_all(
@@ -70,6 +81,11 @@ class Producer:
 
         Raises:
             StreamlogError: As ``send`` does. What was not delivered is raised by ``flush``.
+
+        Example:
+            >>> with client.producer() as producer:
+            ...     producer.send_all("orders", [{"id": 3}, {"id": 4}], value=json.dumps)
+            2
         """
 
     def flush(self, timeout: float | None = None) -> None:
@@ -78,6 +94,13 @@ class Producer:
         Raises:
             DeliveryError: Records failed, and nobody had asked their tickets.
             RequestTimeout: It took longer than ``timeout`` seconds.
+
+        Example:
+            >>> producer = client.producer()
+            >>> ticket = producer.send("orders", b"payload")
+            >>> producer.flush(timeout=30.0)
+            >>> ticket.done()
+            True
         """
 
     def close(self, timeout: float | None = None) -> None:
@@ -86,6 +109,13 @@ class Producer:
         Raises:
             DeliveryError: Records failed, and nobody had asked their tickets.
             RequestTimeout: It took longer than ``timeout`` seconds; what is left is given up.
+
+        Example:
+            >>> producer = client.producer()
+            >>> producer.close(timeout=5.0)
+            >>> producer.send("orders", b"payload")
+            Traceback (most recent call last):
+            streamlog.errors.Closed: ...
         """
 
     def __enter__(self) -> Self:
@@ -96,7 +126,13 @@ class Producer:
 
 @final
 class Ticket:
-    """A record on its way."""
+    """A record on its way.
+
+    Example:
+        >>> ticket = client.producer().send("orders", b"payload")
+        >>> ticket.result(timeout=5.0)
+        RecordMetadata("orders", partition=0, offset=3)
+    """
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
         """Waits until the record is delivered, and says where it is.
@@ -104,6 +140,10 @@ class Ticket:
         Raises:
             RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
             StreamlogError: The reason why it was not delivered.
+
+        Example:
+            >>> client.producer().send("orders", b"payload").result(timeout=5.0).partition
+            0
         """
 
     def exception(self, timeout: float | None = None) -> Exception | None:
@@ -111,14 +151,30 @@ class Ticket:
 
         Raises:
             RequestTimeout: It took longer than ``timeout`` seconds; the delivery goes on.
+
+        Example:
+            >>> client.producer().send("orders", b"payload").exception(timeout=5.0) is None
+            True
         """
 
     def done(self) -> bool:
-        """Whether the outcome is known."""
+        """Whether the outcome is known.
+
+        Example:
+            >>> ticket = client.producer().send("orders", b"payload")
+            >>> ticket.exception() is None, ticket.done()
+            (True, True)
+        """
 
 @final
 class RecordMetadata:
-    """Where a delivered record is."""
+    """Where a delivered record is.
+
+    Example:
+        >>> placed = client.producer().send("orders", b"payload").result()
+        >>> placed.topic, placed.partition, placed.offset
+        ('orders', 0, 3)
+    """
 
     __match_args__: Final = ("topic", "partition", "offset", "timestamp")
 

@@ -27,7 +27,13 @@ _Partition: TypeAlias = int | tuple[str, int]
 
 @final
 class Message(Generic[_V]):
-    """A record as it was read. It cannot be changed."""
+    """A record as it was read. It cannot be changed.
+
+    Example:
+        >>> message = next(client.topic("orders").read())
+        >>> message.key, message.value, message.headers
+        (b'ada', b'{"id": 0}', ())
+    """
 
     __match_args__: Final = (
         "topic",
@@ -99,6 +105,14 @@ class Consumer(Generic[_V]):
     """Reads records: an iterator that waits for the next one and never ends by itself.
 
     ``close``, from any thread or a signal's handler, ends it. Several threads may take from it.
+
+    Example:
+        >>> with client.consumer("orders") as consumer:
+        ...     for message in consumer:
+        ...         print(message.offset, message.value)
+        0 b'{"id": 0}'
+        1 b'{"id": 1}'
+        2 b'{"id": 2}'
     """
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
@@ -117,18 +131,27 @@ class Consumer(Generic[_V]):
         """
 
     def take(self, count: int, *, timeout: float | None = None) -> Bounded[_V]:
-        """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now."""
+        """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     [message.offset for message in consumer.take(2, timeout=5.0)]
+            [0, 1]
+        """
 
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[_V]:
         """Iterates over batches, for ever: each has at least one message.
 
-            for batch in consumer.batches(max_messages=1000):
-                store([message.value for message in batch])
-                batch.commit()
-
         Args:
             max_messages: The most that a batch has.
             max_wait: Seconds that a batch waits for more after its first message.
+
+        Example:
+            >>> with client.consumer("orders", group="storing", commit="manual") as consumer:
+            ...     for batch in consumer.batches(max_messages=1000, max_wait=0.2):
+            ...         print(len(batch))
+            ...         batch.commit()
+            3
         """
 
     def streams(self, count: int) -> list[Stream[_V]]:
@@ -137,15 +160,25 @@ class Consumer(Generic[_V]):
         Each partition is in one of them, in order, and a slow stream holds up no other. The
         consumer itself is not iterated over any more.
 
-            with ThreadPoolExecutor(4) as pool:
-                list(pool.map(work, consumer.streams(4)))
-
         Raises:
             ConfigError: Something has been read already, or it was parted before.
+
+        Example:
+            >>> def work(stream):
+            ...     return sum(1 for message in stream)
+            >>> with client.consumer("orders") as consumer, ThreadPoolExecutor(4) as pool:
+            ...     sum(pool.map(work, consumer.streams(4)))
+            3
         """
 
     def until_end(self) -> UntilEnd[_V]:
-        """Iterates up to the ends that the partitions have now."""
+        """Iterates up to the ends that the partitions have now.
+
+        Example:
+            >>> with client.consumer("orders", start=1) as consumer:
+            ...     [message.offset for message in consumer.until_end()]
+            [1, 2]
+        """
 
     def seek(self, to: _Start | Mapping[int, _Start] | Mapping[tuple[str, int], _Start]) -> None:
         """Goes on elsewhere: in all partitions, or in those that a mapping names.
@@ -156,16 +189,26 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     consumer.seek({0: 2})
+            ...     next(consumer).offset
+            2
         """
 
     def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
         """Goes back in all partitions: to a time before now, or by messages of each.
 
-            consumer.rewind(timedelta(hours=1))
-            consumer.rewind(messages=100)
-
         Raises:
             ConfigError: Not exactly one of them was given.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     seen = list(consumer.until_end())
+            ...     consumer.rewind(messages=1)
+            ...     [message.offset for message in consumer.until_end()]
+            [2]
         """
 
     def pause(self, partitions: _Partition | Iterable[_Partition] | None = None) -> None:
@@ -173,6 +216,12 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     consumer.pause(0)
+            ...     list(consumer.take(1, timeout=0.1))
+            []
         """
 
     def resume(self, partitions: _Partition | Iterable[_Partition] | None = None) -> None:
@@ -180,36 +229,90 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     consumer.pause()
+            ...     consumer.resume(("orders", 0))
+            ...     next(consumer).offset
+            0
         """
 
     def positions(self) -> dict[tuple[str, int], int | None]:
-        """The offset read next, by topic and partition; None until it is known."""
+        """The offset read next, by topic and partition; None until it is known.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     message = next(consumer)
+            ...     consumer.positions()
+            {('orders', 0): 1}
+        """
 
     def lag(self) -> dict[tuple[str, int], int | None]:
-        """Records between position and end by the last answers; None until both are known."""
+        """Records between position and end by the last answers; None until both are known.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     message = next(consumer)
+            ...     consumer.lag()
+            {('orders', 0): 2}
+        """
 
     def assignment(self) -> list[tuple[str, int]]:
-        """The topics and partitions that it reads."""
+        """The topics and partitions that it reads.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     message = next(consumer)
+            ...     consumer.assignment()
+            [('orders', 0)]
+        """
 
     def commit(self, message: Message[Any] | None = None) -> None:
         """Stores for the group that all up to this message is done, or all that was given out.
 
         Raises:
             BrokerError: The partition is no longer this member's, or there is no group.
+
+        Example:
+            >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
+            ...     consumer.commit(next(consumer))
+            >>> client.admin.group("billing").committed()
+            {('orders', 0): 1}
         """
 
     def end(self) -> None:
         """Ends the loop, of all threads, once what is in hand is done; it still has to be closed.
 
         It may be called by any thread, and by the handler of a signal.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     for message in consumer:
+            ...         consumer.end()
+            ...     message.offset
+            0
         """
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether it was closed.
+
+        Example:
+            >>> consumer = client.consumer("orders")
+            >>> consumer.closed
+            False
+        """
 
     def close(self) -> None:
-        """Ends reading, for all threads; a member leaves its group. Again does nothing."""
+        """Ends reading, for all threads; a member leaves its group. Again does nothing.
+
+        Example:
+            >>> consumer = client.consumer("orders")
+            >>> consumer.close()
+            >>> list(consumer)
+            []
+        """
 
     def __enter__(self) -> Self:
         """The consumer itself."""
@@ -249,17 +352,36 @@ class Batches(Generic[_V]):
 
 @final
 class Batch(Sequence[Message[_V]]):
-    """Messages that came together, in the order of each partition."""
+    """Messages that came together, in the order of each partition.
+
+    Example:
+        >>> with client.consumer("orders") as consumer:
+        ...     batch = next(consumer.batches())
+        ...     len(batch), batch[-1].offset
+        (3, 2)
+    """
 
     @property
     def messages(self) -> list[Message[_V]]:
-        """The messages."""
+        """The messages.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     [message.offset for message in next(consumer.batches()).messages]
+            [0, 1, 2]
+        """
 
     def commit(self) -> None:
         """Stores for the group that this batch, and all before it, is done.
 
         Raises:
             BrokerError: A partition is no longer this member's, or there is no group.
+
+        Example:
+            >>> with client.consumer("orders", group="storing", commit="manual") as consumer:
+            ...     next(consumer.batches()).commit()
+            >>> client.admin.group("storing").lag()
+            {('orders', 0): 0}
         """
 
     def __len__(self) -> int:
@@ -274,7 +396,16 @@ class Batch(Sequence[Message[_V]]):
 
 @final
 class Stream(Generic[_V]):
-    """Iterates over some partitions of a consumer, as the consumer itself would."""
+    """Iterates over some partitions of a consumer, as the consumer itself would.
+
+    Example:
+        >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
+        ...     stream = consumer.streams(1)[0]
+        ...     for message in stream:
+        ...         stream.commit(message)
+        >>> client.admin.group("billing").lag()
+        {('orders', 0): 0}
+    """
 
     def __iter__(self) -> Self:
         """The iterator itself."""
@@ -293,6 +424,13 @@ class Stream(Generic[_V]):
 
         Raises:
             BrokerError: The partition is no longer this member's, or there is no group.
+
+        Example:
+            >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
+            ...     stream = consumer.streams(1)[0]
+            ...     stream.commit(next(stream))
+            >>> client.admin.group("billing").committed()
+            {('orders', 0): 1}
         """
 
 @final

@@ -1,5 +1,6 @@
 //! `CreatePartitions`: topics get more partitions, never fewer.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::broker::authorize::{Operation, Resource};
@@ -17,10 +18,12 @@ use crate::wire::create_partitions::{
 pub(crate) type Request = CreatePartitionsRequest;
 
 /// Extends the topics one after another; each succeeds or fails by itself.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreatePartitionsResponse {
+pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreatePartitionsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
     let mut results = Vec::with_capacity(request.topics.len());
+    let mut told = HashSet::new();
+    request.topics.retain(|topic| told.insert(topic.name.clone()));
     for wanted in request.topics {
         let extended = if repeated.contains(&wanted.name) {
             Err(named_twice())

@@ -1,5 +1,6 @@
 //! `CreateTopics`: topics by name, with defaults where the request leaves something open.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::broker::authorize::{Operation, Resource};
@@ -28,7 +29,8 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsRes
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
     let mut topics = Vec::with_capacity(request.topics.len());
-    for wanted in &request.topics {
+    let mut told = HashSet::new();
+    for wanted in request.topics.iter().filter(|topic| told.insert(&topic.name)) {
         let made = if repeated.contains(&wanted.name) {
             Err(named_twice())
         } else {
@@ -38,6 +40,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsRes
             name: wanted.name.clone(),
             error_code: refusal.code,
             error_message: refusal.message,
+            configs: Some(Vec::new()),
             ..Topic::default()
         }));
     }

@@ -1,5 +1,7 @@
 //! `DeleteGroups`: groups without members are forgotten, with their offsets.
 
+use std::collections::HashSet;
+
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::coordinator::{DeleteGroup, ask_each};
 use crate::broker::dispatch::Call;
@@ -10,7 +12,9 @@ use crate::wire::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse, Grou
 pub(crate) type Request = DeleteGroupsRequest;
 
 /// Forgets each group.
-pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteGroupsResponse {
+pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> DeleteGroupsResponse {
+    let mut told = HashSet::new();
+    request.groups_names.retain(|name| told.insert(name.clone()));
     let may = |id: &String| call.session.may(Operation::Delete, Resource::Group(id));
     let (allowed, refused): (Vec<_>, Vec<_>) = request.groups_names.into_iter().partition(may);
     let ids = allowed.iter().map(|id| GroupId::from(id.as_str()));

@@ -1,5 +1,6 @@
 //! `DeleteTopics`: by name, or by id where the name might meanwhile be another topic's.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::broker::authorize::{Operation, Resource};
@@ -21,6 +22,8 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteTopicsRes
     let repeated = repeated(topics.iter().map(key));
     let within = patience(request.timeout_ms);
     let mut responses = Vec::with_capacity(topics.len());
+    let mut told = HashSet::new();
+    topics.retain(|wanted| told.insert(key(wanted)));
     for wanted in topics {
         let deleted = if repeated.contains(&key(&wanted)) {
             Err(named_twice())
@@ -51,6 +54,10 @@ async fn delete(
     let (found, unknown) = match (&wanted.name, wanted.topic_id) {
         (Some(name), TopicId::NONE) => {
             (image.topic(&name_of(name)?), ErrorCode::UnknownTopicOrPartition)
+        }
+        (None, TopicId::NONE) => {
+            let cause = "a topic is meant by its name or by its id, not by neither";
+            return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
         }
         (None, id) => (image.topic_by_id(id), ErrorCode::UnknownTopicId),
         (Some(_), _) => {

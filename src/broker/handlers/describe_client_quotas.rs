@@ -38,6 +38,10 @@ fn check(components: &[Component]) -> Result<(), Refusal> {
     let mut types = HashSet::new();
     for component in components {
         let entity = component.entity_type.as_str();
+        if entity.is_empty() {
+            let cause = "a part of the filter does not say about whom it is";
+            return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+        }
         if !matches!(entity, "user" | "client-id" | "ip") {
             let cause = format!("'{entity}' is nobody whom limits could be set for");
             return Err(Refusal::because(ErrorCode::UnsupportedVersion, &cause));
@@ -52,6 +56,10 @@ fn check(components: &[Component]) -> Result<(), Refusal> {
             let cause = format!("the part of the filter about '{entity}' makes no sense");
             return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
         }
+    }
+    if types.contains("ip") && types.len() > 1 {
+        let cause = "limits of addresses are no limits of users or clients";
+        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     Ok(())
 }
@@ -70,7 +78,6 @@ mod tests {
         let sound = [
             component("user", MATCH_EXACT, Some("u")),
             component("client-id", MATCH_DEFAULT, None),
-            component("ip", MATCH_ANY, None),
         ];
         assert_eq!(check(&sound), Ok(()));
         assert_eq!(check(&[]), Ok(()));
@@ -80,6 +87,11 @@ mod tests {
             let refusal = check(&[component("user", kind, matched)]).unwrap_err();
             assert_eq!(refusal.code, ErrorCode::InvalidRequest, "{kind} {matched:?}");
         }
+        assert_eq!(check(&[component("ip", MATCH_ANY, None)]), Ok(()));
+        let mixed = [component("user", MATCH_ANY, None), component("ip", MATCH_ANY, None)];
+        assert_eq!(check(&mixed).unwrap_err().code, ErrorCode::InvalidRequest);
+        let unsaid = check(&[component("", MATCH_ANY, None)]).unwrap_err();
+        assert_eq!(unsaid.code, ErrorCode::InvalidRequest);
         let nobody = check(&[component("shoe", MATCH_ANY, None)]).unwrap_err();
         assert_eq!(nobody.code, ErrorCode::UnsupportedVersion);
     }

@@ -27,7 +27,7 @@ fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
     let refused = |error_code, message: &str| DescribeClusterResponse {
         error_code,
         error_message: Some(message.to_owned()),
-        endpoint_type,
+        endpoint_type: BROKERS,
         ..DescribeClusterResponse::default()
     };
     match endpoint_type {

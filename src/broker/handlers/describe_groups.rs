@@ -25,7 +25,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeGroupsR
     let described = allowed.into_iter().zip(results).map(|(id, result)| group(call, id, result));
     let mut groups: Vec<Group> = described.collect();
     if request.include_authorized_operations {
-        for group in &mut groups {
+        for group in groups.iter_mut().filter(|group| group.error_code == ErrorCode::None) {
             group.authorized_operations = ALL_GROUP_OPERATIONS;
         }
     }

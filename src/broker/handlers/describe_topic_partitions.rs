@@ -62,13 +62,12 @@ impl Page {
         }
         let topic = match find(call, image, name) {
             Ok(topic) => topic,
-            Err(error_code) => {
-                let name = Some(name.to_owned());
-                self.topics.push(Topic { error_code, name, ..Topic::default() });
-                return;
-            }
+            Err(error_code) => return self.topics.push(refused(name, error_code)),
         };
-        let mut rest = topic.numbered().skip(usize::try_from(from).unwrap_or(0));
+        let Ok(first) = usize::try_from(from) else {
+            return self.topics.push(refused(name, ErrorCode::InvalidRequest));
+        };
+        let mut rest = topic.numbered().skip(first);
         let partitions: Vec<_> =
             rest.by_ref().take(self.room).map(|(index, image)| partition(index, image)).collect();
         self.room -= partitions.len();
@@ -84,6 +83,10 @@ impl Page {
             ..Topic::default()
         });
     }
+}
+
+fn refused(name: &str, error_code: ErrorCode) -> Topic {
+    Topic { error_code, name: Some(name.to_owned()), ..Topic::default() }
 }
 
 fn find<'a>(call: &Call<'_>, image: &'a Image, name: &str) -> Result<&'a TopicImage, ErrorCode> {
@@ -103,7 +106,7 @@ fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
         leader_epoch: image.leader_epoch().0,
         replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
         isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
-        // Nobody but the in-sync replicas may lead. Apache's admin client does not take null for it.
+        // Nobody but the in-sync replicas may lead. Apache's admin client takes no null for it.
         eligible_leader_replicas: Some(Vec::new()),
         last_known_elr: Some(Vec::new()),
         ..Partition::default()

@@ -1,9 +1,11 @@
 //! `DescribeUserScramCredentials`: nobody logs in by password, so there is no user to describe.
 
+use std::collections::HashSet;
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
+use crate::broker::topics::repeated;
 use crate::wire::ErrorCode;
 use crate::wire::describe_user_scram_credentials::{
     DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse, User, UserResult,
@@ -22,15 +24,39 @@ pub(crate) fn handle(
             ..DescribeUserScramCredentialsResponse::default()
         });
     }
-    let unknown = |asked: User| UserResult {
-        user: asked.name,
-        error_code: ErrorCode::ResourceNotFound,
-        error_message: Some("there is no such user".to_owned()),
-        ..UserResult::default()
-    };
-    let results = request.users.unwrap_or_default().into_iter().map(unknown).collect();
     ready(DescribeUserScramCredentialsResponse {
-        results,
+        results: results(request.users.unwrap_or_default()),
         ..DescribeUserScramCredentialsResponse::default()
     })
+}
+
+/// One result for each name; it is an error to ask for one twice.
+fn results(users: Vec<User>) -> Vec<UserResult> {
+    let repeated = repeated(users.iter().map(|user| user.name.clone()));
+    let mut told = HashSet::new();
+    let asked = users.into_iter().filter(|user| told.insert(user.name.clone()));
+    let result = |user: User| {
+        let (error_code, cause) = if repeated.contains(&user.name) {
+            (ErrorCode::DuplicateResource, "the user is named more than once in the request")
+        } else {
+            (ErrorCode::ResourceNotFound, "there is no such user")
+        };
+        let error_message = Some(cause.to_owned());
+        UserResult { user: user.name, error_code, error_message, ..UserResult::default() }
+    };
+    asked.map(result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_named_twice_is_told_of_once_and_as_an_error() {
+        let users = ["a", "b", "a"].map(|name| User { name: name.to_owned() });
+        let told = results(users.into()).into_iter();
+        let told: Vec<_> = told.map(|result| (result.user, result.error_code)).collect();
+        let expected = [("a", ErrorCode::DuplicateResource), ("b", ErrorCode::ResourceNotFound)];
+        assert_eq!(told, expected.map(|(name, code)| (name.to_owned(), code)));
+    }
 }

@@ -218,7 +218,7 @@ impl Found {
                 answer.error_code = refusal.code;
             }
         }
-        if request.isolation_level == READ_COMMITTED {
+        if request.isolation_level == READ_COMMITTED || answer.error_code != ErrorCode::None {
             answer.aborted_transactions = Some(Vec::new());
         }
         answer
@@ -238,7 +238,8 @@ fn read_partition(
     request: ReadRequest,
 ) -> Result<ReadAnswer, Refusal> {
     let read = || {
-        partition.check_epoch(Some(epoch).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
+        // Whatever is no epoch says nothing here, as in Kafka.
+        partition.check_epoch(Some(epoch).filter(|epoch| epoch.0 >= 0))?;
         partition.read(request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))

@@ -55,6 +55,10 @@ pub(crate) fn target(
             if !call.session.may(Operation::AlterConfigs, Guarded::Topic(name)) {
                 return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
             }
+            if name.is_empty() {
+                let cause = "topics have no settings in common but those of their brokers";
+                return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+            }
             Ok(ConfigTarget::Topic(name_of(name)?))
         }
         RESOURCE_BROKER => {

@@ -29,6 +29,13 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> InitProducerIdR
 }
 
 async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusal> {
+    if request.transactional_id.as_deref() == Some("") {
+        return Err(Refusal::because(ErrorCode::InvalidRequest, &"the transactional id is empty"));
+    }
+    if (request.producer_id < 0) != (request.producer_epoch < 0) {
+        let cause = "an id and its epoch are given together";
+        return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
+    }
     if request.transactional_id.is_some() {
         // librdkafka tries again, until its time is up, after every code but a few. Of those few
         // this one is final for all clients and says the least that is wrong.

@@ -1,10 +1,12 @@
 //! `ListOffsets`: where a partition begins and ends, and what was first at a time.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
+use crate::broker::topics::{named_twice, repeated};
 use crate::replication::{Partition, PartitionError};
 use crate::storage::RecordAt;
 use crate::types::{LeaderEpoch, PartitionIndex, Timestamp};
@@ -16,23 +18,37 @@ use crate::wire::list_offsets::{
 
 pub(crate) type Request = ListOffsetsRequest;
 
+/// From here on a request may ask for the latest record by time.
+const MAX_TIMESTAMP_SINCE: i16 = 7;
+/// From here on a request may ask where the records on this broker's own disks begin.
+const EARLIEST_LOCAL_SINCE: i16 = 8;
+
 /// Looks every offset up.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
+        let indexes = || topic.partitions.iter().map(|wanted| wanted.partition_index);
+        let (repeated, mut told) = (repeated(indexes()), HashSet::new());
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
-            partitions.push(look_up(call, &topic.name, wanted).await);
+            let index = wanted.partition_index;
+            if told.insert(index) {
+                let found = if repeated.contains(&index) {
+                    Err(named_twice())
+                } else {
+                    find(call, &topic.name, wanted).await
+                };
+                partitions.push(answer(index, found));
+            }
         }
         topics.push(Topic { name: topic.name, partitions });
     }
     ListOffsetsResponse { topics, ..ListOffsetsResponse::default() }
 }
 
-async fn look_up(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> PartitionAnswer {
-    let mut answer =
-        PartitionAnswer { partition_index: wanted.partition_index, ..PartitionAnswer::default() };
-    match find(call, topic, wanted).await {
+fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> PartitionAnswer {
+    let mut answer = PartitionAnswer { partition_index, ..PartitionAnswer::default() };
+    match found {
         Ok(Some(found)) => {
             answer.timestamp = found.timestamp.millis();
             answer.offset = found.offset.get();
@@ -53,6 +69,9 @@ async fn find(
     if !call.session.may(Operation::Describe, Resource::Topic(topic)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
+    if !is_known(wanted.timestamp, call.version) {
+        return Err(Refusal::of(ErrorCode::UnsupportedVersion));
+    }
     let partition = call
         .shared
         .partitions
@@ -67,6 +86,16 @@ async fn find(
     look().map_err(|error: PartitionError| Refusal::from(&error))
 }
 
+/// Whether a request of this version can mean something by this time; a negative one is no time.
+fn is_known(timestamp: i64, version: i16) -> bool {
+    match timestamp {
+        LATEST | EARLIEST => true,
+        MAX_TIMESTAMP => version >= MAX_TIMESTAMP_SINCE,
+        EARLIEST_LOCAL => version >= EARLIEST_LOCAL_SINCE,
+        time => time >= 0,
+    }
+}
+
 fn offset_of(
     partition: &Arc<Partition>,
     timestamp: i64,
@@ -76,5 +105,21 @@ fn offset_of(
         EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),
         MAX_TIMESTAMP => partition.latest_by_time(),
         _ => partition.first_at(Timestamp::from_millis(timestamp)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_time_says_is_known_from_the_version_on_that_defines_it() {
+        for (timestamp, since) in [(LATEST, 1), (EARLIEST, 1), (MAX_TIMESTAMP, 7), (0, 1)] {
+            assert!(is_known(timestamp, since), "{timestamp}");
+        }
+        assert!(is_known(EARLIEST_LOCAL, 8));
+        for (timestamp, version) in [(MAX_TIMESTAMP, 6), (EARLIEST_LOCAL, 7), (-5, 8), (-99, 8)] {
+            assert!(!is_known(timestamp, version), "{timestamp}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Metadata: brokers, topics and who leads their partitions. Asking for a topic may make it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
@@ -15,8 +16,9 @@ use crate::wire::metadata::{
 
 pub(crate) type Request = MetadataRequest;
 
-/// Every operation there is, as the bits of "authorized operations": nobody is refused anything.
-pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1011_0000;
+/// Every operation on a cluster, as the bits of "authorized operations": nobody is refused
+/// anything. That is everything from Create to `IdempotentWrite` but Delete.
+pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 /// The same of a topic.
 pub(crate) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 
@@ -31,7 +33,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
     let mut topics: Vec<Topic> = if all {
         image.topics().filter_map(|topic| visible(call, topic)).collect()
     } else {
-        wanted.iter().map(|wanted| find(call, &image, wanted)).collect()
+        once(&wanted).map(|wanted| find(call, &image, wanted)).collect()
     };
     if request.include_topic_authorized_operations {
         for topic in &mut topics {
@@ -49,6 +51,12 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
         response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
     }
     response
+}
+
+/// The topics asked for; who names one twice is told of it once.
+fn once(wanted: &[RequestTopic]) -> impl Iterator<Item = &RequestTopic> {
+    let mut seen = HashSet::new();
+    wanted.iter().filter(move |topic| seen.insert((topic.name.as_deref(), topic.topic_id)))
 }
 
 /// The brokers, each at the address that this client should use.

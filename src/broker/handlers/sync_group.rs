@@ -9,10 +9,16 @@ use crate::wire::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
 pub(crate) type Request = SyncGroupRequest;
 
+/// From here on a member says what the group has agreed on.
+const PROTOCOL_SINCE: i16 = 5;
+
 /// Waits for the member's assignment.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupResponse {
     if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
         return refused(ErrorCode::GroupAuthorizationFailed);
+    }
+    if call.version >= PROTOCOL_SINCE && !names_protocol(&request) {
+        return refused(ErrorCode::InconsistentGroupProtocol);
     }
     let group = GroupId::from(request.group_id.as_str());
     match ask(call, &group, question(group.clone(), request)).await {
@@ -24,6 +30,10 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupRespon
         },
         Err(error) => refused(ErrorCode::from(&error)),
     }
+}
+
+fn names_protocol(request: &Request) -> bool {
+    request.protocol_type.is_some() && request.protocol_name.is_some()
 }
 
 fn question(group_id: GroupId, request: Request) -> SyncRequest {

@@ -62,12 +62,13 @@ pub(crate) fn show_listeners(listeners: &[Listener]) -> String {
     listeners.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// `NAME:PROTOCOL` with commas between them. There is one protocol only.
+/// `NAME:PROTOCOL` with commas between them. Listeners can have one of the protocols only, but the
+/// others may be given to names that none has, as Kafka's own file does.
 pub(crate) fn parse_protocols(text: &str) -> Result<BTreeMap<String, String>, String> {
     let pair = |pair: &str| {
         let (name, protocol) =
             pair.trim().split_once(':').ok_or_else(|| "NAME:PLAINTEXT, ...".to_owned())?;
-        if protocol != PLAINTEXT {
+        if protocol != PLAINTEXT && !NOT_OFFERED.contains(&protocol) {
             return Err(format!("the protocol PLAINTEXT; {protocol} is not offered"));
         }
         Ok((name.to_ascii_uppercase(), protocol.to_owned()))
@@ -104,11 +105,11 @@ pub(crate) fn check_listeners(
             );
         }
     }
-    let names_protocol = |listener: &&Listener| {
-        NOT_OFFERED.contains(&&*listener.name) && !protocols.contains_key(&listener.name)
-    };
-    if let Some(listener) = listeners.iter().find(names_protocol) {
-        let wanted = format!("the protocol PLAINTEXT; {} is not offered", listener.name);
+    let protocol =
+        |listener: &Listener| protocols.get(&listener.name).unwrap_or(&listener.name).clone();
+    let not_offered = listeners.iter().map(protocol).find(|name| NOT_OFFERED.contains(&&**name));
+    if let Some(protocol) = not_offered {
+        let wanted = format!("the protocol PLAINTEXT; {protocol} is not offered");
         refuse("listeners", listeners, wanted);
     }
     for told in advertised {
@@ -159,7 +160,9 @@ mod tests {
         assert!(faults("IN://a:1", "OUT://b:2", "").contains("OUT is not"));
         assert!(faults("a:1", "0.0.0.0:1", "").contains("can connect to"));
         assert!(faults("a:1", "b:0", "").contains("can connect to"));
-        assert!(parse_protocols("IN:SSL").is_err());
+        assert!(faults("IN://a:1", "", "IN:SSL").contains("SSL is not offered"));
+        assert_eq!(faults("IN://a:1", "", "IN:PLAINTEXT,SSL:SSL"), "");
+        assert!(parse_protocols("IN:TLS").is_err());
         assert!(parse_protocols("IN").is_err());
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::broker::topic_settings::{broker_names, topic_key};
+use crate::broker::unserved::{Family, IGNORED, REFUSED, SETTLED};
 use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::{Key, Kind};
 use crate::group::GroupConfig;
@@ -46,6 +47,25 @@ others, it is the default of all its topics, and can be changed while the broker
 |---|---|---|---|---|---|
 ";
 
+const UNSERVED: &str = "
+## Of Kafka alone
+
+A `server.properties` may hold settings that have no meaning here. `streamlog config check FILE`
+says of each row whether it is honoured, ignored or refused, and why. Those that only tune are
+ignored:
+
+| names | why |
+|---|---|
+";
+
+const UNSAFE: &str = "
+A broker does not start with these, since it would be less safe, or keep other data, than its file
+says:
+
+| names | why |
+|---|---|
+";
+
 #[test]
 fn the_page_of_settings_is_what_the_rows_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
@@ -79,7 +99,19 @@ fn page() -> String {
         let unit = unit(name);
         writeln!(page, "| `{name}` | {others} | {kind} | {default} | {unit} | {about} |").unwrap();
     }
+    page.push_str(UNSERVED);
+    page.extend(IGNORED.iter().map(family));
+    for row in SETTLED {
+        writeln!(page, "| `{}` | {} |", row.name, row.about).unwrap();
+    }
+    page.push_str(UNSAFE);
+    page.extend(REFUSED.iter().map(family));
     page
+}
+
+fn family(family: &Family) -> String {
+    let names: Vec<_> = family.names.iter().map(|name| format!("`{name}`")).collect();
+    format!("| {} | {} |\n", names.join(", "), family.about)
 }
 
 struct Row {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::broker::BrokerConfig;
+use crate::broker::{BrokerConfig, Verdict};
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, Exit, Output};
 
-/// Says which settings of a file a broker honours and which it refuses, and why
+/// Says which settings of a file a broker honours, ignores and refuses, and why
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Settings: TOML, or Kafka's form if it ends in .properties
@@ -33,19 +33,22 @@ impl Row for VerdictRow {
 impl Options {
     /// `Failed` when a broker would not start with the file.
     pub(super) fn answer(self, output: Output, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        let mut rows = Rows::new(output);
-        let mut exit = Exit::Done;
-        for (key, value) in BrokerConfig::read_file(&self.file)? {
-            let outcome = BrokerConfig::default().set([(key.as_str(), value.as_str())]);
-            let reason = outcome.err().and_then(|error| error.faults.into_iter().next());
-            let reason = reason.map(|fault| fault.reason);
-            if reason.is_some() {
-                exit = Exit::Failed;
-            }
-            let verdict = if reason.is_some() { "refused" } else { "honoured" };
-            rows.push(out, &VerdictRow { key, value, verdict, reason })?;
-        }
-        rows.finish(out)?;
-        Ok(exit)
+        let rows = BrokerConfig::read_file(&self.file)?;
+        let verdicts = BrokerConfig::judge(&rows);
+        let is_refused = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Refused(_)));
+        let judged = rows.into_iter().zip(verdicts);
+        Rows::new(output).write(out, judged.map(|(row, verdict)| VerdictRow::new(row, verdict)))?;
+        Ok(if is_refused { Exit::Failed } else { Exit::Done })
+    }
+}
+
+impl VerdictRow {
+    fn new((key, value): (String, String), verdict: Verdict) -> Self {
+        let (verdict, reason) = match verdict {
+            Verdict::Honoured => ("honoured", None),
+            Verdict::Ignored(reason) => ("ignored", Some(reason.to_owned())),
+            Verdict::Refused(reason) => ("refused", Some(reason)),
+        };
+        Self { key, value, verdict, reason }
     }
 }

@@ -9,8 +9,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::output::{Output, Row, Rows};
+use crate::cli::progress::{Progress, Unit, is_watched};
 use crate::cli::{CommandError, Exit};
-use crate::storage::{Finding, Flaw, LogReport, verify_system};
+use crate::storage::{Finding, Flaw, LogReport, segment_bytes_system, verify_system};
 use crate::types::Offset;
 
 /// Checks every batch of a data directory, or of one log.
@@ -27,7 +28,10 @@ pub(super) struct Options {
 impl Options {
     /// Checks the directory; `Failed` when anything is damaged.
     pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        let reports = verify_system(&self.dir)?;
+        let total = if is_watched() { segment_bytes_system(&self.dir)? } else { 0 };
+        let progress = Progress::of(total, Unit::Bytes);
+        let reports = verify_system(&self.dir, &mut |bytes| progress.add(bytes))?;
+        drop(progress);
         match self.output {
             Output::Text => write_text(out, &reports)?,
             output => Rows::new(output).write(out, reports.iter().map(LogRow::new))?,

@@ -8,11 +8,15 @@ use clap_complete::ArgValueCompleter;
 
 use crate::cli::completion::group_names;
 use crate::cli::position::Position;
+use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::format::Format;
 use crate::cli::records::row::Messages;
 use crate::cli::records::selection::{Bound, Selection};
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{ClientError, Consumer, Message, UntilEnd};
+
+/// The bar moves after so many records.
+const STEP: u64 = 1000;
 
 /// Reads records of topics.
 #[derive(Debug, Args)]
@@ -86,9 +90,17 @@ impl Options {
     ) -> Result<(), CommandError> {
         let format = self.format.clone().unwrap_or_default();
         let mut messages = Messages::new(self.reach.output, format);
-        let mut left = self.limit.unwrap_or(u64::MAX);
+        let limit = self.limit.unwrap_or(u64::MAX);
+        let (mut left, mut read) = (limit, 0_u64);
+        let mut progress = None;
         while left > 0 {
             let Some(message) = reading.next(out)? else { break };
+            if read.is_multiple_of(STEP) {
+                let remaining = reading.remaining().map(|remaining| remaining.min(left));
+                progress = progress.or_else(|| Progress::beside_answer(remaining?, Unit::Records));
+                progress.iter().zip(remaining).for_each(|(bar, left)| bar.set_left(left));
+            }
+            read += 1;
             if bound.is_none_or(|bound| bound.admits(&message)) {
                 messages.write(out, &message)?;
                 left -= 1;
@@ -106,6 +118,14 @@ impl Reading<'_> {
         }
         out.flush()?;
         Ok(self.within(None)?)
+    }
+
+    /// How much is left to read, if there is an end.
+    fn remaining(&self) -> Option<u64> {
+        match self {
+            Self::Endless(_) => None,
+            Self::ToEnd(reading) => Some(reading.remaining()),
+        }
     }
 
     fn within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::cli::completion::topic_names;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::payload::Payload;
+use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::row::RecordRow;
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{Header, Producer, ProducerRecord, RecordMetadata, Ticket};
@@ -156,11 +157,13 @@ impl Sending<'_> {
     }
 
     fn send_files(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
+        let progress = Progress::of(self.options.files.len() as u64, Unit::Files);
         for path in &self.options.files {
             let fault = |source| CommandError::Input { name: path.display().to_string(), source };
             let key = self.options.key.clone().map(|key| Payload(key.into_bytes()));
             let value = Some(Payload(read_file(path).map_err(fault)?));
             self.send(&RecordRow { key, value, headers: Vec::new() }, out)?;
+            progress.add(1);
         }
         Ok(())
     }

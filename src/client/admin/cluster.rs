@@ -1,7 +1,7 @@
 //! The cluster: its brokers, and what its partitions take on their disks.
 
-use crate::client::ClientError;
-use crate::client::admin::handle::Admin;
+use crate::client::admin::handle::AdminCalls;
+use crate::client::{Call, ClientError};
 use crate::config::HostPort;
 use crate::types::{BrokerId, PartitionIndex, TopicPartition};
 use crate::wire::{DescribeClusterRequest, DescribeLogDirsRequest};
@@ -41,12 +41,9 @@ pub struct PartitionSize {
     pub bytes: u64,
 }
 
-impl Admin {
-    /// The cluster and its brokers.
-    ///
-    /// # Errors
-    /// Those of reaching a broker.
-    pub fn cluster(&self) -> Result<ClusterDescription, ClientError> {
+impl AdminCalls {
+    /// [`Admin::cluster`](super::Admin::cluster) as a call.
+    pub fn cluster(&self) -> Call<ClusterDescription> {
         self.with_brokers("describing the cluster", async move |brokers, deadline| {
             let request = DescribeClusterRequest::default();
             let answer = brokers.until(deadline, &[], || brokers.call_any(&request)).await?;
@@ -64,13 +61,12 @@ impl Admin {
         })
     }
 
-    /// What every partition takes on the disks of every live broker.
-    ///
-    /// # Errors
-    /// Those of reaching the brokers, and `KafkaStorageError` of one whose disk failed.
-    pub fn partition_sizes(&self) -> Result<Vec<PartitionSize>, ClientError> {
-        let ids: Vec<BrokerId> = self.cluster()?.brokers.iter().map(|broker| broker.id).collect();
+    /// [`Admin::partition_sizes`](super::Admin::partition_sizes) as a call.
+    pub fn partition_sizes(&self) -> Call<Vec<PartitionSize>> {
+        let calls = self.clone();
         self.with_brokers("measuring logs", async move |brokers, deadline| {
+            let cluster = calls.cluster().await?;
+            let ids: Vec<BrokerId> = cluster.brokers.iter().map(|broker| broker.id).collect();
             let request = DescribeLogDirsRequest::default();
             let mut sizes = Vec::new();
             for id in ids {

@@ -1,9 +1,9 @@
 //! Settings of topics and brokers: what they are, where they come from, changing them.
 
-use crate::client::ClientError;
-use crate::client::admin::handle::{Admin, unanswered};
+use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::cluster::Brokers;
 use crate::client::error::topic_name;
+use crate::client::{Call, ClientError};
 use crate::types::BrokerId;
 use crate::wire::describe_configs::{self as asked, RequestResource};
 use crate::wire::incremental_alter_configs::{self as changed, DELETE, RequestConfig, SET};
@@ -52,25 +52,19 @@ pub enum ConfigSource {
     Unknown,
 }
 
-impl Admin {
-    /// The settings of `resource`, by name.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the broker.
-    pub fn configs(&self, resource: &Resource) -> Result<Vec<ConfigEntry>, ClientError> {
+impl AdminCalls {
+    /// [`Admin::configs`](super::Admin::configs) as a call.
+    pub fn configs(&self, resource: &Resource) -> Call<Vec<ConfigEntry>> {
         let resource = resource.clone();
-        let (resource_type, resource_name) = resource.on_wire()?;
-        let about = resource_name.clone();
-        let request = DescribeConfigsRequest {
-            resources: vec![RequestResource {
-                resource_type,
-                resource_name,
-                configuration_keys: None,
-            }],
-            include_synonyms: false,
-            include_documentation: true,
-        };
         self.with_brokers("reading settings", async move |brokers, deadline| {
+            let (resource_type, resource_name) = resource.on_wire()?;
+            let about = resource_name.clone();
+            let row = RequestResource { resource_type, resource_name, configuration_keys: None };
+            let request = DescribeConfigsRequest {
+                resources: vec![row],
+                include_synonyms: false,
+                include_documentation: true,
+            };
             let asking = || resource.ask(&brokers, &request);
             let answer = brokers.until(deadline, &[], asking).await?;
             let row = answer.results.into_iter().next().ok_or_else(|| unanswered(&about))?;
@@ -81,29 +75,25 @@ impl Admin {
         })
     }
 
-    /// Sets settings of `resource`, or with `None` takes them back to their defaults. All of them
-    /// change, or none does; with `validate_only` nothing changes.
-    ///
-    /// # Errors
-    /// `InvalidConfig` with the broker's words about what does not fit, and those of reaching it.
+    /// [`Admin::alter_configs`](super::Admin::alter_configs) as a call.
     pub fn alter_configs(
         &self,
         resource: &Resource,
         changes: &[(String, Option<String>)],
         validate_only: bool,
-    ) -> Result<(), ClientError> {
+    ) -> Call<()> {
         let resource = resource.clone();
-        let (resource_type, resource_name) = resource.on_wire()?;
-        let about = resource_name.clone();
         let change = |(name, value): &(String, Option<String>)| RequestConfig {
             name: name.clone(),
             config_operation: if value.is_some() { SET } else { DELETE },
             value: value.clone(),
         };
         let configs = changes.iter().map(change).collect();
-        let row = changed::RequestResource { resource_type, resource_name, configs };
-        let request = IncrementalAlterConfigsRequest { resources: vec![row], validate_only };
         self.with_brokers("changing settings", async move |brokers, deadline| {
+            let (resource_type, resource_name) = resource.on_wire()?;
+            let about = resource_name.clone();
+            let row = changed::RequestResource { resource_type, resource_name, configs };
+            let request = IncrementalAlterConfigsRequest { resources: vec![row], validate_only };
             let asking = || resource.ask(&brokers, &request);
             let answer = brokers.until(deadline, &[], asking).await?;
             let row = answer.responses.first().ok_or_else(|| unanswered(&about))?;

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::client::admin::groups::EMPTY;
-use crate::client::admin::handle::Admin;
-use crate::client::{ClientError, FoundOffset, committed};
+use crate::client::admin::handle::AdminCalls;
+use crate::client::{Call, ClientError, FoundOffset, committed};
 use crate::types::{Offset, Timestamp, TopicPartition};
 use crate::wire::ErrorCode;
 
@@ -58,12 +58,26 @@ impl PartitionLag {
     }
 }
 
-impl Admin {
-    /// The offsets a group has stored.
-    ///
-    /// # Errors
-    /// Those of reaching its coordinator. A group that does not exist has stored none.
-    pub fn committed(&self, group: &str) -> Result<BTreeMap<TopicPartition, Offset>, ClientError> {
+impl ResetTo {
+    /// The offset that is meant where a group is at `from`, in a log of these `bounds`.
+    fn place(self, from: Option<Offset>, bounds: (Offset, Offset), of_time: Offset) -> Offset {
+        let (begin, end) = bounds;
+        match self {
+            Self::Earliest => begin,
+            Self::Latest => end,
+            Self::Offset(offset) => offset,
+            Self::Shift(by) => {
+                let number = from.unwrap_or(begin).get().saturating_add(by);
+                Offset::checked(number).unwrap_or(begin)
+            }
+            Self::Time(_) => of_time,
+        }
+    }
+}
+
+impl AdminCalls {
+    /// [`Admin::committed`](super::Admin::committed) as a call.
+    pub fn committed(&self, group: &str) -> Call<BTreeMap<TopicPartition, Offset>> {
         let name = group.to_owned();
         self.with_brokers("reading a group's offsets", async move |brokers, deadline| {
             let request = committed::question(&name, None);
@@ -75,84 +89,90 @@ impl Admin {
         })
     }
 
-    /// How far a group is in every partition of the topics it has stored offsets of.
-    ///
-    /// # Errors
-    /// Those of reaching its coordinator and the leaders. A topic deleted since is left out.
-    pub fn lag(&self, group: &str) -> Result<Vec<PartitionLag>, ClientError> {
-        let committed = self.committed(group)?;
-        let topics: BTreeSet<&str> = committed.keys().map(|place| place.topic.as_str()).collect();
-        let mut lags = Vec::new();
-        for topic in topics {
-            match self.bounds(topic) {
-                Ok(bounds) => lags.extend(bounds.into_iter().map(|(partition, begin, end)| {
-                    let committed = committed.get(&partition).copied();
-                    PartitionLag { partition, committed, begin, end }
-                })),
-                Err(ClientError::TopicNotFound { .. }) => {}
-                Err(error) => return Err(error),
+    /// [`Admin::lag`](super::Admin::lag) as a call.
+    pub fn lag(&self, group: &str) -> Call<Vec<PartitionLag>> {
+        let (calls, group) = (self.clone(), group.to_owned());
+        self.call(async move {
+            let committed = calls.committed(&group).await?;
+            let topics: BTreeSet<&str> =
+                committed.keys().map(|place| place.topic.as_str()).collect();
+            let mut lags = Vec::new();
+            for topic in topics {
+                match calls.bounds(topic).await {
+                    Ok(bounds) => lags.extend(bounds.into_iter().map(|(partition, begin, end)| {
+                        let committed = committed.get(&partition).copied();
+                        PartitionLag { partition, committed, begin, end }
+                    })),
+                    Err(ClientError::TopicNotFound { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
-        }
-        Ok(lags)
+            Ok(lags)
+        })
     }
 
-    /// What setting a group to another place in `topics` would do; nothing is changed.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the brokers.
-    pub fn plan_reset(
+    /// [`Admin::plan_reset`](super::Admin::plan_reset) as a call.
+    pub fn plan_reset(&self, group: &str, topics: &[&str], to: ResetTo) -> Call<Vec<OffsetChange>> {
+        let (calls, group) = (self.clone(), group.to_owned());
+        let topics: Vec<String> = topics.iter().map(|&topic| topic.to_owned()).collect();
+        self.call(async move {
+            let committed = calls.committed(&group).await?;
+            let mut changes = Vec::new();
+            for topic in topics {
+                let at = match to {
+                    ResetTo::Time(time) => offsets(calls.offsets_at(&topic, time).await?),
+                    _ => BTreeMap::new(),
+                };
+                for (partition, begin, end) in calls.bounds(&topic).await? {
+                    let from = committed.get(&partition).copied();
+                    // Nothing is of that time yet: what comes will be.
+                    let of_time = at.get(&partition).copied().flatten().unwrap_or(end);
+                    let to = to.place(from, (begin, end), of_time).clamp(begin, end);
+                    changes.push(OffsetChange { partition, from, to });
+                }
+            }
+            Ok(changes)
+        })
+    }
+
+    /// Sets a group to another place in `topics`, unless it is a `rehearsal`, and tells what that
+    /// changes.
+    pub fn reset(
         &self,
         group: &str,
         topics: &[&str],
         to: ResetTo,
-    ) -> Result<Vec<OffsetChange>, ClientError> {
-        let committed = self.committed(group)?;
-        let mut changes = Vec::new();
-        for topic in topics {
-            let at = match to {
-                ResetTo::Time(time) => offsets(self.offsets_at(topic, time)?),
-                _ => BTreeMap::new(),
-            };
-            for (partition, begin, end) in self.bounds(topic)? {
-                let from = committed.get(&partition).copied();
-                let to = match to {
-                    ResetTo::Earliest => begin,
-                    ResetTo::Latest => end,
-                    ResetTo::Offset(offset) => offset,
-                    ResetTo::Shift(by) => {
-                        let number = from.unwrap_or(begin).get().saturating_add(by);
-                        Offset::checked(number).unwrap_or(begin)
-                    }
-                    // Nothing is of that time yet: what comes will be.
-                    ResetTo::Time(_) => at.get(&partition).copied().flatten().unwrap_or(end),
-                };
-                changes.push(OffsetChange { partition, from, to: to.clamp(begin, end) });
+        rehearsal: bool,
+    ) -> Call<Vec<OffsetChange>> {
+        let (calls, group) = (self.clone(), group.to_owned());
+        let plan = self.plan_reset(&group, topics, to);
+        self.call(async move {
+            let changes = plan.await?;
+            if !rehearsal {
+                let row = |change: &OffsetChange| (change.partition.clone(), change.to);
+                let rows: Vec<_> = changes.iter().map(row).collect();
+                calls.set_offsets(&group, &rows).await?;
             }
-        }
-        Ok(changes)
+            Ok(changes)
+        })
     }
 
-    /// Stores offsets for a group that nobody is in; the group is made if there is none.
-    ///
-    /// # Errors
-    /// [`ClientError::Broker`] with `NonEmptyGroup` while it has members: they go on from where
-    /// they are, and would write over what is stored here.
-    pub fn set_offsets(
-        &self,
-        group: &str,
-        offsets: &[(TopicPartition, Offset)],
-    ) -> Result<(), ClientError> {
-        match self.group(group) {
-            Ok(found) if found.state != EMPTY => {
-                let words = format!("group '{group}' has members; stop them first");
-                return Err(ClientError::from_code(ErrorCode::NonEmptyGroup, group, Some(&words)));
-            }
-            Err(error) if error.code() != Some(ErrorCode::GroupIdNotFound) => return Err(error),
-            _ => {}
-        }
-        let name = group.to_owned();
+    /// [`Admin::set_offsets`](super::Admin::set_offsets) as a call.
+    pub fn set_offsets(&self, group: &str, offsets: &[(TopicPartition, Offset)]) -> Call<()> {
+        let (calls, name) = (self.clone(), group.to_owned());
         let request = committed::request(group, offsets);
         self.with_brokers("storing a group's offsets", async move |brokers, deadline| {
+            match calls.group(&name).await {
+                Ok(found) if found.state != EMPTY => {
+                    let words = format!("group '{name}' has members; stop them first");
+                    let code = ErrorCode::NonEmptyGroup;
+                    return Err(ClientError::from_code(code, &name, Some(&words)));
+                }
+                Err(error) if error.code() != Some(ErrorCode::GroupIdNotFound) => {
+                    return Err(error);
+                }
+                _ => {}
+            }
             let asking = || async {
                 let coordinator = brokers.coordinator(&name).await?;
                 committed::check(&brokers.call(&coordinator, &request).await?)
@@ -162,14 +182,17 @@ impl Admin {
     }
 
     /// Where each partition begins and ends.
-    fn bounds(&self, topic: &str) -> Result<Vec<(TopicPartition, Offset, Offset)>, ClientError> {
-        let begins = offsets(self.begin_offsets(topic)?);
-        let end_of = |found: FoundOffset| {
-            let begin = begins.get(&found.partition).copied().flatten().unwrap_or_default();
-            let end = found.offset.unwrap_or_default();
-            (found.partition, begin, end.max(begin))
-        };
-        Ok(self.end_offsets(topic)?.into_iter().map(end_of).collect())
+    fn bounds(&self, topic: &str) -> Call<Vec<(TopicPartition, Offset, Offset)>> {
+        let (calls, topic) = (self.clone(), topic.to_owned());
+        self.call(async move {
+            let begins = offsets(calls.begin_offsets(&topic).await?);
+            let end_of = |found: FoundOffset| {
+                let begin = begins.get(&found.partition).copied().flatten().unwrap_or_default();
+                let end = found.offset.unwrap_or_default();
+                (found.partition, begin, end.max(begin))
+            };
+            Ok(calls.end_offsets(&topic).await?.into_iter().map(end_of).collect())
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Groups of consumers: which there are, who is in them, deleting them.
 
-use crate::client::ClientError;
-use crate::client::admin::handle::{Admin, unanswered};
+use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::consumer::share_of;
+use crate::client::{Call, ClientError};
 use crate::types::{BrokerId, TopicPartition};
 use crate::wire::{
     DeleteGroupsRequest, DescribeGroupsRequest, ErrorCode, ListGroupsRequest, describe_groups,
@@ -55,14 +55,13 @@ pub struct MemberDescription {
     pub assignment: Vec<TopicPartition>,
 }
 
-impl Admin {
-    /// All groups of all brokers, by name.
-    ///
-    /// # Errors
-    /// Those of reaching the brokers.
-    pub fn groups(&self) -> Result<Vec<GroupListing>, ClientError> {
-        let ids: Vec<BrokerId> = self.cluster()?.brokers.iter().map(|broker| broker.id).collect();
+impl AdminCalls {
+    /// [`Admin::groups`](super::Admin::groups) as a call.
+    pub fn groups(&self) -> Call<Vec<GroupListing>> {
+        let calls = self.clone();
         self.with_brokers("listing groups", async move |brokers, deadline| {
+            let cluster = calls.cluster().await?;
+            let ids: Vec<BrokerId> = cluster.brokers.iter().map(|broker| broker.id).collect();
             let request = ListGroupsRequest::default();
             let mut groups = Vec::new();
             for coordinator in ids {
@@ -84,11 +83,8 @@ impl Admin {
         })
     }
 
-    /// One group and its members.
-    ///
-    /// # Errors
-    /// [`ClientError::Broker`] with `GroupIdNotFound` when there is none.
-    pub fn group(&self, group: &str) -> Result<GroupDescription, ClientError> {
+    /// [`Admin::group`](super::Admin::group) as a call.
+    pub fn group(&self, group: &str) -> Call<GroupDescription> {
         let name = group.to_owned();
         let request = DescribeGroupsRequest {
             groups: vec![name.clone()],
@@ -110,11 +106,8 @@ impl Admin {
         })
     }
 
-    /// Deletes a group that nobody is in, with its offsets.
-    ///
-    /// # Errors
-    /// [`ClientError::Broker`] with `GroupIdNotFound`, or `NonEmptyGroup` while it has members.
-    pub fn delete_group(&self, group: &str) -> Result<(), ClientError> {
+    /// [`Admin::delete_group`](super::Admin::delete_group) as a call.
+    pub fn delete_group(&self, group: &str) -> Call<()> {
         let name = group.to_owned();
         let request = DeleteGroupsRequest { groups_names: vec![name.clone()] };
         self.with_brokers("deleting a group", async move |brokers, deadline| {

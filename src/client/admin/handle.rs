@@ -1,43 +1,72 @@
-//! The handle of administration, and how its questions reach the brokers.
+//! The handles of administration, and how its questions reach the brokers.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::ClientError;
 use crate::client::cluster::{Brokers, Deadline};
 use crate::client::handle::Core;
+use crate::client::waiting::Waiter;
+use crate::client::{Call, ClientError};
 use crate::wire::ErrorCode;
 
 /// Administration over one client's connections.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    core: Arc<Core>,
+    calls: AdminCalls,
+    /// Keeps the client open.
+    _core: Arc<Core>,
+}
+
+/// The same as calls, which are waited for or awaited. They do not keep the client open.
+#[derive(Clone, Debug)]
+pub struct AdminCalls {
+    brokers: Arc<Brokers>,
+    waiter: Waiter,
 }
 
 impl Admin {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self { core }
+        let calls = AdminCalls { brokers: Arc::clone(&core.brokers), waiter: core.waiter.clone() };
+        Self { calls, _core: core }
     }
 
-    /// Runs `work` on the client's thread, within the client's timeout.
+    /// The questions themselves, for those who do not wait on a thread.
+    pub fn calls(&self) -> &AdminCalls {
+        &self.calls
+    }
+}
+
+impl AdminCalls {
+    /// Asks by `work`, within the client's timeout.
     pub(super) fn with_brokers<T, F>(
         &self,
         operation: &'static str,
-        work: impl FnOnce(Arc<Brokers>, Deadline) -> F,
-    ) -> Result<T, ClientError>
+        work: impl FnOnce(Arc<Brokers>, Deadline) -> F + Send + 'static,
+    ) -> Call<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, ClientError>> + Send + 'static,
     {
-        let brokers = Arc::clone(&self.core.brokers);
-        let deadline = brokers.deadline(operation, brokers.config().timeout);
-        self.core.run(work(brokers, deadline))
+        let brokers = Arc::clone(&self.brokers);
+        self.call(async move {
+            let deadline = brokers.deadline(operation, brokers.config().timeout);
+            work(brokers, deadline).await
+        })
+    }
+
+    /// Asks by `work`, which is made of other calls.
+    pub(super) fn call<T, F>(&self, work: F) -> Call<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, ClientError>> + Send + 'static,
+    {
+        Call::new(self.brokers.tasks().clone(), self.waiter.clone(), work)
     }
 
     /// The client's timeout, as requests carry it.
     pub(super) fn timeout_ms(&self) -> i32 {
-        let timeout: Duration = self.core.brokers.config().timeout;
+        let timeout: Duration = self.brokers.config().timeout;
         i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX)
     }
 }

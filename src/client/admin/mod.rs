@@ -1,8 +1,10 @@
 //! Administration: topics, offsets, settings, groups and the cluster itself.
 //!
-//! Every question is one blocking call within the client's timeout, asked of whoever can answer it:
-//! the controller, a partition's leader, a group's coordinator, or each broker in turn.
+//! Every question is one call within the client's timeout, asked of whoever can answer it: the
+//! controller, a partition's leader, a group's coordinator, or each broker in turn. [`AdminCalls`]
+//! makes the calls, [`Admin`] blocks until they are answered.
 
+mod blocking;
 mod cluster;
 mod configs;
 mod group_offsets;
@@ -15,5 +17,5 @@ pub use cluster::{BrokerDescription, ClusterDescription, PartitionSize};
 pub use configs::{ConfigEntry, ConfigSource, Resource};
 pub use group_offsets::{OffsetChange, PartitionLag, ResetTo};
 pub use groups::{GroupDescription, GroupListing, MemberDescription};
-pub use handle::Admin;
+pub use handle::{Admin, AdminCalls};
 pub use topics::{NewTopic, PartitionDescription, TopicDescription};

@@ -2,53 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::admin::handle::{Admin, unanswered};
+use crate::client::ClientError;
+use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::error::topic_name;
 use crate::client::offsets::{Asked, list_offsets};
-use crate::client::{ClientError, FoundOffset};
+use crate::client::{Call, FoundOffset};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 use crate::wire::delete_records::{RequestPartition, RequestTopic};
 use crate::wire::{DeleteRecordsRequest, list_offsets as asked};
 
-impl Admin {
-    /// The first offset of each partition.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn begin_offsets(&self, topic: &str) -> Result<Vec<FoundOffset>, ClientError> {
+impl AdminCalls {
+    /// [`Admin::begin_offsets`](super::Admin::begin_offsets) as a call.
+    pub fn begin_offsets(&self, topic: &str) -> Call<Vec<FoundOffset>> {
         self.offsets(topic, asked::EARLIEST)
     }
 
-    /// The end of what can be read of each partition: the offset after the last record.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn end_offsets(&self, topic: &str) -> Result<Vec<FoundOffset>, ClientError> {
+    /// [`Admin::end_offsets`](super::Admin::end_offsets) as a call.
+    pub fn end_offsets(&self, topic: &str) -> Call<Vec<FoundOffset>> {
         self.offsets(topic, asked::LATEST)
     }
 
-    /// The first offset of each partition whose record is of `time` or later; the offset is `None`
-    /// where there is no such record.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
-    pub fn offsets_at(
-        &self,
-        topic: &str,
-        time: Timestamp,
-    ) -> Result<Vec<FoundOffset>, ClientError> {
+    /// [`Admin::offsets_at`](super::Admin::offsets_at) as a call.
+    pub fn offsets_at(&self, topic: &str, time: Timestamp) -> Call<Vec<FoundOffset>> {
         self.offsets(topic, time.millis().max(0))
     }
 
-    fn offsets(&self, topic: &str, at: i64) -> Result<Vec<FoundOffset>, ClientError> {
-        let name = topic_name(topic)?;
-        let count = i32::try_from(self.topic(topic)?.partitions.len()).unwrap_or(i32::MAX);
-        let row = |index| {
-            let partition = PartitionIndex(index);
-            Asked { partition: TopicPartition { topic: name.clone(), partition }, at }
-        };
-        let rows: Vec<Asked> = (0..count).map(row).collect();
+    fn offsets(&self, topic: &str, at: i64) -> Call<Vec<FoundOffset>> {
+        let (calls, topic) = (self.clone(), topic.to_owned());
         self.with_brokers("looking up offsets", async move |brokers, deadline| {
+            let name = topic_name(&topic)?;
+            let count = calls.topic(&topic).await?.partitions.len();
+            let row = |index| {
+                let partition = PartitionIndex(index);
+                Asked { partition: TopicPartition { topic: name.clone(), partition }, at }
+            };
+            let count = i32::try_from(count).unwrap_or(i32::MAX);
+            let rows: Vec<Asked> = (0..count).map(row).collect();
             let found: BTreeMap<_, _> = list_offsets(&brokers, deadline, &rows)
                 .await?
                 .into_iter()
@@ -58,15 +47,8 @@ impl Admin {
         })
     }
 
-    /// Deletes the records of a partition below `offset`, and answers where it begins now.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and `OffsetOutOfRange` for an offset beyond the end.
-    pub fn delete_records(
-        &self,
-        partition: &TopicPartition,
-        offset: Offset,
-    ) -> Result<Offset, ClientError> {
+    /// [`Admin::delete_records`](super::Admin::delete_records) as a call.
+    pub fn delete_records(&self, partition: &TopicPartition, offset: Offset) -> Call<Offset> {
         let partition = partition.clone();
         let about = partition.to_string();
         let row = RequestPartition { partition_index: partition.partition.0, offset: offset.get() };

@@ -1,9 +1,9 @@
 //! Topics: creating, deleting, growing and describing them.
 
-use crate::client::ClientError;
-use crate::client::admin::handle::{Admin, unanswered};
+use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::cluster::TopicInfo;
 use crate::client::error::topic_name;
+use crate::client::{Call, ClientError};
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::wire::create_topics::{RequestConfig, RequestTopic};
 use crate::wire::{
@@ -50,19 +50,16 @@ pub struct PartitionDescription {
     pub isr: Vec<BrokerId>,
 }
 
-impl Admin {
-    /// Creates a topic and waits until it can be used.
-    ///
-    /// # Errors
-    /// [`ClientError::Broker`] with `TopicAlreadyExists`, or with what the broker dislikes.
-    pub fn create_topic(&self, topic: &str, new: &NewTopic) -> Result<(), ClientError> {
-        let name = topic_name(topic)?;
+impl AdminCalls {
+    /// [`Admin::create_topic`](super::Admin::create_topic) as a call.
+    pub fn create_topic(&self, topic: &str, new: &NewTopic) -> Call<()> {
+        let topic = topic.to_owned();
         let config = |(name, value): &(String, String)| RequestConfig {
             name: name.clone(),
             value: Some(value.clone()),
         };
         let row = RequestTopic {
-            name: topic.to_owned(),
+            name: topic.clone(),
             num_partitions: new.partitions.unwrap_or(-1),
             replication_factor: new.replicas.unwrap_or(-1),
             configs: new.configs.iter().map(config).collect(),
@@ -71,46 +68,40 @@ impl Admin {
         let timeout_ms = self.timeout_ms();
         let request = CreateTopicsRequest { topics: vec![row], timeout_ms, validate_only: false };
         self.with_brokers("creating a topic", async move |brokers, deadline| {
+            let name = topic_name(&topic)?;
             let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
-            let topic = answer.topics.first().ok_or_else(|| unanswered(name.as_str()))?;
-            let words = topic.error_message.as_deref();
-            ClientError::check(topic.error_code, name.as_str(), words)?;
+            let row = answer.topics.first().ok_or_else(|| unanswered(&topic))?;
+            ClientError::check(row.error_code, &topic, row.error_message.as_deref())?;
             let about = [name.clone()];
             brokers.until(deadline, &about, || brokers.topic(&name, false)).await.map(drop)
         })
     }
 
-    /// Deletes a topic.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`] when there is none.
-    pub fn delete_topic(&self, topic: &str) -> Result<(), ClientError> {
-        let name = topic_name(topic)?;
+    /// [`Admin::delete_topic`](super::Admin::delete_topic) as a call.
+    pub fn delete_topic(&self, topic: &str) -> Call<()> {
+        let topic = topic.to_owned();
         let row = delete_topics::RequestTopic {
-            name: Some(topic.to_owned()),
+            name: Some(topic.clone()),
             ..delete_topics::RequestTopic::default()
         };
         let request = DeleteTopicsRequest {
             topics: vec![row],
-            topic_names: vec![topic.to_owned()],
+            topic_names: vec![topic.clone()],
             timeout_ms: self.timeout_ms(),
         };
         self.with_brokers("deleting a topic", async move |brokers, deadline| {
+            topic_name(&topic)?;
             let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
-            let topic = answer.responses.first().ok_or_else(|| unanswered(name.as_str()))?;
-            let words = topic.error_message.as_deref();
-            ClientError::check(topic.error_code, name.as_str(), words)
+            let row = answer.responses.first().ok_or_else(|| unanswered(&topic))?;
+            ClientError::check(row.error_code, &topic, row.error_message.as_deref())
         })
     }
 
-    /// Gives a topic more partitions: `partitions` is their number afterwards.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`], and `InvalidPartitions` for a number that is not larger.
-    pub fn create_partitions(&self, topic: &str, partitions: i32) -> Result<(), ClientError> {
-        let name = topic_name(topic)?;
+    /// [`Admin::create_partitions`](super::Admin::create_partitions) as a call.
+    pub fn create_partitions(&self, topic: &str, partitions: i32) -> Call<()> {
+        let topic = topic.to_owned();
         let row = create_partitions::RequestTopic {
-            name: topic.to_owned(),
+            name: topic.clone(),
             count: partitions,
             assignments: None,
         };
@@ -120,19 +111,16 @@ impl Admin {
             validate_only: false,
         };
         self.with_brokers("adding partitions", async move |brokers, deadline| {
+            let name = topic_name(&topic)?;
             let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
-            let topic = answer.results.first().ok_or_else(|| unanswered(name.as_str()))?;
-            let words = topic.error_message.as_deref();
-            ClientError::check(topic.error_code, name.as_str(), words)?;
+            let row = answer.results.first().ok_or_else(|| unanswered(&topic))?;
+            ClientError::check(row.error_code, &topic, row.error_message.as_deref())?;
             brokers.refresh(Some(&[name]), false).await.map(drop)
         })
     }
 
-    /// All topics, by name; the broker's own are among them.
-    ///
-    /// # Errors
-    /// Those of reaching a broker.
-    pub fn topics(&self) -> Result<Vec<TopicDescription>, ClientError> {
+    /// [`Admin::topics`](super::Admin::topics) as a call.
+    pub fn topics(&self) -> Call<Vec<TopicDescription>> {
         self.with_brokers("listing topics", async move |brokers, deadline| {
             let answer = brokers.until(deadline, &[], || brokers.refresh(None, false)).await?;
             let topology = brokers.topology();
@@ -149,13 +137,11 @@ impl Admin {
         })
     }
 
-    /// One topic.
-    ///
-    /// # Errors
-    /// [`ClientError::TopicNotFound`] when there is none.
-    pub fn topic(&self, topic: &str) -> Result<TopicDescription, ClientError> {
-        let name = topic_name(topic)?;
+    /// [`Admin::topic`](super::Admin::topic) as a call.
+    pub fn topic(&self, topic: &str) -> Call<TopicDescription> {
+        let topic = topic.to_owned();
         self.with_brokers("describing a topic", async move |brokers, deadline| {
+            let name = topic_name(&topic)?;
             let about = [name.clone()];
             let asking = || async {
                 brokers.refresh(Some(&about), false).await?;

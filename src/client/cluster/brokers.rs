@@ -143,6 +143,35 @@ impl Brokers {
         Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
     }
 
+    /// The first contact: each address given at the start has its share of the time to answer.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`] with every address and what became of it.
+    pub(crate) async fn find(&self) -> Result<(), ClientError> {
+        let mut tried = Vec::new();
+        let addresses = &self.config.bootstrap;
+        let deadline = self.deadline("connecting", self.config.timeout);
+        for (address, untried) in addresses.iter().zip((1..=addresses.len()).rev()) {
+            let left = deadline.end.saturating_sub(self.clock.monotonic());
+            let share = left / u32::try_from(untried).unwrap_or(u32::MAX);
+            let request =
+                MetadataRequest { topics: Some(Vec::new()), ..MetadataRequest::default() };
+            match timeout(share, self.call(address, &request)).await {
+                Ok(Ok(answer)) => {
+                    self.learn(&answer);
+                    return Ok(());
+                }
+                Ok(Err(ClientError::Connect { tried: more })) => tried.extend(more),
+                Ok(Err(error)) => return Err(error),
+                Err(_) => {
+                    let reason = format!("no answer within {share:.1?}");
+                    tried.push(Attempt { address: address.to_string(), reason });
+                }
+            }
+        }
+        Err(ClientError::Connect { tried })
+    }
+
     /// Asks what the brokers know of `topics`; `None` is all of them, and none of them is about the
     /// brokers alone.
     pub(crate) async fn refresh(
@@ -160,12 +189,16 @@ impl Brokers {
             ..MetadataRequest::default()
         };
         let answer = self.call_any(&request).await?;
+        self.learn(&answer);
+        Ok(answer)
+    }
+
+    fn learn(&self, answer: &MetadataResponse) {
         self.topology.rcu(|known| {
             let mut next = Topology::clone(known);
-            next.update(&answer);
+            next.update(answer);
             next
         });
-        Ok(answer)
     }
 
     /// A topic with at least one partition, asked for if it is not known.

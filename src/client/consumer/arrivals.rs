@@ -5,14 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::chunk::Chunk;
 use crate::client::ClientError;
-use crate::io::Gate;
+use crate::client::bell::Bell;
 
 /// A queue between the fetching task and callers. Its bytes are bounded by the task, which stops
 /// fetching while there are too many.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     state: Mutex<State>,
-    changed: Gate,
+    changed: Bell,
 }
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) enum Taken {
 
 impl Arrivals {
     /// Where callers wait for a change.
-    pub(crate) fn changed(&self) -> &Gate {
+    pub(crate) fn changed(&self) -> &Bell {
         &self.changed
     }
 

@@ -12,8 +12,9 @@ use super::fetcher::Fetcher;
 use super::membership::{Member, Standing};
 use super::message::Message;
 use super::shared::{Shared, Wanted};
+use super::topics::{check_found, distinct, find, topics_of};
 use super::until_end::UntilEnd;
-use crate::client::error::topic_name;
+use crate::client::call::Call;
 use crate::client::handle::Core;
 use crate::client::offsets::{Asked, list_offsets};
 use crate::client::{ClientError, FoundOffset};
@@ -43,14 +44,31 @@ impl Consumer {
         topics: &[&str],
         config: ConsumerConfig,
     ) -> Result<Self, ClientError> {
-        let names: Result<Vec<TopicName>, ClientError> =
-            topics.iter().map(|topic| topic_name(topic)).collect();
-        let mut names = names?;
-        names.sort();
-        names.dedup();
-        let counts = find(&core, names.clone(), config.auto_create_topics)?;
+        let names = distinct(topics)?;
+        let counts = find(&core, names.clone(), config.auto_create_topics).wait()?;
+        Ok(Self::of_found(core, names, counts, config))
+    }
+
+    /// [`of_topics`](Self::of_topics) as a future.
+    pub(crate) async fn making_of_topics(
+        core: Arc<Core>,
+        topics: &[&str],
+        config: ConsumerConfig,
+    ) -> Result<Self, ClientError> {
+        let names = distinct(topics)?;
+        let counts = find(&core, names.clone(), config.auto_create_topics).await?;
+        Ok(Self::of_found(core, names, counts, config))
+    }
+
+    /// Reads topics that have so many partitions each.
+    fn of_found(
+        core: Arc<Core>,
+        names: Vec<TopicName>,
+        counts: Vec<usize>,
+        config: ConsumerConfig,
+    ) -> Self {
         if config.group.id.is_some() {
-            return Ok(Self::start_member(core, names, config));
+            return Self::start_member(core, names, config);
         }
         let mut partitions = Vec::new();
         for (topic, count) in names.into_iter().zip(counts) {
@@ -61,7 +79,7 @@ impl Consumer {
         }
         let shared = Shared::new(Arc::clone(&core.brokers), config, true);
         shared.assign(partitions);
-        Ok(Self::start(core, shared))
+        Self::start(core, shared)
     }
 
     /// Reads some partitions, each from its own start.
@@ -70,21 +88,33 @@ impl Consumer {
         partitions: &[(TopicPartition, Start)],
         config: ConsumerConfig,
     ) -> Result<Self, ClientError> {
-        let mut names: Vec<TopicName> =
-            partitions.iter().map(|(partition, _)| partition.topic.clone()).collect();
-        names.sort();
-        names.dedup();
-        let counts = find(&core, names.clone(), config.auto_create_topics)?;
-        for (partition, _) in partitions {
-            let place = names.iter().position(|name| *name == partition.topic);
-            let count = place.map_or(0, |place| counts[place]);
-            if !usize::try_from(partition.partition.0).is_ok_and(|index| index < count) {
-                return Err(ClientError::TopicNotFound { topic: partition.to_string() });
-            }
-        }
+        let names = topics_of(partitions);
+        let counts = find(&core, names.clone(), config.auto_create_topics).wait()?;
+        check_found(partitions, &names, &counts)?;
+        Ok(Self::of_known(core, partitions, config))
+    }
+
+    /// [`of_partitions`](Self::of_partitions) as a future.
+    pub(crate) async fn making_of_partitions(
+        core: Arc<Core>,
+        partitions: &[(TopicPartition, Start)],
+        config: ConsumerConfig,
+    ) -> Result<Self, ClientError> {
+        let names = topics_of(partitions);
+        let counts = find(&core, names.clone(), config.auto_create_topics).await?;
+        check_found(partitions, &names, &counts)?;
+        Ok(Self::of_known(core, partitions, config))
+    }
+
+    /// Reads partitions that are there.
+    fn of_known(
+        core: Arc<Core>,
+        partitions: &[(TopicPartition, Start)],
+        config: ConsumerConfig,
+    ) -> Self {
         let shared = Shared::new(Arc::clone(&core.brokers), config, false);
         shared.assign(partitions.to_vec());
-        Ok(Self::start(core, shared))
+        Self::start(core, shared)
     }
 
     fn start(core: Arc<Core>, shared: Shared) -> Self {
@@ -113,6 +143,15 @@ impl Consumer {
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
         self.next_of(Wanted::ANY, timeout, || false)
+    }
+
+    /// The next message if there is one already; what was given out before stays in hand.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn try_more(&self) -> Result<Option<Message>, ClientError> {
+        self.check_whole()?;
+        self.shared.try_next(Wanted { goes_on: true, ..Wanted::ANY })
     }
 
     /// The next message if there is one already.
@@ -206,6 +245,11 @@ impl Consumer {
         Ok(())
     }
 
+    /// Counts what was given out as processed, as asking for the next message does.
+    pub fn finish(&self) {
+        self.shared.finish();
+    }
+
     /// Ends all reading once what was given out is done with: whoever asks for the next message
     /// meets [`ClientError::Closed`], and what was in hand then counts as processed.
     pub fn end(&self) {
@@ -252,13 +296,23 @@ impl Consumer {
     /// # Errors
     /// Those of reaching the leaders.
     pub fn end_offsets(&self) -> Result<Vec<FoundOffset>, ClientError> {
-        let row = |partition| Asked { partition, at: at::LATEST };
-        let asked: Vec<Asked> = self.assignment().into_iter().map(row).collect();
-        let brokers = Arc::clone(&self.shared.brokers);
-        self.core.run(async move {
-            let timeout = brokers.config().timeout;
-            let deadline = brokers.deadline("looking up end offsets", timeout);
-            list_offsets(&brokers, deadline, &asked).await
+        self.ends().wait()
+    }
+
+    /// The end of what can be read of each partition now. A member of a group is first waited for
+    /// until it knows its share, which takes a moment.
+    pub(super) fn ends(&self) -> Call<Vec<FoundOffset>> {
+        let (shared, standing) = (Arc::clone(&self.shared), self.standing.clone());
+        self.core.call(async move {
+            if let Some(standing) = standing {
+                standing.placed(&shared).await?;
+            }
+            let assigned = shared.slots().into_iter().filter(|slot| slot.is_assigned);
+            let row = |slot: Slot| Asked { partition: slot.partition, at: at::LATEST };
+            let asked: Vec<Asked> = assigned.map(row).collect();
+            let timeout = shared.brokers.config().timeout;
+            let deadline = shared.brokers.deadline("looking up end offsets", timeout);
+            list_offsets(&shared.brokers, deadline, &asked).await
         })
     }
 
@@ -290,12 +344,47 @@ impl Consumer {
         &self,
         offsets: Vec<(TopicPartition, Offset)>,
     ) -> Result<(), ClientError> {
-        let Some(standing) = self.standing.clone() else {
-            let code = crate::wire::ErrorCode::InvalidGroupId;
-            return Err(ClientError::from_code(code, "the consumer reads without a group", None));
-        };
-        let brokers = Arc::clone(&self.shared.brokers);
-        self.core.run(async move { standing.commit(&brokers, &offsets).await })
+        self.committing(offsets).wait()
+    }
+
+    /// [`commit_offsets`](Self::commit_offsets) as a call.
+    pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
+        let (standing, brokers) = (self.standing.clone(), Arc::clone(&self.shared.brokers));
+        self.core.call(async move {
+            let Some(standing) = standing else {
+                let code = crate::wire::ErrorCode::InvalidGroupId;
+                let words = "the consumer reads without a group";
+                return Err(ClientError::from_code(code, words, None));
+            };
+            standing.commit(&brokers, &offsets).await
+        })
+    }
+
+    /// How far all messages reach that were given out.
+    pub fn received(&self) -> Vec<(TopicPartition, Offset)> {
+        self.shared.received()
+    }
+
+    /// Ready once something has changed in what there is to read, counted from this call on.
+    pub fn news(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.shared.arrivals.changed().next()
+    }
+
+    /// [`close`](Self::close) as a future.
+    pub async fn closing(&self) {
+        self.shared.arrivals.close();
+        if let Some(standing) = self.standing.clone() {
+            standing.leaving.cancel();
+            let leaving = async move {
+                let over = standing.over.cancelled();
+                Ok(tokio::time::timeout(LEAVE_MAX, over).await.is_ok())
+            };
+            // Who is told of an end of the client instead leaves by silence.
+            let _ = self.core.call(leaving).await;
+        }
+        for task in &self.tasks {
+            task.abort();
+        }
     }
 
     /// Ends all waits and all fetching; in a group, stores the last offsets and leaves. Doing it
@@ -318,20 +407,6 @@ impl Consumer {
         self.shared.arrivals.is_closed()
     }
 
-    /// Waits until it knows what it reads, which takes a member of a group a moment.
-    pub(super) fn await_share(&self) -> Result<(), ClientError> {
-        let Some(standing) = &self.standing else { return Ok(()) };
-        let timeout = self.core.brokers.config().timeout.max(standing.group().rebalance_timeout);
-        let attempt = || (standing.place().is_some() || self.is_closed()).then_some(());
-        let gate = self.shared.arrivals.changed();
-        let waited = self.core.waiter.wait(gate, Some(timeout), attempt)?;
-        waited.ok_or(ClientError::Timeout {
-            operation: "joining the group",
-            elapsed: timeout,
-            last_error: None,
-        })
-    }
-
     /// The next message that is wanted, unless `is_done`.
     pub(super) fn next_of(
         &self,
@@ -348,7 +423,8 @@ impl Consumer {
                 next => Some(next),
             }
         };
-        let found = self.core.waiter.wait(self.shared.arrivals.changed(), timeout, attempt)?;
+        let gate = self.shared.arrivals.changed().gate();
+        let found = self.core.waiter.wait(gate, timeout, attempt)?;
         found.unwrap_or(Ok(None))
     }
 
@@ -394,18 +470,4 @@ impl Drop for Consumer {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// How many partitions each topic has.
-fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Result<Vec<usize>, ClientError> {
-    let brokers = Arc::clone(&core.brokers);
-    let deadline = brokers.deadline("finding topics", brokers.config().timeout);
-    core.run(async move {
-        let mut counts = Vec::with_capacity(names.len());
-        for name in &names {
-            let looking = || brokers.topic(name, may_create);
-            counts.push(brokers.until(deadline, &[], looking).await?.partitions.len());
-        }
-        Ok(counts)
-    })
 }

@@ -23,6 +23,7 @@ mod readers;
 mod request;
 mod shared;
 mod stream;
+mod topics;
 mod until_end;
 
 pub use changes::Change;

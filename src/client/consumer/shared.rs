@@ -176,6 +176,13 @@ impl Shared {
         positions(slots)
     }
 
+    /// What was given out is done with, though nobody asks for more.
+    pub(crate) fn finish(&self) {
+        for mut reading in self.readers.all() {
+            reading.turn();
+        }
+    }
+
     /// Goes on at `start` in one slot.
     pub(crate) fn seek(&self, slot: usize, start: Start) {
         self.assignment.seek(slot, start);

@@ -7,7 +7,7 @@ use super::assignment::{Slot, Target};
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
-use crate::client::ClientError;
+use crate::client::{ClientError, FoundOffset};
 use crate::types::{Offset, TopicPartition};
 
 /// Messages up to the ends that the partitions had when this was made. A partition that has reached
@@ -28,15 +28,27 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
     /// # Errors
     /// Those of asking for the ends.
     pub fn of(consumer: C) -> Result<Self, ClientError> {
-        let reader: &Consumer = consumer.borrow();
-        reader.await_share()?;
-        let found = reader.end_offsets()?;
+        let found = consumer.borrow().ends().wait()?;
+        Ok(Self::up_to(consumer, &found))
+    }
+
+    /// [`of`](Self::of) as a future.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub async fn making(consumer: C) -> Result<Self, ClientError> {
+        let asked = consumer.borrow().ends();
+        let found = asked.await?;
+        Ok(Self::up_to(consumer, &found))
+    }
+
+    fn up_to(consumer: C, found: &[FoundOffset]) -> Self {
         let end = |slot: &Slot| {
             let row = found.iter().find(|row| row.partition == slot.partition);
             row.and_then(|row| row.offset).filter(|_| slot.is_assigned && !slot.is_paused)
         };
-        let ends = reader.slots().iter().map(end).collect();
-        Ok(Self { consumer, ends })
+        let ends = consumer.borrow().slots().iter().map(end).collect();
+        Self { consumer, ends }
     }
 
     /// Up to the given ends; what lies in other partitions is left out.
@@ -66,6 +78,16 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         let consumer: &Consumer = self.consumer.borrow();
         let wanted = Wanted { ends: &self.ends, ..Wanted::ANY };
         consumer.next_of(wanted, timeout, || self.is_done())
+    }
+
+    /// How many offsets lie before the ends, as far as it is known where reading began.
+    pub fn remaining(&self) -> u64 {
+        let slots = self.consumer.borrow().slots();
+        let left = slots
+            .iter()
+            .zip(&self.ends)
+            .filter_map(|(slot, end)| u64::try_from((*end)?.get() - slot.position?.get()).ok());
+        left.sum()
     }
 
     /// Whether every partition has reached its end, or was given up with an error.

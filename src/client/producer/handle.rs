@@ -15,14 +15,15 @@ use super::sender::Sender;
 use super::tickets::{Bells, Delivery};
 use super::topics::{TopicQueues, Topics};
 use super::undelivered::Undelivered;
+use crate::client::bell::Bell;
+use crate::client::call::Call;
 use crate::client::cluster::Brokers;
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::client::{ClientError, ProducerConfig, Ticket};
 use crate::config::ConfigError;
-use crate::io::Gate;
 use crate::record::{BatchBuilder, Compressor, HEADER_SIZE, Header};
-use crate::types::{PartitionIndex, Timestamp, TopicPartition};
+use crate::types::{PartitionIndex, Timestamp, TopicName, TopicPartition};
 
 /// Publishes records. May be used from any number of threads.
 ///
@@ -30,9 +31,9 @@ use crate::types::{PartitionIndex, Timestamp, TopicPartition};
 /// [`flush`](Self::flush) first.
 #[derive(Debug)]
 pub struct Producer {
-    core: Arc<Core>,
-    shared: Arc<Shared>,
-    task: AbortHandle,
+    pub(super) core: Arc<Core>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) task: AbortHandle,
 }
 
 /// A record to publish. `Default` is an empty one without a topic.
@@ -59,11 +60,11 @@ pub(crate) struct Shared {
     pub(crate) brokers: Arc<Brokers>,
     pub(crate) topics: Topics,
     pub(crate) bells: Arc<Bells>,
-    room: Arc<Room>,
-    undelivered: Undelivered,
+    pub(super) room: Arc<Room>,
+    pub(super) undelivered: Undelivered,
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
-    is_closed: AtomicBool,
+    pub(super) is_closed: AtomicBool,
 }
 
 impl Producer {
@@ -75,7 +76,7 @@ impl Producer {
         let shared = Arc::new(Shared {
             topics: Topics::new(in_memory(config.batch_size.0)),
             room: Room::new(in_memory(config.buffer.0)),
-            bells: Arc::new(Bells { settled: Gate::new(), work: Notify::new(), waiter }),
+            bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
             brokers: Arc::clone(&core.brokers),
             undelivered: Undelivered::default(),
             listed: Mutex::default(),
@@ -99,7 +100,7 @@ impl Producer {
         }
         let topic = match self.known_topic(record)? {
             Some(topic) => topic,
-            None => self.find_topic(record)?,
+            None => self.found_topic(record, self.find_topic(record).wait()?)?,
         };
         let size = self.size_of(record)?;
         let shared = &self.shared;
@@ -109,12 +110,7 @@ impl Producer {
         if shared.room.take(size, &shared.bells.waiter, timeout, is_closed)? {
             return shared.append(&topic, record, size);
         }
-        Err(if shared.is_closed() {
-            ClientError::Closed
-        } else {
-            let operation = "waiting for room to send";
-            ClientError::Timeout { operation, elapsed: timeout, last_error: None }
-        })
+        Err(shared.no_room())
     }
 
     /// Hands over a record if that needs no waiting; `None` if it does.
@@ -138,7 +134,7 @@ impl Producer {
         let record = ProducerRecord { topic, ..ProducerRecord::default() };
         let known = match self.shared.topics.get(topic) {
             Some(known) => known,
-            None => self.find_topic(&record)?,
+            None => self.found_topic(&record, self.find_topic(&record).wait()?)?,
         };
         Ok(known.queues.len())
     }
@@ -150,11 +146,9 @@ impl Producer {
     /// [`ClientError::Timeout`].
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let shared = &self.shared;
-        let below = shared.undelivered.next_ordinal();
-        shared.flush_below.fetch_max(below, Ordering::AcqRel);
-        shared.bells.work.notify_one();
+        let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
-        match shared.bells.waiter.wait(&shared.bells.settled, timeout, attempt)? {
+        match shared.bells.waiter.wait(shared.bells.settled.gate(), timeout, attempt)? {
             Some(()) => shared.undelivered.report(),
             None => Err(ClientError::Timeout {
                 operation: "flushing the producer",
@@ -179,17 +173,17 @@ impl Producer {
         flushed
     }
 
-    fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
+    pub(super) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
         let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
         let limit = in_memory(self.shared.config.request_max.0);
         if size.saturating_add(HEADER_SIZE) > limit {
-            return Err(ClientError::MessageTooLarge { size, limit });
+            return Err(ClientError::MessageTooLarge { size, limit: Some(limit) });
         }
         if self.shared.is_closed() { Err(ClientError::Closed) } else { Ok(size) }
     }
 
     /// The record's topic if it, and the partition asked for, were sent to before.
-    fn known_topic(
+    pub(super) fn known_topic(
         &self,
         record: &ProducerRecord<'_>,
     ) -> Result<Option<Arc<TopicQueues>>, ClientError> {
@@ -204,13 +198,14 @@ impl Producer {
     }
 
     /// Asks the brokers for the record's topic, which may create it.
-    fn find_topic(&self, record: &ProducerRecord<'_>) -> Result<Arc<TopicQueues>, ClientError> {
-        let name = topic_name(record.topic)?;
-        let brokers = Arc::clone(&self.shared.brokers);
-        let deadline = brokers.deadline("finding a topic", self.shared.config.send_timeout);
-        let about = name.clone();
-        let is_known = self.shared.topics.get(record.topic).is_some();
-        let info = self.core.run(async move {
+    pub(super) fn find_topic(&self, record: &ProducerRecord<'_>) -> Call<(TopicName, usize)> {
+        let shared = Arc::clone(&self.shared);
+        let topic = record.topic.to_owned();
+        self.core.call(async move {
+            let brokers = &shared.brokers;
+            let about = topic_name(&topic)?;
+            let deadline = brokers.deadline("finding a topic", shared.config.send_timeout);
+            let is_known = shared.topics.get(&topic).is_some();
             let looking = || async {
                 if is_known {
                     // It is the partition that is missing: there may be more by now.
@@ -218,9 +213,18 @@ impl Producer {
                 }
                 brokers.topic(&about, true).await
             };
-            brokers.until(deadline, &[], looking).await
-        })?;
-        self.shared.topics.learn(&name, info.partitions.len());
+            let count = brokers.until(deadline, &[], looking).await?.partitions.len();
+            Ok((about, count))
+        })
+    }
+
+    /// The record's topic, which was found to have so many partitions.
+    pub(super) fn found_topic(
+        &self,
+        record: &ProducerRecord<'_>,
+        (name, partitions): (TopicName, usize),
+    ) -> Result<Arc<TopicQueues>, ClientError> {
+        self.shared.topics.learn(&name, partitions);
         self.known_topic(record)?.ok_or_else(|| missing(record))
     }
 }
@@ -242,6 +246,14 @@ impl Shared {
         self.is_closed.load(Ordering::Acquire)
     }
 
+    /// Sends without lingering what was handed over so far; the number of the batch after it.
+    pub(super) fn hurry(&self) -> u64 {
+        let below = self.undelivered.next_ordinal();
+        self.flush_below.fetch_max(below, Ordering::AcqRel);
+        self.bells.work.notify_one();
+        below
+    }
+
     /// The queues that callers began to fill since the last time.
     pub(crate) fn take_listed(&self) -> Vec<Arc<Queue>> {
         std::mem::take(&mut self.listed())
@@ -252,6 +264,15 @@ impl Shared {
         let flush_below =
             if self.room.is_wanted() { u64::MAX } else { self.flush_below.load(Ordering::Acquire) };
         Dues { now: self.now(), linger: self.config.linger, flush_below }
+    }
+
+    /// Why there was no room for a record within `max.block.ms`.
+    pub(super) fn no_room(&self) -> ClientError {
+        if self.is_closed() {
+            return ClientError::Closed;
+        }
+        let (operation, elapsed) = ("waiting for room to send", self.config.send_timeout);
+        ClientError::Timeout { operation, elapsed, last_error: None }
     }
 
     /// Batches have their outcomes: tells those who wait.
@@ -292,7 +313,7 @@ impl Shared {
     }
 
     /// Appends a record for which `size` bytes of room were taken.
-    fn append(
+    pub(super) fn append(
         &self,
         topic: &TopicQueues,
         record: &ProducerRecord<'_>,

@@ -12,10 +12,11 @@ use super::queue::{Appending, Due, Dues, Queue};
 use super::room::Room;
 use super::tickets::{Bells, Delivery, Landed, Ticket};
 use super::undelivered::Undelivered;
+use crate::client::bell::Bell;
 use crate::client::cluster::Backoff;
 use crate::client::waiting::Waiter;
 use crate::client::{ClientConfig, ClientError};
-use crate::io::{Clock, Gate, ManualClock, SeededRandom};
+use crate::io::{Clock, ManualClock, SeededRandom};
 use crate::record::{Batch, BatchBuilder, Compressor, Decompressor, Limits};
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition};
 use crate::wire::ErrorCode;
@@ -40,7 +41,7 @@ impl Callers {
         Self {
             queue: Arc::new(Queue::new(partition, batch_size)),
             room: Room::new(1 << 20),
-            bells: Arc::new(Bells { settled: Gate::new(), work: Notify::new(), waiter }),
+            bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
             undelivered: Undelivered::default(),
             clock,
         }

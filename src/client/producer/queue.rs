@@ -129,7 +129,7 @@ impl Queue {
         let pushed = batch.builder.push(record.timestamp, record.key, record.value, record.headers);
         let index = pushed.map_err(|_| ClientError::MessageTooLarge {
             size: record.size,
-            limit: self.batch_size,
+            limit: Some(self.batch_size),
         })?;
         batch.held.add(record.size);
         let ticket = Ticket::new(Arc::clone(&batch.delivery), index, record.timestamp);

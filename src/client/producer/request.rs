@@ -84,7 +84,7 @@ impl Shipment {
         let rows = self.batches.into_iter().flat_map(|(topic, rows)| {
             rows.into_iter().map(move |(lane, index, batch)| {
                 let outcome = match answer {
-                    Ok(answer) => outcome(answer, &topic, index),
+                    Ok(answer) => outcome(answer, &topic, index, batch.bytes.len()),
                     Err(error) => Err(error.clone()),
                 };
                 (lane, batch, outcome)
@@ -108,17 +108,19 @@ fn outcome(
     answer: &ProduceResponse,
     topic: &TopicName,
     index: PartitionIndex,
+    size: usize,
 ) -> Result<Landed, ClientError> {
     let rows = answer.topics.iter().filter(|row| row.name == topic.as_str());
     let found = rows.flat_map(|row| &row.partitions).find(|row| row.index == index.0);
     let about = format!("{topic}-{index}");
     match found {
         None => Err(ClientError::unreachable(about, "the answer does not speak of it")),
-        Some(row) => judge(row, &about),
+        Some(row) => judge(row, &about, size),
     }
 }
 
-fn judge(row: &Partition, about: &str) -> Result<Landed, ClientError> {
+/// What a row of the answer says of a batch of `size` bytes.
+fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, ClientError> {
     match row.error_code {
         ErrorCode::None => Ok(Landed {
             base_offset: Offset::checked(row.base_offset),
@@ -127,6 +129,9 @@ fn judge(row: &Partition, about: &str) -> Result<Landed, ClientError> {
         }),
         // It was stored so long ago that the broker no longer knows where.
         ErrorCode::DuplicateSequenceNumber => Ok(Landed::default()),
+        ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
+            Err(ClientError::MessageTooLarge { size, limit: None })
+        }
         code => Err(ClientError::from_code(code, about, row.error_message.as_deref())),
     }
 }

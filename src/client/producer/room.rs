@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::client::ClientError;
+use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
-use crate::io::Gate;
 
 /// A number of bytes, and those who wait for some of them.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Room {
     limit: usize,
     used: AtomicUsize,
     waiting: AtomicUsize,
-    freed: Gate,
+    freed: Bell,
 }
 
 /// Bytes that were taken, given back when this is dropped.
@@ -31,7 +31,7 @@ impl Room {
             limit,
             used: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
-            freed: Gate::new(),
+            freed: Bell::default(),
         })
     }
 
@@ -53,14 +53,30 @@ impl Room {
         timeout: Duration,
         is_closed: impl Fn() -> bool,
     ) -> Result<bool, ClientError> {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let _waiting = Waiting::among(&self.waiting);
         let attempt = || {
             let taken = self.try_take(bytes);
             (taken || is_closed()).then_some(taken)
         };
-        let taken = waiter.wait(&self.freed, Some(timeout), attempt);
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        Ok(taken?.unwrap_or(false))
+        let taken = waiter.wait(self.freed.gate(), Some(timeout), attempt)?;
+        Ok(taken.unwrap_or(false))
+    }
+
+    /// [`take`](Self::take) as a future, which has no end in time. `begun` is called once others
+    /// see that somebody waits.
+    pub(crate) async fn taking(
+        &self,
+        bytes: usize,
+        begun: impl Fn(),
+        is_closed: impl Fn() -> bool,
+    ) -> bool {
+        let _waiting = Waiting::among(&self.waiting);
+        begun();
+        let attempt = || {
+            let taken = self.try_take(bytes);
+            (taken || is_closed()).then_some(taken)
+        };
+        self.freed.until(attempt).await
     }
 
     /// Gives back what was taken.
@@ -80,6 +96,22 @@ impl Room {
     /// Lets those who wait look whether the producer was closed.
     pub(crate) fn wake_all(&self) {
         self.freed.wake_all();
+    }
+}
+
+/// One of those who wait, until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn among(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Sender {
     pause_until: Duration,
     backoff: Backoff,
     next_refresh: Duration,
+    /// What stood in the way last, if nothing has gone well since.
+    trouble: Option<ClientError>,
 }
 
 /// What a job came to.
@@ -74,6 +76,7 @@ impl Sender {
             pause_until: Duration::ZERO,
             backoff,
             next_refresh,
+            trouble: None,
         }
     }
 
@@ -239,6 +242,7 @@ impl Sender {
                     Err(error) => {
                         tracing::debug!(%error, "the producer cannot reach a broker");
                         route.failed(now);
+                        self.trouble = Some(error);
                         self.stale.extend(self.shared.topics.names());
                     }
                 }
@@ -254,8 +258,9 @@ impl Sender {
                 self.is_refreshing = false;
                 self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
                 self.pause_until = now.saturating_add(self.backoff.next_pause());
-                if refreshed.is_ok() {
-                    self.shared.learn_partitions();
+                match refreshed {
+                    Ok(()) => self.shared.learn_partitions(),
+                    Err(error) => self.trouble = Some(error),
                 }
             }
         }
@@ -266,7 +271,10 @@ impl Sender {
         let mut settled = Settled::new();
         for (number, batch, outcome) in returned {
             match &outcome {
-                Ok(_) => self.backoff.reset(),
+                Ok(_) => {
+                    self.backoff.reset();
+                    self.trouble = None;
+                }
                 Err(error) if error.remedy() == Remedy::Refresh => {
                     self.stale.insert(batch.delivery.partition().topic.clone());
                 }
@@ -293,7 +301,7 @@ impl Sender {
             let error = ClientError::Timeout {
                 operation: "delivering a record",
                 elapsed: timeout,
-                last_error: None,
+                last_error: self.trouble.clone().map(Box::new),
             };
             let opened_before = now.saturating_sub(timeout) + Duration::from_nanos(1);
             settled.extend(lane.expire(opened_before, &error));

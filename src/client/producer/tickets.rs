@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::client::ClientError;
+use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
-use crate::io::Gate;
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 
 /// Where a delivered record is.
@@ -41,7 +41,7 @@ pub struct Ticket {
 #[derive(Debug)]
 pub(crate) struct Bells {
     /// Rings when an outcome is set.
-    pub(crate) settled: Gate,
+    pub(crate) settled: Bell,
     /// Rings when there is something to send.
     pub(crate) work: Notify,
     /// How callers wait.
@@ -57,6 +57,8 @@ pub(crate) struct Delivery {
     is_urgent: AtomicBool,
     outcome: OnceLock<Result<Landed, ClientError>>,
     seen: AtomicU32,
+    /// Where futures wait: those of other batches are not woken.
+    told: Notify,
 }
 
 /// Where a delivered batch is.
@@ -86,12 +88,10 @@ impl Ticket {
     /// delivery itself goes on.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<RecordMetadata, ClientError> {
         let delivery = &self.delivery;
-        if delivery.outcome.get().is_none() {
-            delivery.is_urgent.store(true, Ordering::Release);
-            delivery.bells.work.notify_one();
-        }
+        delivery.hurry();
         let bells = &delivery.bells;
-        let outcome = bells.waiter.wait(&bells.settled, timeout, || delivery.outcome.get())?;
+        let gate = bells.settled.gate();
+        let outcome = bells.waiter.wait(gate, timeout, || delivery.outcome.get())?;
         match outcome {
             Some(Ok(landed)) => Ok(self.metadata(*landed)),
             Some(Err(error)) => {
@@ -105,6 +105,21 @@ impl Ticket {
                 elapsed: timeout.unwrap_or_default(),
                 last_error: None,
             }),
+        }
+    }
+
+    /// Ready once the outcome is known, which [`wait`](Self::wait) then tells at once.
+    pub fn settling(&self) -> impl Future<Output = ()> + Send + use<> {
+        let delivery = Arc::clone(&self.delivery);
+        delivery.hurry();
+        async move {
+            loop {
+                let told = delivery.told.notified();
+                if delivery.is_settled() {
+                    break;
+                }
+                told.await;
+            }
         }
     }
 
@@ -128,6 +143,15 @@ impl Delivery {
             is_urgent: AtomicBool::new(false),
             outcome: OnceLock::new(),
             seen: AtomicU32::new(0),
+            told: Notify::new(),
+        }
+    }
+
+    /// Somebody waits for it.
+    fn hurry(&self) {
+        if self.outcome.get().is_none() {
+            self.is_urgent.store(true, Ordering::Release);
+            self.bells.work.notify_one();
         }
     }
 
@@ -146,10 +170,11 @@ impl Delivery {
         self.is_urgent.load(Ordering::Acquire)
     }
 
-    /// Sets the outcome; whoever waits is woken by the caller, once for many.
+    /// Sets the outcome; threads that wait are woken by the caller, once for many.
     pub(crate) fn settle(&self, outcome: Result<Landed, ClientError>) {
         let was_open = self.outcome.set(outcome).is_ok();
         assert!(was_open, "batch {} of {} has two outcomes", self.ordinal, self.partition);
+        self.told.notify_waiters();
     }
 
     /// Whether it has its outcome.

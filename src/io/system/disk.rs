@@ -78,6 +78,8 @@ impl Disk for SystemDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        // The parent of a relative name is the empty path, which the system does not open.
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         fs::File::open(dir)?.sync_all()
     }
 

@@ -82,7 +82,9 @@ impl Metadata {
         } else {
             assignment::check(&image, replicas, Some(factor))?;
             if replicas.len() != added {
-                return refuse(format!("replicas of {} were given", replicas.len()));
+                let reason = "as many partitions are assigned as are added";
+                let partition = present.len() + replicas.len().min(added);
+                return Err(MetadataError::InvalidAssignment { partition, reason });
             }
             replicas
         };

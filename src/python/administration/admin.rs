@@ -4,72 +4,51 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
-use pyo3::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
+use super::asking::{Asked, Asking, made};
 use super::described;
 use super::group::Group;
-use crate::client::{self, ClientError, FoundOffset, NewTopic, Resource};
+use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resource};
 use crate::config::ConfigError;
+use crate::python::aio::EventLoop;
 use crate::python::arguments::{self, Options};
-use crate::python::errors::{TopicExists, TopicNotFound, raised, refused};
+use crate::python::errors::{TopicExists, raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicPartition};
-
-/// By partition; `None` where there is none.
-type Offsets = BTreeMap<i32, Option<i64>>;
 
 /// Administration of a cluster.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Admin {
-    inner: Owned<client::Admin>,
+    asking: Asking,
 }
 
 impl Admin {
-    /// Over the connections of `client`.
-    pub(crate) fn of(client: &Owned<client::Client>) -> PyResult<Self> {
-        Ok(Self { inner: Owned::new(client.get()?.admin(), client.birth()) })
-    }
-
-    fn ask<T, F>(&self, py: Python<'_>, ask: F) -> PyResult<T>
-    where
-        T: Send,
-        F: Send + FnOnce(&client::Admin) -> Result<T, ClientError>,
-    {
-        let admin = self.inner.get()?;
-        py.detach(|| ask(admin)).map_err(|error| raised(py, error))
-    }
-
-    fn found<F>(&self, py: Python<'_>, topic: &str, ask: F) -> PyResult<Offsets>
-    where
-        F: Send + FnOnce(&client::Admin, &str) -> Result<Vec<FoundOffset>, ClientError>,
-    {
-        let found = self.ask(py, |admin| ask(admin, topic))?;
-        let row = |found: FoundOffset| (found.partition.partition.0, found.offset.map(Offset::get));
-        Ok(found.into_iter().map(row).collect())
+    /// Over the connections of `client`; with a loop, its methods return asyncio futures.
+    pub(crate) fn of(
+        client: &Owned<client::Client>,
+        event_loop: Option<Py<EventLoop>>,
+    ) -> PyResult<Self> {
+        Ok(Self { asking: Asking::of(client, event_loop)? })
     }
 }
 
 #[pymethods]
 impl Admin {
-    fn begin_offsets(&self, py: Python<'_>, topic: &str) -> PyResult<Offsets> {
-        self.found(py, topic, client::Admin::begin_offsets)
+    fn begin_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
+        self.asking.ask(py, |calls| calls.begin_offsets(topic), found)
     }
 
-    fn end_offsets(&self, py: Python<'_>, topic: &str) -> PyResult<Offsets> {
-        self.found(py, topic, client::Admin::end_offsets)
+    fn end_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
+        self.asking.ask(py, |calls| calls.end_offsets(topic), found)
     }
 
-    fn offsets_at(
-        &self,
-        py: Python<'_>,
-        topic: &str,
-        time: &Bound<'_, PyAny>,
-    ) -> PyResult<Offsets> {
+    fn offsets_at<'py>(&self, py: Python<'py>, topic: &str, time: &Bound<'_, PyAny>) -> Asked<'py> {
         let time = arguments::timestamp("time", time)?.ok_or_else(|| {
             refused(&ConfigError::single("time", "expected an aware datetime or a timedelta"))
         })?;
-        self.found(py, topic, |admin, name| admin.offsets_at(name, time))
+        self.asking.ask(py, |calls| calls.offsets_at(topic, time), found)
     }
 
     #[pyo3(
@@ -77,62 +56,70 @@ impl Admin {
         text_signature = "($self, name, *, partitions=None, replicas=None, retention=None, \
                           config=None, exist_ok=False)"
     )]
-    fn create_topic(
+    fn create_topic<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         name: &str,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        let admin = self.inner.get()?;
+    ) -> Asked<'py> {
         let mut options = Options::of(options)?;
         let exist_ok = options.take_as("exist_ok")?.unwrap_or(false);
         let topic = new_topic(options)?;
-        let created = py.detach(|| admin.create_topic(name, &topic));
-        match created.map_err(|error| raised(py, error)) {
-            Err(error) if exist_ok && error.is_instance_of::<TopicExists>(py) => Ok(()),
-            created => created,
-        }
+        self.asking.ask_whether(
+            py,
+            |calls| calls.create_topic(name, &topic),
+            move |py, created| match created.map_err(|error| raised(py, error)) {
+                Err(error) if exist_ok && error.is_instance_of::<TopicExists>(py) => Ok(py.None()),
+                created => created.map(|()| py.None()),
+            },
+        )
     }
 
     #[pyo3(signature = (name, *, missing_ok=false))]
-    fn delete_topic(&self, py: Python<'_>, name: &str, missing_ok: bool) -> PyResult<()> {
-        let admin = self.inner.get()?;
-        let deleted = py.detach(|| admin.delete_topic(name));
-        match deleted.map_err(|error| raised(py, error)) {
-            Err(error) if missing_ok && error.is_instance_of::<TopicNotFound>(py) => Ok(()),
-            deleted => deleted,
-        }
+    fn delete_topic<'py>(&self, py: Python<'py>, name: &str, missing_ok: bool) -> Asked<'py> {
+        self.asking.ask_whether(
+            py,
+            |calls| calls.delete_topic(name),
+            move |py, deleted| match deleted {
+                Err(ClientError::TopicNotFound { .. }) if missing_ok => Ok(py.None()),
+                deleted => deleted.map(|()| py.None()).map_err(|error| raised(py, error)),
+            },
+        )
     }
 
     #[pyo3(signature = (*, internal=false))]
-    fn topics(&self, py: Python<'_>, internal: bool) -> PyResult<Vec<String>> {
-        let topics = self.ask(py, client::Admin::topics)?;
-        let shown = topics.iter().filter(|topic| internal || !topic.is_internal);
-        Ok(shown.map(|topic| topic.name.to_string()).collect())
+    fn topics<'py>(&self, py: Python<'py>, internal: bool) -> Asked<'py> {
+        self.asking.ask(py, AdminCalls::topics, move |py, topics| {
+            let shown = topics.iter().filter(|topic| internal || !topic.is_internal);
+            made(py, shown.map(|topic| topic.name.to_string()).collect::<Vec<_>>())
+        })
     }
 
-    fn topic<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        described::topic(py, &self.ask(py, |admin| admin.topic(name))?)
+    fn topic<'py>(&self, py: Python<'py>, name: &str) -> Asked<'py> {
+        let describe = |py: Python<'_>, topic| described::topic(py, &topic).map(Bound::unbind);
+        self.asking.ask(py, |calls| calls.topic(name), describe)
     }
 
-    fn set_partitions(&self, py: Python<'_>, name: &str, partitions: i32) -> PyResult<()> {
-        self.ask(py, |admin| admin.create_partitions(name, partitions))
+    fn set_partitions<'py>(&self, py: Python<'py>, name: &str, partitions: i32) -> Asked<'py> {
+        let none = |py: Python<'_>, ()| Ok(py.None());
+        self.asking.ask(py, |calls| calls.create_partitions(name, partitions), none)
     }
 
-    fn delete_records(
+    fn delete_records<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         topic: &str,
         partition: i32,
         before: i64,
-    ) -> PyResult<i64> {
+    ) -> Asked<'py> {
         let topic = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
             refused(&ConfigError::single("topic", error.to_string()))
         })?;
         let before = Offset::checked(before)
             .ok_or_else(|| refused(&ConfigError::single("before", "an offset is not negative")))?;
         let partition = TopicPartition { topic, partition: PartitionIndex(partition) };
-        self.ask(py, |admin| admin.delete_records(&partition, before)).map(Offset::get)
+        let begin = |py: Python<'_>, begin: Offset| made(py, begin.get());
+        self.asking.ask(py, |calls| calls.delete_records(&partition, before), begin)
     }
 
     #[pyo3(signature = (*, topic=None, broker=None))]
@@ -141,41 +128,59 @@ impl Admin {
         py: Python<'py>,
         topic: Option<String>,
         broker: Option<i32>,
-    ) -> PyResult<BTreeMap<String, Bound<'py, PyAny>>> {
+    ) -> Asked<'py> {
         let resource = resource(topic, broker)?;
-        let rows = self.ask(py, |admin| admin.configs(&resource))?;
-        rows.iter().map(|row| Ok((row.name.clone(), described::setting(py, row)?))).collect()
+        self.asking.ask(
+            py,
+            |calls| calls.configs(&resource),
+            |py, rows| {
+                let named = |row: &client::ConfigEntry| {
+                    Ok((row.name.clone(), described::setting(py, row)?))
+                };
+                made(py, rows.iter().map(named).collect::<PyResult<BTreeMap<_, _>>>()?)
+            },
+        )
     }
 
     #[pyo3(signature = (changes, *, topic=None, broker=None, dry_run=false))]
-    fn set_settings(
+    fn set_settings<'py>(
         &self,
-        changes: &Bound<'_, PyDict>,
+        changes: &Bound<'py, PyDict>,
         topic: Option<String>,
         broker: Option<i32>,
         dry_run: bool,
-    ) -> PyResult<()> {
+    ) -> Asked<'py> {
         let resource = resource(topic, broker)?;
         let mut rows = Vec::with_capacity(changes.len());
         for (name, value) in changes {
             let text = if value.is_none() { None } else { Some(arguments::text(&name, &value)?) };
             rows.push((name.extract()?, text));
         }
-        self.ask(changes.py(), |admin| admin.alter_configs(&resource, &rows, dry_run))
+        let (py, none) = (changes.py(), |py: Python<'_>, ()| Ok(py.None()));
+        self.asking.ask(py, |calls| calls.alter_configs(&resource, &rows, dry_run), none)
     }
 
-    fn groups(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let groups = self.ask(py, client::Admin::groups)?;
-        Ok(groups.into_iter().map(|row| row.group).collect())
+    fn groups<'py>(&self, py: Python<'py>) -> Asked<'py> {
+        self.asking.ask(py, AdminCalls::groups, |py, groups| {
+            made(py, groups.into_iter().map(|row| row.group).collect::<Vec<_>>())
+        })
     }
 
-    fn group(&self, name: String) -> PyResult<Group> {
-        Group::of(&self.inner, name)
+    fn group(&self, py: Python<'_>, name: String) -> PyResult<Group> {
+        Ok(Group::of(self.asking.again(py)?, name))
     }
 
-    fn cluster<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        described::cluster(py, &self.ask(py, client::Admin::cluster)?)
+    fn cluster<'py>(&self, py: Python<'py>) -> Asked<'py> {
+        self.asking.ask(py, AdminCalls::cluster, |py, cluster| {
+            described::cluster(py, &cluster).map(Bound::unbind)
+        })
     }
+}
+
+/// Offsets by partition; `None` where there is none.
+fn found(py: Python<'_>, found: Vec<FoundOffset>) -> PyResult<Py<PyAny>> {
+    let row = |found: FoundOffset| (found.partition.partition.0, found.offset.map(Offset::get));
+    made(py, found.into_iter().map(row).collect::<BTreeMap<_, _>>())
 }
 
 /// What settings are of: a topic, a broker, or all brokers.

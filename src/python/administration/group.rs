@@ -5,18 +5,16 @@ use std::collections::HashMap;
 use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
+use super::asking::{Asked, Asking, made};
 use super::described;
-use crate::client::{self, ClientError, ResetTo, Start};
+use crate::client::{PartitionLag, ResetTo, Start};
 use crate::python::arguments;
 use crate::python::errors::raised;
-use crate::python::owned::Owned;
 use crate::python::reading::read_topics;
+use crate::types::{Offset, TopicPartition};
 
 /// Kafka's name for a group that is not there.
 const MISSING: &str = "GROUP_ID_NOT_FOUND";
-
-/// By topic and partition.
-type ByPartition<T> = HashMap<(String, i32), T>;
 
 /// A group of consumers.
 #[pyclass(frozen, module = "streamlog")]
@@ -24,39 +22,44 @@ type ByPartition<T> = HashMap<(String, i32), T>;
 pub(crate) struct Group {
     #[pyo3(get)]
     name: String,
-    admin: Owned<client::Admin>,
+    asking: Asking,
 }
 
 impl Group {
     /// The group `name`, by way of an administration.
-    pub(super) fn of(admin: &Owned<client::Admin>, name: String) -> PyResult<Self> {
-        Ok(Self { name, admin: Owned::new(admin.get()?.clone(), admin.birth()) })
-    }
-
-    fn ask<T, F>(&self, py: Python<'_>, ask: F) -> PyResult<T>
-    where
-        T: Send,
-        F: Send + FnOnce(&client::Admin, &str) -> Result<T, ClientError>,
-    {
-        let admin = self.admin.get()?;
-        py.detach(|| ask(admin, &self.name)).map_err(|error| raised(py, error))
+    pub(super) fn of(asking: Asking, name: String) -> Self {
+        Self { name, asking }
     }
 }
 
 #[pymethods]
 impl Group {
-    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        described::group(py, &self.ask(py, client::Admin::group)?)
+    fn describe<'py>(&self, py: Python<'py>) -> Asked<'py> {
+        let describe = |py: Python<'_>, group| described::group(py, &group).map(Bound::unbind);
+        self.asking.ask(py, |calls| calls.group(&self.name), describe)
     }
 
-    fn committed(&self, py: Python<'_>) -> PyResult<ByPartition<i64>> {
-        let rows = self.ask(py, client::Admin::committed)?;
-        Ok(rows.iter().map(|(at, offset)| (described::place(at), offset.get())).collect())
+    fn committed<'py>(&self, py: Python<'py>) -> Asked<'py> {
+        self.asking.ask(
+            py,
+            |calls| calls.committed(&self.name),
+            |py, rows| {
+                let row =
+                    |(at, offset): (&TopicPartition, &Offset)| (described::place(at), offset.get());
+                made(py, rows.iter().map(row).collect::<HashMap<_, _>>())
+            },
+        )
     }
 
-    fn lag(&self, py: Python<'_>) -> PyResult<ByPartition<u64>> {
-        let rows = self.ask(py, client::Admin::lag)?;
-        Ok(rows.iter().map(|row| (described::place(&row.partition), row.lag())).collect())
+    fn lag<'py>(&self, py: Python<'py>) -> Asked<'py> {
+        self.asking.ask(
+            py,
+            |calls| calls.lag(&self.name),
+            |py, rows| {
+                let row = |row: &PartitionLag| (described::place(&row.partition), row.lag());
+                made(py, rows.iter().map(row).collect::<HashMap<_, _>>())
+            },
+        )
     }
 
     #[pyo3(signature = (topics, *, to, dry_run=false))]
@@ -65,7 +68,7 @@ impl Group {
         topics: &Bound<'py, PyAny>,
         to: &Bound<'py, PyAny>,
         dry_run: bool,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    ) -> Asked<'py> {
         let py = topics.py();
         let to = match arguments::start("to", to)? {
             Start::Earliest => ResetTo::Earliest,
@@ -75,20 +78,27 @@ impl Group {
         };
         let names = read_topics(topics)?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let changes = self.ask(py, |admin, name| admin.plan_reset(name, &names, to))?;
-        if !dry_run {
-            let rows: Vec<_> = changes.iter().map(|row| (row.partition.clone(), row.to)).collect();
-            self.ask(py, |admin, name| admin.set_offsets(name, &rows))?;
-        }
-        changes.iter().map(|row| described::change(py, row)).collect()
+        self.asking.ask(
+            py,
+            |calls| calls.reset(&self.name, &names, to, dry_run),
+            |py, rows| {
+                let rows: PyResult<Vec<_>> =
+                    rows.iter().map(|row| described::change(py, row)).collect();
+                made(py, rows?)
+            },
+        )
     }
 
     #[pyo3(signature = (*, missing_ok=false))]
-    fn delete(&self, py: Python<'_>, missing_ok: bool) -> PyResult<()> {
-        match self.ask(py, client::Admin::delete_group) {
-            Err(error) if missing_ok && is_missing(py, &error) => Ok(()),
-            deleted => deleted,
-        }
+    fn delete<'py>(&self, py: Python<'py>, missing_ok: bool) -> Asked<'py> {
+        self.asking.ask_whether(
+            py,
+            |calls| calls.delete_group(&self.name),
+            move |py, deleted| match deleted.map_err(|error| raised(py, error)) {
+                Err(error) if missing_ok && is_missing(py, &error) => Ok(py.None()),
+                deleted => deleted.map(|()| py.None()),
+            },
+        )
     }
 
     fn __repr__(&self) -> String {

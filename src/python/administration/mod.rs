@@ -1,6 +1,7 @@
 //! Administration: topics, settings, groups, and the cluster itself.
 
 mod admin;
+mod asking;
 mod described;
 mod group;
 

@@ -3,7 +3,7 @@
 use pyo3::types::{PyAnyMethods, PyBytes, PyString};
 use pyo3::{Py, PyAny, PyResult, Python};
 
-use super::producer::Given;
+use super::given::Given;
 use crate::client;
 use crate::config::ConfigError;
 use crate::python::arguments::Options;
@@ -43,7 +43,7 @@ impl Chooser {
         py: Python<'_>,
         producer: &client::Producer,
         topic: &str,
-        record: &Given<'_>,
+        record: &Given,
     ) -> PyResult<i32> {
         let count = py.detach(|| producer.partition_count(topic));
         let count = count.map_err(|error| raised(py, error))?;

@@ -1,10 +1,12 @@
 //! Publishing: producers, the tickets of what is on its way, and where it came to lie.
 
+mod given;
 mod making;
 mod producer;
 mod record_metadata;
 mod ticket;
 
+pub(super) use given::Given;
 pub(super) use producer::Producer;
 pub(super) use record_metadata::RecordMetadata;
 pub(super) use ticket::Ticket;

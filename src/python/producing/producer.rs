@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use pyo3::exceptions::PyTypeError;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
-use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
+use pyo3::types::{PyAnyMethods, PyDict, PyString};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
+use super::given::{Given, bytes_of, made};
 use super::making::Making;
 use super::ticket::Ticket;
-use crate::client::{self, Header, ProducerConfig, ProducerRecord};
-use crate::config::{ConfigError, Fault, set_all};
+use crate::client::{self, ProducerConfig};
+use crate::config::set_all;
 use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
 use crate::python::client::Client;
-use crate::python::errors::{raised, refused};
+use crate::python::errors::raised;
 use crate::python::owned::{Owned, Renewed};
-use crate::types::{PartitionIndex, Timestamp};
+use crate::types::PartitionIndex;
 
 /// Keywords of `Client.producer`.
 pub(crate) const WORDS: &[Word] = &[
@@ -34,9 +33,6 @@ pub(crate) const WORDS: &[Word] = &[
     Word::plain("partitioner", "partitioner"),
 ];
 
-/// Keywords of `Producer.send`.
-const OF_RECORDS: [&str; 4] = ["key", "headers", "partition", "timestamp"];
-
 /// Records between two looks at signals, when no wait looks at them.
 const SIGNALS_EVERY: u64 = 1024;
 
@@ -51,17 +47,6 @@ pub(crate) struct Producer {
     client: Py<Client>,
     config: ProducerConfig,
     making: Making,
-}
-
-/// A record that owns what it is made of.
-#[derive(Debug, Default)]
-pub(super) struct Given<'py> {
-    topic: Option<Bound<'py, PyString>>,
-    partition: Option<i32>,
-    pub(super) key: Option<PyBackedBytes>,
-    pub(super) value: Option<PyBackedBytes>,
-    headers: Vec<(String, Option<PyBackedBytes>)>,
-    timestamp: Option<Timestamp>,
 }
 
 impl Producer {
@@ -84,31 +69,96 @@ impl Producer {
 
     /// The producer behind it; a forked child makes one of its own, and the parent keeps what it
     /// has not sent.
-    fn sender(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Producer>>>> {
+    pub(crate) fn sender(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Producer>>>> {
         self.inner.get(py, || make(self.client.bind(py), &self.config))
+    }
+
+    /// Bytes that may be on their way.
+    pub(crate) fn buffer(&self) -> u64 {
+        self.config.buffer.0
+    }
+
+    /// The record that the arguments of a call make.
+    pub(crate) fn given(
+        &self,
+        topic: Bound<'_, PyString>,
+        value: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Given> {
+        let mut given = Given::to(topic);
+        given.value = bytes_of("value", self.making.value.as_ref(), value)?;
+        if let Some(options) = options {
+            given.take(&self.making, options)?;
+        }
+        Ok(given)
+    }
+
+    /// The record that is made of an item.
+    pub(crate) fn made(
+        &self,
+        topic: Bound<'_, PyString>,
+        item: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Given> {
+        let mut given = Given::to(topic);
+        given.key = key.map(|make| made("key", make, item)).transpose()?.flatten();
+        given.value = match value {
+            Some(make) => made("value", make, item)?,
+            None => bytes_of("value", self.making.value.as_ref(), item)?,
+        };
+        Ok(given)
+    }
+
+    /// The partition that the record names, or the program chooses.
+    pub(crate) fn partition(
+        &self,
+        py: Python<'_>,
+        producer: &client::Producer,
+        given: &Given,
+    ) -> PyResult<Option<PartitionIndex>> {
+        let partition = match (given.partition, &self.making.partitioner) {
+            (None, Some(choose)) => {
+                let topic = given.topic(py)?;
+                // Where the topic is not known, nobody can choose yet.
+                producer
+                    .knows(&topic)
+                    .then(|| choose.choose(py, producer, &topic, given))
+                    .transpose()?
+            }
+            (partition, _) => partition,
+        };
+        Ok(partition.map(PartitionIndex))
+    }
+
+    /// Hands over a record if that needs no waiting.
+    pub(crate) fn try_send(&self, py: Python<'_>, given: &Given) -> PyResult<Option<Ticket>> {
+        let sender = self.sender(py)?;
+        let producer = sender.get()?;
+        let topic = given.topic(py)?;
+        if self.making.partitioner.is_some() && !producer.knows(&topic) {
+            return Ok(None);
+        }
+        let headers = given.headers();
+        let partition = self.partition(py, producer, given)?;
+        let sent = producer.try_send(&given.record(&topic, partition, &headers));
+        let ticket = sent.map_err(|error| raised(py, error))?;
+        Ok(ticket.map(|ticket| Ticket::new(ticket, sender.birth())))
     }
 
     fn send_given(
         &self,
         py: Python<'_>,
         producer: &client::Producer,
-        given: &Given<'_>,
+        given: &Given,
     ) -> PyResult<client::Ticket> {
-        let topic = given.topic.as_ref().map(PyStringMethods::to_cow).transpose()?;
-        let headers: Vec<Header<'_>> = given.headers.iter().map(header).collect();
-        let topic = topic.as_deref().unwrap_or_default();
-        let partition = match (given.partition, &self.making.partitioner) {
-            (None, Some(choose)) => Some(choose.choose(py, producer, topic, given)?),
-            (partition, _) => partition,
-        };
-        let record = ProducerRecord {
-            topic,
-            partition: partition.map(PartitionIndex),
-            key: given.key.as_deref(),
-            value: given.value.as_deref(),
-            headers: &headers,
-            timestamp: given.timestamp,
-        };
+        let topic = given.topic(py)?;
+        if self.making.partitioner.is_some() && !producer.knows(&topic) {
+            let found = py.detach(|| producer.partition_count(&topic));
+            found.map_err(|error| raised(py, error))?;
+        }
+        let headers = given.headers();
+        let record = given.record(&topic, self.partition(py, producer, given)?, &headers);
         let sent = match producer.try_send(&record) {
             Ok(None) => py.detach(|| producer.send(&record)),
             Ok(Some(ticket)) => Ok(ticket),
@@ -132,11 +182,7 @@ impl Producer {
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Ticket> {
-        let value = bytes_of("value", self.making.value.as_ref(), value)?;
-        let mut given = Given { topic: Some(topic), value, ..Given::default() };
-        if let Some(options) = options {
-            given.take(&self.making, options)?;
-        }
+        let given = self.given(topic, value, options)?;
         let sender = self.sender(py)?;
         let ticket = self.send_given(py, sender.get()?, &given)?;
         Ok(Ticket::new(ticket, sender.birth()))
@@ -145,22 +191,16 @@ impl Producer {
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
     fn send_all(
         &self,
-        topic: Bound<'_, PyString>,
+        topic: &Bound<'_, PyString>,
         items: &Bound<'_, PyAny>,
         key: Option<&Bound<'_, PyAny>>,
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let py = items.py();
         let sender = self.sender(py)?;
-        let mut given = Given { topic: Some(topic), ..Given::default() };
         let mut count = 0;
         for item in items.try_iter()? {
-            let item = item?;
-            given.key = key.map(|make| made("key", make, &item)).transpose()?.flatten();
-            given.value = match value {
-                Some(make) => made("value", make, &item)?,
-                None => bytes_of("value", self.making.value.as_ref(), &item)?,
-            };
+            let given = self.made(topic.clone(), &item?, key, value)?;
             self.send_given(py, sender.get()?, &given)?;
             count += 1;
             if count % SIGNALS_EVERY == 0 {
@@ -221,94 +261,8 @@ impl Drop for Producer {
     }
 }
 
-impl Given<'_> {
-    /// The keywords of one record, which are looked at for every record: nothing is made of them
-    /// that is not kept.
-    fn take(&mut self, making: &Making, options: &Bound<'_, PyDict>) -> PyResult<()> {
-        for (name, value) in options {
-            if value.is_none() {
-                continue;
-            }
-            match &*name.cast::<PyString>()?.to_cow()? {
-                "key" => self.key = bytes_of("key", making.key.as_ref(), &value)?,
-                "headers" => self.headers = read_headers(&value)?,
-                "partition" => self.partition = Some(value.extract()?),
-                "timestamp" => {
-                    self.timestamp = Some(match arguments::timestamp("timestamp", &value)? {
-                        Some(timestamp) => timestamp,
-                        None => Timestamp::from_millis(value.extract()?),
-                    });
-                }
-                unknown => {
-                    let fault = Fault::unknown(unknown, OF_RECORDS.into_iter());
-                    return Err(refused(&ConfigError { faults: vec![fault] }));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 fn make(client: &Bound<'_, Client>, config: &ProducerConfig) -> PyResult<client::Producer> {
     let py = client.py();
     let made = client.get().connected(py)?.get()?.producer(config.clone());
     made.map_err(|error| raised(py, error))
-}
-
-/// Bytes, or `None`; a text is refused, for it would have to be encoded somehow.
-fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<PyBackedBytes>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    value.extract().map(Some).map_err(|_| {
-        let kind = value.get_type();
-        PyTypeError::new_err(format!("{name} is to be bytes or None, not {kind}: encode it first"))
-    })
-}
-
-/// What a callable makes of an item; a text is encoded as UTF-8.
-fn made(
-    name: &str,
-    make: &Bound<'_, PyAny>,
-    item: &Bound<'_, PyAny>,
-) -> PyResult<Option<PyBackedBytes>> {
-    let value = make.call1((item,))?;
-    match value.cast::<PyString>() {
-        Ok(text) => Ok(Some(PyBackedBytes::from(text.encode_utf8()?))),
-        Err(_) => bytes(name, &value),
-    }
-}
-
-/// What the serializer makes of it, if there is one; else it is to be bytes.
-fn bytes_of(
-    name: &str,
-    serializer: Option<&Py<PyAny>>,
-    value: &Bound<'_, PyAny>,
-) -> PyResult<Option<PyBackedBytes>> {
-    match serializer {
-        Some(make) if !value.is_none() => made(name, make.bind(value.py()), value),
-        _ => bytes(name, value),
-    }
-}
-
-fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBackedBytes>)>> {
-    let rows = match given.cast::<PyMapping>() {
-        Ok(mapping) => mapping.items()?.into_any(),
-        Err(_) => given.clone(),
-    };
-    let mut headers = Vec::new();
-    for row in rows.try_iter()? {
-        let (name, value): (String, Bound<'_, PyAny>) =
-            row?.extract().map_err(|error| not_headers(&error))?;
-        headers.push((name, bytes("a header", &value)?));
-    }
-    Ok(headers)
-}
-
-fn not_headers(error: &PyErr) -> PyErr {
-    PyTypeError::new_err(format!("headers are a dict, or pairs, of str and bytes ({error})"))
-}
-
-fn header((name, value): &(String, Option<PyBackedBytes>)) -> Header<'_> {
-    Header { key: name.as_bytes(), value: value.as_deref() }
 }

@@ -19,6 +19,11 @@ impl Ticket {
     pub(crate) fn new(ticket: client::Ticket, birth: &Birth) -> Self {
         Self { inner: Owned::new(ticket, birth) }
     }
+
+    /// Ready once the outcome is known.
+    pub(crate) fn settling(&self) -> PyResult<impl Future<Output = ()> + Send + use<>> {
+        Ok(self.inner.get()?.settling())
+    }
 }
 
 #[pymethods]

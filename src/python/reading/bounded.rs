@@ -40,6 +40,8 @@ impl Bounded {
         let is_left =
             self.left.try_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         if is_left.is_err() {
+            // The loop asks for one more: it is done with the last.
+            self.consumer.get().reader().get()?.finish();
             return Ok(None);
         }
         let timeout = match self.deadline {

@@ -14,7 +14,7 @@ use super::message::{Message, generic};
 use super::stream::Stream;
 use super::subscription::{Subscription, read_topics};
 use super::until_end::UntilEnd;
-use crate::client::{self, ClientError, ConsumerConfig};
+use crate::client::{self, ClientError};
 use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::client::Client;
@@ -37,23 +37,46 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    /// Reads `topics` with the options that were given, else as `config` says.
+    /// Reads `topics` with the options that were given, else as the client says.
     pub(crate) fn start(
         client: &Bound<'_, Client>,
-        config: ConsumerConfig,
         topics: &Bound<'_, PyAny>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Self>> {
         let py = topics.py();
-        let names = read_topics(topics)?;
+        let (names, subscription) = Self::subscription(client, topics, given)?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let owned = client.get().connected(py)?;
         let connected = owned.get()?;
-        let Subscription { config, hooks, stop, signals } =
-            Subscription::read(connected, config, Options::of(given)?, py)?;
+        let config = subscription.config.clone();
         let consumer = py.detach(|| connected.consumer(&names, config));
-        let consumer = consumer.map_err(|error| raised(py, error))?;
-        let inner = Owned::new(Arc::new(consumer), owned.birth());
+        Self::of(client, consumer.map_err(|error| raised(py, error))?, subscription)
+    }
+
+    /// The topics, and what was told of how to read them.
+    pub(crate) fn subscription(
+        client: &Bound<'_, Client>,
+        topics: &Bound<'_, PyAny>,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Vec<String>, Subscription)> {
+        let py = topics.py();
+        let names = read_topics(topics)?;
+        let owned = client.get().connected(py)?;
+        let config = client.get().consumer_defaults();
+        let subscription = Subscription::read(owned.get()?, config, Options::of(given)?, py)?;
+        Ok((names, subscription))
+    }
+
+    /// The client's consumer, with the program's part in it.
+    pub(crate) fn of(
+        client: &Bound<'_, Client>,
+        consumer: client::Consumer,
+        subscription: Subscription,
+    ) -> PyResult<Py<Self>> {
+        let py = client.py();
+        let Subscription { hooks, stop, signals, .. } = subscription;
+        let birth = client.get().connected(py)?.birth().clone();
+        let inner = Owned::new(Arc::new(consumer), &birth);
         let is_watched = stop.is_some() || signals;
         let consumer = Self { inner, client: client.clone().unbind(), hooks, is_watched };
         let consumer = Py::new(py, consumer)?;
@@ -302,6 +325,10 @@ impl Place for Arc<client::Consumer> {
 
     fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
         client::Consumer::try_next(self)
+    }
+
+    fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
+        client::Consumer::try_more(self)
     }
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {

@@ -1,13 +1,13 @@
 //! Turning bytes into what the program works with, and what becomes of those that cannot be.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyException;
 use pyo3::types::{PyBytes, PyTypeMethods};
 use pyo3::{Py, PyAny, PyErr, PyResult, Python};
 
 use super::message::Message;
-use crate::client::{self, Client, Header, Producer, ProducerConfig, ProducerRecord};
+use crate::client::{self, Client, ClientError, Header, Producer, ProducerConfig, ProducerRecord};
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::{DecodeError, raised, refused};
 
@@ -28,7 +28,7 @@ enum OnError {
     /// It is passed over.
     Skip,
     /// It is published to another topic, and passed over once it is there.
-    DeadLetter(Box<DeadLetters>),
+    DeadLetter(Arc<DeadLetters>),
 }
 
 /// Where messages go that cannot be decoded.
@@ -36,6 +36,25 @@ struct DeadLetters {
     topic: String,
     client: Client,
     producer: OnceLock<Producer>,
+}
+
+/// What becomes of a message.
+#[derive(Debug)]
+pub(crate) enum Offered {
+    /// The program gets it.
+    Message(Message),
+    /// It is passed over.
+    Nothing,
+    /// It is passed over once it is published.
+    Letter(Letter),
+}
+
+/// A message that cannot be decoded, and where it goes.
+#[derive(Debug)]
+pub(crate) struct Letter {
+    letters: Arc<DeadLetters>,
+    message: client::Message,
+    reason: String,
 }
 
 impl Decoding {
@@ -59,7 +78,7 @@ impl Decoding {
             None | Some("raise") => OnError::Raise,
             Some("skip") => OnError::Skip,
             Some(word) => match word.strip_prefix(DEAD_LETTERS) {
-                Some(topic) if !topic.is_empty() => OnError::DeadLetter(Box::new(DeadLetters {
+                Some(topic) if !topic.is_empty() => OnError::DeadLetter(Arc::new(DeadLetters {
                     topic: topic.to_owned(),
                     client: client.clone(),
                     producer: OnceLock::new(),
@@ -80,12 +99,26 @@ impl Decoding {
         py: Python<'_>,
         message: client::Message,
     ) -> PyResult<Option<Message>> {
+        match self.offered(py, message)? {
+            Offered::Message(message) => Ok(Some(message)),
+            Offered::Nothing => Ok(None),
+            Offered::Letter(letter) => {
+                let published = py.detach(|| letter.publish());
+                published.map(|()| None).map_err(|error| raised(py, error))
+            }
+        }
+    }
+
+    /// The message with its decoded parts, or what is to become of it.
+    pub(crate) fn offered(&self, py: Python<'_>, message: client::Message) -> PyResult<Offered> {
         let value = decoded(py, "value", self.value.as_ref(), message.value());
         let parts = value.and_then(|value| {
             decoded(py, "key", self.key.as_ref(), message.key()).map(|key| (key, value))
         });
         let (part, error) = match parts {
-            Ok((key, value)) => return Ok(Some(Message::decoded(message, key, value))),
+            Ok((key, value)) => {
+                return Ok(Offered::Message(Message::decoded(message, key, value)));
+            }
             Err(failed) => failed,
         };
         if !error.is_instance_of::<PyException>(py) {
@@ -93,9 +126,10 @@ impl Decoding {
         }
         match &self.on_error {
             OnError::Raise => Err(undecodable(py, message, part, error)),
-            OnError::Skip => Ok(None),
+            OnError::Skip => Ok(Offered::Nothing),
             OnError::DeadLetter(letters) => {
-                letters.publish(py, &message, &error.to_string()).map(|()| None)
+                let (letters, reason) = (Arc::clone(letters), error.to_string());
+                Ok(Offered::Letter(Letter { letters, message, reason }))
             }
         }
     }
@@ -103,39 +137,67 @@ impl Decoding {
 
 impl DeadLetters {
     /// The producer, made with the first dead letter.
-    fn producer(&self, py: Python<'_>) -> PyResult<&Producer> {
+    fn producer(&self) -> Result<&Producer, ClientError> {
         if let Some(producer) = self.producer.get() {
             return Ok(producer);
         }
-        let made = self.client.producer(ProducerConfig::default());
-        let made = made.map_err(|error| raised(py, error))?;
+        let made = self.client.producer(ProducerConfig::default())?;
         Ok(self.producer.get_or_init(|| made))
     }
+}
 
-    /// Publishes the message with the reason and its origin as headers, and waits for that.
-    fn publish(&self, py: Python<'_>, message: &client::Message, reason: &str) -> PyResult<()> {
-        let producer = self.producer(py)?;
-        let (partition, offset) = (message.partition().to_string(), message.offset().to_string());
-        let mut headers: Vec<Header<'_>> = message.headers().collect();
-        let origin = [
-            ("streamlog-error", reason),
-            ("streamlog-topic", message.topic().as_str()),
-            ("streamlog-partition", &partition),
-            ("streamlog-offset", &offset),
-        ];
-        for (key, value) in origin {
-            headers.push(Header { key: key.as_bytes(), value: Some(value.as_bytes()) });
-        }
-        let record = ProducerRecord {
-            topic: &self.topic,
-            key: message.key(),
-            value: message.value(),
-            headers: &headers,
-            timestamp: Some(message.timestamp()),
-            partition: None,
+impl Letter {
+    /// Publishes it, and waits for that.
+    fn publish(&self) -> Result<(), ClientError> {
+        let producer = self.letters.producer()?;
+        let origin = self.origin();
+        let headers = self.headers(&origin);
+        producer.send(&self.record(&headers))?.wait(None).map(drop)
+    }
+
+    /// The same as a future.
+    pub(crate) async fn publishing(&self) -> Result<(), ClientError> {
+        let producer = self.letters.producer()?;
+        let origin = self.origin();
+        let headers = self.headers(&origin);
+        let ticket = producer.sending(&self.record(&headers)).await?;
+        ticket.settling().await;
+        ticket.wait(None).map(drop)
+    }
+
+    /// The reason, and where it was read.
+    fn origin(&self) -> [(&'static str, String); 4] {
+        [
+            ("streamlog-error", self.reason.clone()),
+            ("streamlog-topic", self.message.topic().to_string()),
+            ("streamlog-partition", self.message.partition().to_string()),
+            ("streamlog-offset", self.message.offset().to_string()),
+        ]
+    }
+
+    fn headers<'a>(&'a self, origin: &'a [(&'static str, String)]) -> Vec<Header<'a>> {
+        let row = |(key, value): &'a (&'static str, String)| Header {
+            key: key.as_bytes(),
+            value: Some(value.as_bytes()),
         };
-        let sent = py.detach(|| producer.send(&record).and_then(|ticket| ticket.wait(None)));
-        sent.map(drop).map_err(|error| raised(py, error))
+        self.message.headers().chain(origin.iter().map(row)).collect()
+    }
+
+    fn record<'a>(&'a self, headers: &'a [Header<'a>]) -> ProducerRecord<'a> {
+        ProducerRecord {
+            topic: &self.letters.topic,
+            key: self.message.key(),
+            value: self.message.value(),
+            headers,
+            timestamp: Some(self.message.timestamp()),
+            partition: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for DeadLetters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeadLetters").field("topic", &self.topic).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pyo3::types::PyAnyMethods;
 use pyo3::{Py, PyAny, PyResult, Python};
 
-use super::decoding::Decoding;
+use super::decoding::{Decoding, Offered};
 use super::message::Message;
 use crate::client::{self, ClientError};
 use crate::python::arguments;
@@ -26,6 +26,14 @@ pub(crate) trait Place: Sync {
     fn consumer(&self) -> &client::Consumer;
     /// The next message if there is one already.
     fn try_next(&self) -> Result<Option<client::Message>, ClientError>;
+    /// The same; what was given out before it stays in hand.
+    fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
+        self.try_next()
+    }
+    /// Whether there never will be another.
+    fn is_done(&self) -> bool {
+        false
+    }
     /// The next message, waiting for it up to `timeout`.
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError>;
 }
@@ -72,6 +80,14 @@ impl Hooks {
             if let Some(deadline) = deadline {
                 left = Some((deadline - monotonic(py)?).max(0.0));
             }
+        }
+    }
+
+    /// What the program is to get of a message.
+    pub(crate) fn offered(&self, py: Python<'_>, message: client::Message) -> PyResult<Offered> {
+        match &self.decoding {
+            None => Ok(Offered::Message(message.into())),
+            Some(decoding) => decoding.offered(py, message),
         }
     }
 

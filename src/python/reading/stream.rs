@@ -43,6 +43,18 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// What it reads from.
+    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
+        Ok(self.inner.get()?)
+    }
+
+    /// The consumer that it is a part of.
+    pub(crate) fn consumer(&self) -> &Consumer {
+        self.consumer.get()
+    }
+}
+
 impl Place for Part {
     fn consumer(&self) -> &client::Consumer {
         &self.consumer

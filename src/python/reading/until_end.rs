@@ -34,10 +34,26 @@ impl UntilEnd {
     pub(crate) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
         let reader = consumer.get().reader();
         let shared = Arc::clone(reader.get()?);
-        let messages = py.detach(|| client::UntilEnd::of(Arc::clone(&shared)));
-        let messages = messages.map_err(|error| raised(py, error))?;
-        let inner = Owned::new(Bounded { consumer: shared, messages }, reader.birth());
+        let messages = py.detach(|| client::UntilEnd::of(shared));
+        Self::up_to(consumer, messages.map_err(|error| raised(py, error))?)
+    }
+
+    /// Up to ends that are known.
+    pub(crate) fn up_to(consumer: Py<Consumer>, messages: Inner) -> PyResult<Self> {
+        let reader = consumer.get().reader();
+        let bounded = Bounded { consumer: Arc::clone(reader.get()?), messages };
+        let inner = Owned::new(bounded, reader.birth());
         Ok(Self { inner, consumer })
+    }
+
+    /// What it reads from.
+    pub(crate) fn place(&self) -> PyResult<&dyn Place> {
+        Ok(self.inner.get()?)
+    }
+
+    /// The consumer whose messages they are.
+    pub(crate) fn consumer(&self) -> &Consumer {
+        self.consumer.get()
     }
 }
 
@@ -48,6 +64,10 @@ impl Place for Bounded {
 
     fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
         self.messages.try_next()
+    }
+
+    fn is_done(&self) -> bool {
+        self.messages.is_done()
     }
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {

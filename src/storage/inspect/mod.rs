@@ -10,7 +10,7 @@ mod verify;
 
 pub use dump::{DumpedBatch, DumpedRecord, SegmentDump};
 pub use findings::{Finding, Flaw, LogReport};
-pub use verify::{verify, verify_system};
+pub use verify::{segment_bytes_system, verify, verify_system};
 
 #[cfg(test)]
 mod inspect_tests;

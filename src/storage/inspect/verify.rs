@@ -20,38 +20,80 @@ use crate::types::{LeaderEpoch, Offset};
 /// # Errors
 /// When the disk refuses, a file is of a later release, or the directory is neither of the two.
 pub fn verify(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogReport>, StorageError> {
+    verify_watched(disk, dir, &mut |_| {})
+}
+
+/// As `verify`, on the disk of the system. `watch` is told the bytes of each good batch.
+pub fn verify_system(
+    dir: &Path,
+    watch: &mut dyn FnMut(u64),
+) -> Result<Vec<LogReport>, StorageError> {
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
+    verify_watched(&disk, dir, watch)
+}
+
+/// Bytes of the segments that `verify_system` would read.
+pub fn segment_bytes_system(dir: &Path) -> Result<u64, StorageError> {
+    let disk = SystemDisk::default();
+    let mut bytes = 0;
+    for log in logs_in(&disk, dir)? {
+        for base in segment_bases(&disk, &log)? {
+            let path = SegmentFile::path(&log, base, FileKind::Log);
+            let size = disk.open(&path, OpenMode::Read).and_then(|file| file.len());
+            bytes += size.map_err(|source| StorageError::io("read", &path, source))?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn verify_watched(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    watch: &mut dyn FnMut(u64),
+) -> Result<Vec<LogReport>, StorageError> {
+    let logs = logs_in(&**disk, dir)?;
+    let Some(parent) = logs.first().and_then(|log| log.parent()) else { return Ok(Vec::new()) };
+    let durable = durable_points(&**disk, parent)?;
+    logs.iter().map(|log| verify_log(disk, log, durable.as_ref(), watch)).collect()
+}
+
+/// The directories of logs that are to be verified.
+fn logs_in(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
     let is_log = entries.iter().any(|entry| {
         entry.name == PARTITION_METADATA
             || SegmentFile::parse(&entry.name).is_some_and(|file| file.kind == FileKind::Log)
     });
     if is_log {
-        let parent = dir.parent().unwrap_or(dir);
-        return Ok(vec![verify_log(disk, dir, durable_points(&**disk, parent)?.as_ref())?]);
+        return Ok(vec![dir.to_owned()]);
     }
     let logs = entries.iter().filter(|entry| entry.is_dir && partition_of(&entry.name).is_some());
     let logs: Vec<_> = logs.map(|entry| dir.join(&entry.name)).collect();
-    if !is_data_dir(&**disk, dir)? && logs.is_empty() {
+    if !is_data_dir(disk, dir)? && logs.is_empty() {
         return Err(StorageError::Foreign {
             path: dir.to_owned(),
             expected: "streamlog".to_owned(),
             found: "others: it has no 'meta.properties' and no log".to_owned(),
         });
     }
-    let durable = durable_points(&**disk, dir)?;
-    logs.iter().map(|log| verify_log(disk, log, durable.as_ref())).collect()
+    Ok(logs)
 }
 
-/// As `verify`, on the disk of the system.
-pub fn verify_system(dir: &Path) -> Result<Vec<LogReport>, StorageError> {
-    let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
-    verify(&disk, dir)
+/// The first offsets of a log's segments, in order.
+fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, StorageError> {
+    let entries = disk.list(log).map_err(|source| StorageError::io("list", log, source))?;
+    let files = entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name));
+    let bases = files.filter(|file| file.kind == FileKind::Log).map(|file| file.base);
+    let mut bases: Vec<_> = bases.collect();
+    bases.sort_unstable();
+    Ok(bases)
 }
 
 fn verify_log(
     disk: &Arc<dyn Disk>,
     dir: &Path,
     durable: Option<&Offsets>,
+    watch: &mut dyn FnMut(u64),
 ) -> Result<LogReport, StorageError> {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let partition = partition_of(&name);
@@ -59,7 +101,7 @@ fn verify_log(
         // What no checkpoint knows yet is younger than the last one.
         points.get(&partition).copied().unwrap_or(Offset::ZERO)
     });
-    LogCheck::new(disk, dir, durable)?.run()
+    LogCheck::new(disk, dir, durable)?.run(watch)
 }
 
 /// The verification of one log.
@@ -105,23 +147,23 @@ impl<'d> LogCheck<'d> {
         })
     }
 
-    fn run(mut self) -> Result<LogReport, StorageError> {
+    fn run(mut self, watch: &mut dyn FnMut(u64)) -> Result<LogReport, StorageError> {
         if let Some((path, reason)) = metadata_flaw(self.disk, &self.dir)? {
             self.report.findings.push(Finding { path, position: 0, flaw: Flaw::File(reason) });
         }
-        let entries = self.disk.list(&self.dir);
-        let entries = entries.map_err(|source| StorageError::io("list", &self.dir, source))?;
-        let files = entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name));
-        let bases = files.filter(|file| file.kind == FileKind::Log).map(|file| file.base);
-        let mut bases: Vec<_> = bases.collect();
-        bases.sort_unstable();
+        let bases = segment_bases(self.disk, &self.dir)?;
         for (index, base) in bases.iter().enumerate() {
-            self.segment(*base, index + 1 == bases.len())?;
+            self.segment(*base, index + 1 == bases.len(), watch)?;
         }
         Ok(self.report)
     }
 
-    fn segment(&mut self, base: Offset, is_last: bool) -> Result<(), StorageError> {
+    fn segment(
+        &mut self,
+        base: Offset,
+        is_last: bool,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<(), StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
         let refused = |source| StorageError::io("read", &path, source);
         // First, so that a broker at work has no entries for batches beyond the length seen.
@@ -134,6 +176,7 @@ impl<'d> LogCheck<'d> {
             match scanned {
                 Scanned::Good(batch) => {
                     self.good(&batch);
+                    watch(batch.summary.size as u64);
                     indexes.pass(&batch, &mut self.report.findings);
                 }
                 Scanned::Bad(bad) => {

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from differential.support.differences import known_differences
+from differential.support.page import Compared, section
 from interop.support.clients import APACHE, INTEROP, Client, all_clients
 from interop.support.features import ACKS, CODECS, FEATURES, reading
 from interop.support.results import WORKS, Results
@@ -146,6 +148,7 @@ def render(clients: Sequence[Client], results: dict[str, Results]) -> str:
             table(["", *names], list(cross_rows(clients, cells))),
             "## What does not work, and why\n",
             "".join(reasons(clients, cells)),
+            section(Compared.read(), known_differences()),
         ]
     )
 

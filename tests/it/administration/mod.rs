@@ -2,3 +2,4 @@
 
 mod changing;
 mod inspection;
+mod nonsense;

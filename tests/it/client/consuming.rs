@@ -122,7 +122,7 @@ fn who_starts_in_the_gap_behind_the_last_records_is_at_the_end_at_once() {
     create_by_bytes(&client, "t", 1);
     publish(&client, "t", 10, ProducerConfig::default());
     let patient =
-        ConsumerConfig { fetch_wait: Duration::from_secs(60), ..ConsumerConfig::default() };
+        ConsumerConfig { fetch_wait: Duration::from_mins(1), ..ConsumerConfig::default() };
     let consumer = client.consumer(&["t"], patient.clone()).unwrap();
     assert!(read_to_end(&consumer).into_iter().eq(0..10));
     let end = consumer.positions()[0].1.unwrap();

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use streamlog::client::{
-    Client, ClientError, ConsumerConfig, ProducerConfig, ProducerRecord, RecordMetadata,
+    Client, ClientError, ConsumerConfig, NewTopic, ProducerConfig, ProducerRecord, RecordMetadata,
 };
 use streamlog::config::ByteSize;
 
@@ -63,7 +63,23 @@ fn a_record_that_no_batch_bears_is_refused_at_once() {
     let client = broker.connect();
     let producer = client.producer(ProducerConfig::default()).unwrap();
     let refused = producer.send(&record("t", &vec![0; 2 << 20]));
-    assert!(matches!(refused, Err(ClientError::MessageTooLarge { limit: 1_048_576, .. })));
+    assert!(matches!(refused, Err(ClientError::MessageTooLarge { limit: Some(1_048_576), .. })));
+}
+
+#[test]
+fn a_batch_that_the_topic_does_not_take_is_refused_with_its_size() {
+    let broker = TestBroker::start();
+    let client = broker.connect();
+    let configs = vec![("max.message.bytes".to_owned(), "1000".to_owned())];
+    client.admin().create_topic("t", &NewTopic { configs, ..NewTopic::default() }).unwrap();
+    let producer = client.producer(ProducerConfig::default()).unwrap();
+    let refused = producer.send(&record("t", &[b'x'; 2_000])).unwrap().wait(PATIENCE);
+    let Err(error @ ClientError::MessageTooLarge { size, limit: None }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(size > 2_000 && error.to_string().contains("max.message.bytes"), "{error}");
+    producer.send(&record("t", b"fits")).unwrap().wait(PATIENCE).unwrap();
+    assert_eq!(values(&client, "t"), [b"fits"]);
 }
 
 #[test]

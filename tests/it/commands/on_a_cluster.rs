@@ -167,17 +167,87 @@ fn the_cluster_and_its_nodes_are_shown() {
 }
 
 #[test]
+fn a_bench_publishes_and_reads_what_it_says() {
+    let desk = Desk::new();
+    let bench = ["bench", "produce", "t", "-n", "5000", "-s", "100"];
+    let row = &desk.rows(&[&bench[..], &["-z", "lz4", "--acks", "1"]].concat())[0];
+    assert_eq!((&row["records"], &row["record_bytes"]), (&5000.into(), &100.into()));
+    assert_eq!((&row["acks"], &row["compression"]), (&"1".into(), &"lz4".into()));
+    let ascending = ["p50_ms", "p99_ms", "p999_ms", "max_ms"].map(|name| row[name].as_f64());
+    assert!(ascending.is_sorted() && ascending[0] > Some(0.0), "{row}");
+
+    let row = &desk.rows(&["bench", "consume", "t"])[0];
+    assert_eq!((&row["records"], &row["bytes"]), (&5000.into(), &500_000.into()));
+    assert!(row["records_per_second"].as_f64() > Some(0.0), "{row}");
+    let row = &desk.rows(&["bench", "consume", "t", "-n", "7"])[0];
+    assert_eq!(row["records"], 7);
+
+    let latency = ["bench", "latency", "t", "-n", "20", "-r", "200"];
+    let row = &desk.rows(&latency)[0];
+    assert_eq!((&row["records"], &row["rate"]), (&20.into(), &200.into()));
+    assert!(row["max_ms"].as_f64() > Some(0.0), "{row}");
+    // One record more found the way.
+    assert_eq!(desk.rows(&["bench", "consume", "t"])[0]["records"], 5021);
+
+    let csv = desk.text(&["bench", "consume", "t", "-o", "csv"]);
+    assert!(csv.starts_with("topic,records,bytes,"), "{csv}");
+    assert_eq!(desk.failure(&["bench", "consume", "missing"]).0, 5);
+    assert_eq!(desk.failure(&["bench", "latency", "t", "-s", "23"]).0, 2);
+}
+
+#[test]
 fn a_configuration_file_is_checked_row_by_row() {
     let desk = Desk::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.properties");
-    std::fs::write(&path, "log.retention.hours=24\nnum.partitons=3\n").unwrap();
+    let text = "log.retention.hours=24\nnum.partitons=3\nnum.io.threads=8\nsasl.jaas.config=x\n";
+    std::fs::write(&path, text).unwrap();
     let output = desk.run(&["config", "check", path.to_str().unwrap(), "-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&rows[0]["verdict"], &rows[1]["verdict"]), (&"honoured".into(), &"refused".into()));
-    assert!(rows[1]["reason"].as_str().unwrap().contains("num.partitions"));
+    let verdicts: Vec<_> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["honoured", "refused", "ignored", "refused"]);
+    let has = |row: usize, words: &str| rows[row]["reason"].as_str().unwrap().contains(words);
+    assert!(has(1, "num.partitions") && has(2, "sized by the machine") && has(3, "passwords"));
+}
+
+/// What Kafka 4 comes with for one machine, without its comments.
+const KAFKAS_OWN_FILE: &str = "\
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+";
+
+#[test]
+fn the_file_that_kafka_comes_with_is_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("server.properties");
+    std::fs::write(&path, KAFKAS_OWN_FILE).unwrap();
+    let rows = Desk::new().rows(&["config", "check", path.to_str().unwrap()]);
+    let count = |verdict: &str| rows.iter().filter(|row| row["verdict"] == verdict).count();
+    assert_eq!((count("honoured"), count("ignored"), count("refused")), (13, 11, 0), "{rows:#?}");
 }
 
 #[test]

@@ -36,12 +36,19 @@ fn every_record_is_there_and_the_directory_lives_on() {
     let next = Offset::new(i64::try_from(2 * BATCHES * RECORDS).unwrap());
     assert_eq!(partition.append(["more"]).unwrap().base_offset(), next);
     logs.close().unwrap();
-    assert!(verify_system(copy.path()).unwrap().iter().all(|report| report.findings.is_empty()));
+    assert!(
+        verify_system(copy.path(), &mut |_| {})
+            .unwrap()
+            .iter()
+            .all(|report| report.findings.is_empty())
+    );
 }
 
 #[test]
 fn nothing_is_found_wrong_with_it() {
-    let [report] = &verify_system(&fixture_dir()).unwrap()[..] else { panic!("one log") };
+    let [report] = &verify_system(&fixture_dir(), &mut |_| {}).unwrap()[..] else {
+        panic!("one log")
+    };
     assert!(report.is_sound() && report.findings.is_empty(), "{report:?}");
     let records = u64::try_from(2 * BATCHES * RECORDS).unwrap();
     assert_eq!((report.segments, report.records), (2, records));

@@ -108,6 +108,8 @@ impl Member {
             group_id: self.group.clone(),
             generation_id: self.generation,
             member_id: self.id.clone(),
+            protocol_type: Some("consumer".to_owned()),
+            protocol_name: Some("range".to_owned()),
             assignments: vec![own],
             ..Default::default()
         };

@@ -93,6 +93,8 @@ fn a_million_assignments_for_nobody_are_refused() {
         group_id: "g".to_owned(),
         generation_id: 1,
         member_id: "member".to_owned(),
+        protocol_type: Some("consumer".to_owned()),
+        protocol_name: Some("range".to_owned()),
         assignments: (0..MILLION).map(assignment).collect(),
         ..Default::default()
     };

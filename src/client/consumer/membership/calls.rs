@@ -78,7 +78,7 @@ pub(super) fn wants(answer: &JoinGroupResponse) -> Result<Vec<Wanting>, ClientEr
 /// What is my share? The leader brings everyone's.
 pub(super) fn sync(
     group: &GroupConfig,
-    seat: &Seat,
+    joined: &JoinGroupResponse,
     shares: &BTreeMap<String, Share>,
 ) -> Result<SyncGroupRequest, ClientError> {
     let mut assignments = Vec::with_capacity(shares.len());
@@ -96,11 +96,13 @@ pub(super) fn sync(
     }
     Ok(SyncGroupRequest {
         group_id: group_id(group),
-        generation_id: seat.generation,
-        member_id: seat.member.clone(),
+        generation_id: joined.generation_id,
+        member_id: joined.member_id.clone(),
         group_instance_id: group.instance_id.clone(),
+        // Brokers refuse who does not say what the group has agreed on.
+        protocol_type: Some(PROTOCOL_TYPE.to_owned()),
+        protocol_name: joined.protocol_name.clone(),
         assignments,
-        ..SyncGroupRequest::default()
     })
 }
 

@@ -157,7 +157,7 @@ impl Member {
         self.led = None;
         let leads = joined.leader == joined.member_id && !joined.skip_assignment;
         let shares = if leads { self.share_out(&joined).await? } else { BTreeMap::new() };
-        let request = calls::sync(self.group(), &seat, &shares)?;
+        let request = calls::sync(self.group(), &joined, &shares)?;
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         let synced = connection.submit(&request)?.answer_within(limit).await?;
         ClientError::check(synced.error_code, "taking over a share", None)?;

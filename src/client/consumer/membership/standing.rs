@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::ClientError;
@@ -9,6 +10,7 @@ use crate::client::cluster::Brokers;
 use crate::client::committed;
 use crate::client::consumer::membership::GroupConfig;
 use crate::client::consumer::membership::calls::{self, Seat};
+use crate::client::consumer::shared::Shared;
 use crate::config::HostPort;
 use crate::io::Gate;
 use crate::types::{Offset, TopicPartition};
@@ -66,6 +68,15 @@ impl Standing {
         self.set_place(None);
         self.over.cancel();
         self.changed.wake_all();
+    }
+
+    /// Waits until the member has its share, or its consumer is closed.
+    pub(crate) async fn placed(&self, shared: &Shared) -> Result<(), ClientError> {
+        let elapsed = shared.brokers.config().timeout.max(self.group.rebalance_timeout);
+        let is_known = || (self.place().is_some() || shared.arrivals.is_closed()).then_some(());
+        let placed = timeout(elapsed, shared.arrivals.changed().until(is_known)).await;
+        let operation = "joining the group";
+        placed.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })
     }
 
     /// Stores offsets for the group.

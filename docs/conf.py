@@ -1,0 +1,60 @@
+"""How the pages of `make docs` are made: Markdown as it is, the API from the stubs."""
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parent.parent
+_VERSION = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+assert _VERSION is not None
+
+project = "streamlog"
+release = _VERSION[1]
+project_copyright = "the authors of streamlog"
+
+extensions = ["myst_parser", "autoapi.extension", "sphinx.ext.napoleon", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence", "attrs_block"]
+myst_heading_anchors = 3
+
+# The stubs are read, not run: no wheel is needed for the pages.
+autoapi_dirs = [str(ROOT / "python" / "streamlog")]
+autoapi_generate_api_docs = False
+autoapi_add_toctree_entry = False
+autoapi_keep_files = False
+autoapi_options = ["members", "imported-members"]
+autoapi_python_class_content = "both"
+suppress_warnings = ["autoapi.python_import_resolution"]
+autoapi_member_order = "bysource"
+autodoc_member_order = "bysource"
+python_use_unqualified_type_names = True
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 88
+
+html_theme = "furo"
+html_title = f"streamlog {release}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_copy_source = False
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+# A prompt is shown, and not copied; nor is what a command prints.
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+_OF_OBJECT = "Initialize self.  See help(type(self)) for accurate signature."
+
+
+def setup(app: Sphinx) -> None:
+    """Leaves out what classes without a constructor of their own say of it."""
+    app.connect("autodoc-process-docstring", _leave_out_object)
+
+
+def _leave_out_object(*told: object) -> None:
+    lines = told[-1]
+    assert isinstance(lines, list)
+    lines[:] = [line for line in lines if line.strip() != _OF_OBJECT]

@@ -1,0 +1,42 @@
+"""The same log for programs on asyncio: the same names, where what waits is awaited.
+
+    async def main() -> None:
+        async with streamlog.aio.connect("localhost:9092") as client:
+            async with client.producer() as producer:
+                await producer.send("orders", b"payload", key=b"42")
+            async with client.consumer("orders") as consumer:
+                async for message in consumer:
+                    print(message.offset, message.value)
+
+There are no threads behind it but the client's own: waiting costs a future. Options, errors,
+messages and metadata are those of ``streamlog``. What does not wait there is not awaited here:
+``seek``, ``pause``, ``lag``, ``assignment``. A client belongs to the event loop that it was
+connected in.
+"""
+
+from streamlog.aio.admin import Admin, Group
+from streamlog.aio.batches import Batch
+from streamlog.aio.client import Client
+from streamlog.aio.consumer import Consumer, Stream
+from streamlog.aio.messages import Messages
+from streamlog.aio.partition import Partition
+from streamlog.aio.producer import Producer
+from streamlog.aio.ticket import Ticket
+from streamlog.aio.topic import Topic
+
+__all__ = [
+    "Admin",
+    "Batch",
+    "Client",
+    "Consumer",
+    "Group",
+    "Messages",
+    "Partition",
+    "Producer",
+    "Stream",
+    "Ticket",
+    "Topic",
+    "connect",
+]
+
+connect = Client

@@ -1,0 +1,69 @@
+"""Reading a partition from its end to its beginning, as ``streamlog.backwards`` does."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from streamlog._core.reading import Message
+from streamlog.aio.messages import limited
+from streamlog.backwards import FIRST_GUESS, LARGEST_GUESS
+
+if TYPE_CHECKING:
+    from streamlog.aio.client import Client
+
+__all__ = ["newest_first", "newest_of_all", "rewound"]
+
+
+async def newest_first(
+    client: "Client", topic: str, span: tuple[int, int, int]
+) -> AsyncIterator[Message]:
+    """The messages of a partition from an offset to before another, the newest first."""
+    partition, begin, end = span
+    guess = FIRST_GUESS
+    while begin < end:
+        start = max(begin, end - guess)
+        messages = [message async for message in client.range(topic, [(partition, start, end)])]
+        for message in reversed(messages):
+            yield message
+        end = start
+        # Where offsets have gaps, what lies far back holds no more messages than what lies near.
+        is_sparse = len(messages) < guess // 2
+        guess = guess * 2 if is_sparse else min(guess * 2, LARGEST_GUESS)
+
+
+async def newest_of_all(logs: list[AsyncIterator[Message]]) -> AsyncIterator[Message]:
+    """The messages of several logs, each newest first, as one."""
+    heads: list[tuple[Message[Any], AsyncIterator[Message]]] = []
+    waiting = logs
+    while True:
+        for log in waiting:
+            async for message in log:
+                heads.append((message, log))
+                break
+        if not heads:
+            return
+        place = max(range(len(heads)), key=lambda number: _time(heads[number][0]))
+        newest, log = heads.pop(place)
+        yield newest
+        waiting = [log]
+
+
+async def rewound(
+    client: "Client", positions: Mapping[tuple[str, int], int | None], messages: int
+) -> dict[tuple[str, int], int]:
+    """For each partition, the offset of the message that lies so many before the position."""
+    begins: dict[str, Mapping[int, int | None]] = {}
+    places = {}
+    for (topic, partition), position in positions.items():
+        if position is None:
+            continue
+        if topic not in begins:
+            begins[topic] = await client.admin.begin_offsets(topic)
+        begin = begins[topic].get(partition) or 0
+        passed = limited(newest_first(client, topic, (partition, begin, position)), messages)
+        offsets = [message.offset async for message in passed]
+        places[topic, partition] = min(offsets, default=position)
+    return places
+
+
+def _time(message: Message[Any]) -> tuple[int, int, int]:
+    return (message.timestamp_ms, message.partition, message.offset)

@@ -1,0 +1,88 @@
+"""Messages by the batch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
+
+from streamlog._core.aio import Reader
+from streamlog._core.reading import Message
+from streamlog.aio.messages import V
+
+if TYPE_CHECKING:
+    from streamlog.aio.consumer import Consumer
+
+__all__ = ["Batch", "Batches"]
+
+
+class Batch(Sequence[Message[V]]):
+    """Messages that came together, in the order of each partition."""
+
+    def __init__(self, reader: Reader[Any], messages: list[Message[V]]) -> None:
+        """A consumer makes it."""
+        self._reader = reader
+        self._messages = messages
+
+    @property
+    def messages(self) -> list[Message[V]]:
+        """The messages."""
+        return list(self._messages)
+
+    async def commit(self) -> None:
+        """Stores for the group that this batch, and all before it, is done.
+
+        Raises:
+            BrokerError: A partition is no longer this member's, or there is no group.
+        """
+        await self._reader.commit(self._messages)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message[V]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message[V]]: ...
+    def __getitem__(self, index: int | slice) -> Message[V] | Sequence[Message[V]]:
+        """One message, or some."""
+        return self._messages[index]
+
+    def __iter__(self) -> Iterator[Message[V]]:
+        """Its messages."""
+        return iter(self._messages)
+
+    def __repr__(self) -> str:
+        """How many there are."""
+        return f"<Batch of {len(self)} messages>"
+
+
+class Batches(Generic[V]):
+    """Iterates over batches of a consumer's messages."""
+
+    def __init__(self, consumer: Consumer[V], max_messages: int, max_wait: float) -> None:
+        """Batches of at most so many messages, filled for at most so many seconds."""
+        self._consumer = consumer
+        self._max_messages = max_messages
+        self._max_wait = max_wait
+
+    def __aiter__(self) -> Self:
+        """The iterator itself."""
+        return self
+
+    async def __anext__(self) -> Batch[V]:
+        """The next batch. What was taken for it when it is cancelled is read again."""
+        messages = [await anext(self._consumer)]
+        reader = self._consumer.reader()
+        deadline = asyncio.get_running_loop().time() + self._max_wait
+        try:
+            while len(messages) < self._max_messages:
+                messages += reader.take_more(self._max_messages - len(messages))
+                is_full = len(messages) == self._max_messages
+                if is_full or reader.is_over or not await self._consumer.wait_until(deadline):
+                    break
+        except BaseException:
+            self._consumer.give_back(messages)
+            raise
+        return Batch(reader, messages)

@@ -1,0 +1,160 @@
+"""Connecting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from typing import Any, Self, TypeVar, Unpack, overload
+
+from streamlog import _core
+from streamlog._core import aio
+from streamlog.aio.admin import Admin
+from streamlog.aio.consumer import Consumer
+from streamlog.aio.messages import Messages
+from streamlog.aio.options import ClientOptions, ConsumerOptions, Decoder, ProducerOptions
+from streamlog.aio.producer import Producer
+from streamlog.aio.topic import Topic
+from streamlog.aio.waiting import attached, detach
+from streamlog.errors import Closed, ForkError
+
+__all__ = ["Client"]
+
+_T = TypeVar("_T")
+
+
+class Client:
+    """A client of a cluster; ``streamlog.aio.connect`` is another name for it.
+
+        async with streamlog.aio.connect("localhost:9092") as client: ...
+
+        client = await streamlog.aio.connect("localhost:9092")
+
+    It belongs to the event loop that it was connected in.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str | Sequence[str] | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        """Connects once it is awaited, or its block is entered; the arguments are connect's."""
+        self._bootstrap = bootstrap
+        self._options = options
+        self._connected: tuple[aio.EventLoop, _core.Client] | None = None
+        self._process = os.getpid()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Connects to the first of the addresses that answers.
+
+        Raises:
+            ConnectError: No address answered; ``tried`` has them with what came of each.
+            ConfigError: A setting does not fit.
+        """
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Self:
+        """Connects."""
+        return await self._connect()
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Closes it."""
+        await self.close()
+
+    def producer(self, **options: Unpack[ProducerOptions]) -> Producer:
+        """Makes a producer; its options are those of ``streamlog.Client.producer``.
+
+            async with client.producer(compression="zstd") as producer:
+                await producer.send("orders", b"payload")
+
+        Raises:
+            ConfigError: A setting does not fit, or contradicts another.
+        """
+        event_loop, client = self.connection()
+        return Producer(aio.Outbox(event_loop, client.producer(**options)))
+
+    @overload
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        value: None = None,
+        **options: Unpack[ConsumerOptions],
+    ) -> Consumer[bytes | None]: ...
+    @overload
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        value: Decoder[_T],
+        **options: Unpack[ConsumerOptions],
+    ) -> Consumer[_T | None]: ...
+    def consumer(
+        self,
+        topics: str | Sequence[str],
+        *,
+        value: Decoder[_T] | None = None,
+        **options: Unpack[ConsumerOptions],
+    ) -> Consumer[Any]:
+        """Makes a consumer; its options are those of ``streamlog.Client.consumer``.
+
+            async with client.consumer("orders", group="billing") as consumer:
+                async for message in consumer:
+                    print(message.value)
+
+        Its topics are looked up when its block is entered, when it is awaited, or with the first
+        message. ``stop`` is an ``asyncio.Event``. Callbacks and decoders are called on the loop
+        and are plain functions.
+        """
+        return Consumer(self, topics, {**options, "value": value})
+
+    def topic(self, name: str) -> Topic:
+        """The topic of this name; no broker is asked yet."""
+        return Topic(self, name)
+
+    @property
+    def admin(self) -> Admin:
+        """Administration of the cluster."""
+        return Admin(aio.admin(*self.connection()))
+
+    async def close(self) -> None:
+        """Ends everything that was made from this client. Doing it again does nothing."""
+        if self._connected is not None:
+            event_loop, client = self.connection()
+            self._connected = None
+            try:
+                await aio.close(event_loop, client)
+            finally:
+                detach(event_loop)
+
+    def range(self, topic: str, parts: Sequence[tuple[int, int, int]]) -> Messages[bytes | None]:
+        """The messages of a topic's partitions, each from an offset to before another."""
+
+        async def opened() -> aio.Reader[bytes | None]:
+            event_loop, client = self.connection()
+            return aio.Reader(event_loop, await aio.range(event_loop, client, topic, parts))
+
+        return Messages(opened)
+
+    def connection(self) -> tuple[aio.EventLoop, _core.Client]:
+        """The loop, and the client that it drives.
+
+        Raises:
+            Closed: It is not connected.
+            ForkError: It belongs to the process that this one was forked from.
+        """
+        if self._connected is None:
+            raise Closed("it is not connected: await it, or enter its block")
+        if self._process != os.getpid():
+            raise ForkError("this belongs to the process that this one was forked from")
+        return self._connected
+
+    async def _connect(self) -> Self:
+        if self._connected is None:
+            event_loop = attached()
+            try:
+                client = await aio.connect(event_loop, self._bootstrap, **self._options)
+            except BaseException:
+                detach(event_loop)
+                raise
+            self._connected = (event_loop, client)
+        return self

@@ -1,0 +1,251 @@
+"""Reading records."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from streamlog import stopping
+from streamlog._core import aio, reading
+from streamlog._core.reading import Message
+from streamlog.aio.backwards import rewound
+from streamlog.aio.batches import Batches
+from streamlog.aio.messages import Messages, V
+from streamlog.aio.options import Start
+from streamlog.errors import Closed, ConfigError
+
+if TYPE_CHECKING:
+    from streamlog.aio.client import Client
+
+__all__ = ["Consumer", "Stream"]
+
+
+class Stream(Messages[V]):
+    """Iterates over some partitions of a consumer, as the consumer itself would."""
+
+    def __init__(self, reader: aio.Reader[V]) -> None:
+        """A consumer makes it."""
+
+        async def opened() -> aio.Reader[V]:
+            return reader
+
+        super().__init__(opened)
+        self._source = reader
+
+    async def commit(self, message: Message[Any]) -> None:
+        """Stores for the group that all of the message's partition up to it is done.
+
+        Raises:
+            BrokerError: The partition is no longer this member's, or there is no group.
+        """
+        await self._source.commit([message])
+
+
+class Consumer(Messages[V], Generic[V]):
+    """Reads records: an iterator that waits for the next one and never ends by itself.
+
+    ``close`` and ``end`` end it. Several tasks may take from it; each message is given out once.
+    """
+
+    def __init__(
+        self, client: Client, topics: str | Sequence[str], options: Mapping[str, Any]
+    ) -> None:
+        """Client.consumer makes it."""
+        super().__init__(self._make)
+        self._client = client
+        self._topics = topics
+        self._options = dict(options)
+        self._stop: asyncio.Event | None = self._options.pop("stop", None)
+        self._stopping: asyncio.Task[None] | None = None
+        self._core: reading.Consumer[V] | None = None
+        self._is_closed = False
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Looks its topics up, and begins to read.
+
+        Raises:
+            TopicNotFound: There is no such topic, and brokers do not create topics by themselves.
+            ConfigError: A setting does not fit, or contradicts another.
+        """
+        return self.__aenter__().__await__()
+
+    async def __aenter__(self) -> Self:
+        """Looks its topics up, and begins to read."""
+        await self._open()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Closes it."""
+        await self.close()
+
+    def take(self, count: int, *, timeout: float | None = None) -> AsyncIterator[Message[V]]:
+        """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
+
+        some = [message.value async for message in consumer.take(100, timeout=5.0)]
+        """
+        now = asyncio.get_running_loop().time()
+        return self._bounded(count, None if timeout is None else now + timeout)
+
+    def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V]:
+        """Iterates over batches, for ever: each has at least one message.
+
+            async for batch in consumer.batches(max_messages=1000):
+                await batch.commit()
+
+        Args:
+            max_messages: The most that a batch has.
+            max_wait: Seconds that a batch waits for more after its first message.
+        """
+        if max_messages < 1:
+            raise ConfigError("max_messages: a batch has at least one message")
+        return Batches(self, max_messages, max_wait)
+
+    def streams(self, count: int) -> list[Stream[V]]:
+        """Parts the consumer into so many independent iterators, for a task each.
+
+        Each partition is in one of them, in order, and a slow stream holds up no other. The
+        consumer itself is not iterated over any more.
+
+        Raises:
+            ConfigError: Something has been read already, or it was parted before.
+        """
+        event_loop, _ = self._client.connection()
+        streams = self.core().streams(count)
+        return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
+
+    def until_end(self) -> Messages[V]:
+        """Iterates up to the ends that the partitions have when it begins."""
+
+        async def opened() -> aio.Reader[V]:
+            await self._open()
+            event_loop, _ = self._client.connection()
+            return aio.Reader(event_loop, await aio.until_end(event_loop, self.core()))
+
+        return Messages(opened)
+
+    def seek(self, to: Start | Mapping[int, Start] | Mapping[tuple[str, int], Start]) -> None:
+        """Goes on elsewhere: in all partitions, or in those that a mapping names.
+
+        Args:
+            to: An end of the log, an offset, a time, a timedelta from now, or a mapping to these
+                from partitions, or from pairs of topic and partition.
+
+        Raises:
+            ConfigError: The consumer does not read such a partition.
+        """
+        self.core().seek(to)
+
+    async def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
+        """Goes back in all partitions: to a time before now, or by messages of each.
+
+        Raises:
+            ConfigError: Not exactly one of them was given.
+        """
+        core = self.core()
+        if back is not None or messages is None:
+            core.rewind(back, messages=messages)
+        else:
+            core.seek(await rewound(self._client, core.positions(), messages))
+
+    def pause(
+        self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
+    ) -> None:
+        """Lets partitions rest, all if none are named; what was fetched of them is kept."""
+        self.core().pause(partitions)
+
+    def resume(
+        self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
+    ) -> None:
+        """Goes on with partitions that rest, all if none are named."""
+        self.core().resume(partitions)
+
+    def positions(self) -> dict[tuple[str, int], int | None]:
+        """The offset read next, by topic and partition; None until it is known."""
+        return self.core().positions()
+
+    def lag(self) -> dict[tuple[str, int], int | None]:
+        """Records between position and end by the last answers; None until both are known."""
+        return self.core().lag()
+
+    def assignment(self) -> list[tuple[str, int]]:
+        """The topics and partitions that it reads."""
+        return self.core().assignment()
+
+    async def commit(self, message: Message[Any] | None = None) -> None:
+        """Stores for the group that all up to this message is done, or all that was given out.
+
+        Raises:
+            BrokerError: The partition is no longer this member's, or there is no group.
+        """
+        await self.reader().commit(None if message is None else [message])
+
+    def end(self) -> None:
+        """Ends the loop, of all tasks, once what is in hand is done; it still has to be closed."""
+        self.core().end()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._is_closed or (self._core is not None and self._core.closed)
+
+    async def close(self) -> None:
+        """Ends reading, for all tasks; a member leaves its group. Again does nothing."""
+        self._is_closed = True
+        if self._stopping is not None:
+            self._stopping.cancel()
+        if self._core is not None and self._reader is not None:
+            await self._reader.close()
+            stopping.forget(self._core)
+
+    def core(self) -> reading.Consumer[V]:
+        """The consumer behind it.
+
+        Raises:
+            Closed: It reads nothing yet.
+        """
+        if self._core is None:
+            raise Closed("it does not read yet: await it, or enter its block")
+        return self._core
+
+    def reader(self) -> aio.Reader[V]:
+        """What takes its messages."""
+        self.core()
+        assert self._reader is not None
+        return self._reader
+
+    def give_back(self, messages: Iterable[Message[Any]]) -> None:
+        """Nobody got these messages after all: they are read again."""
+        core = self.core()
+        first: dict[tuple[str, int], int] = {}
+        for message in messages:
+            first.setdefault((message.topic, message.partition), message.offset)
+        mine = set(core.assignment())
+        core.seek({place: offset for place, offset in first.items() if place in mine})
+
+    async def _bounded(self, count: int, deadline: float | None) -> AsyncIterator[Message[V]]:
+        for _ in range(count):
+            message = await self.next_before(deadline)
+            if message is None:
+                break
+            yield message
+
+    async def _make(self) -> aio.Reader[V]:
+        if self._is_closed:
+            raise Closed("it is closed")
+        for name in ("key", "value", "on_assign", "on_revoke"):
+            if inspect.iscoroutinefunction(self._options.get(name)):
+                raise ConfigError(f"{name}: it is called, not awaited: expected a plain function")
+        event_loop, client = self._client.connection()
+        core = await aio.consumer(event_loop, client, self._topics, **self._options)
+        self._core = core
+        if self._stop is not None:
+            self._stopping = asyncio.create_task(_end_after(self._stop, core))
+        return aio.Reader(event_loop, core)
+
+
+async def _end_after(stop: asyncio.Event, consumer: reading.Consumer[Any]) -> None:
+    await stop.wait()
+    consumer.end()

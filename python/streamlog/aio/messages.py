@@ -1,0 +1,102 @@
+"""Messages, one after another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Generic, Self
+
+from streamlog._core.aio import Reader
+from streamlog._core.reading import Message
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    V = TypeVar("V", covariant=True, default=bytes | None)
+else:
+    from typing import TypeVar
+
+    V = TypeVar("V", covariant=True)
+
+__all__ = ["Messages", "V", "limited"]
+
+
+class Messages(Generic[V]):
+    """Iterates over messages. One that is waited for is never lost when the waiting is cancelled.
+
+    Messages that are there are given out without a way through the event loop, but for now and
+    then, so that other tasks keep their pace.
+    """
+
+    def __init__(self, opened: Callable[[], Awaitable[Reader[V]]]) -> None:
+        """Opened with the first message that is asked for."""
+        self._opened = opened
+        self._opening = asyncio.Lock()
+        self._reader: Reader[V] | None = None
+        self._take: Callable[[], Message[V] | None] = _nothing
+        self._arrived: Callable[[], Awaitable[None]] = self._open
+
+    def __aiter__(self) -> Self:
+        """The iterator itself."""
+        return self
+
+    async def __anext__(self) -> Message[V]:
+        """The next message.
+
+        Raises:
+            StopAsyncIteration: There will be no other.
+            DecodeError: Its value cannot be decoded; the next call has the next message.
+            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
+        """
+        message = self._take()
+        while message is None:
+            await self._arrived()
+            message = self._take()
+        return message
+
+    async def next_before(self, deadline: float | None) -> Message[V] | None:
+        """The next message if there is one before the loop's time is `deadline`."""
+        while True:
+            try:
+                message = self._take()
+            except StopAsyncIteration:
+                return None
+            if message is not None:
+                return message
+            if not await self.wait_until(deadline):
+                return None
+
+    async def wait_until(self, deadline: float | None) -> bool:
+        """Waits until there may be another message; false if that is not before `deadline`."""
+        try:
+            async with asyncio.timeout_at(deadline) as limit:
+                await self._arrived()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return False
+        return True
+
+    async def _open(self) -> None:
+        async with self._opening:
+            if self._reader is None:
+                reader = await self._opened()
+                self._reader, self._take, self._arrived = reader, reader.take, reader.arrived
+
+
+async def limited(
+    messages: AsyncIterator[Message[V]], limit: int | None
+) -> AsyncIterator[Message[V]]:
+    """The first messages, as many as `limit` says."""
+    left = limit
+    while left is None or left > 0:
+        try:
+            message = await anext(messages)
+        except StopAsyncIteration:
+            return
+        yield message
+        left = None if left is None else left - 1
+
+
+def _nothing() -> None:
+    """What there is before anything was opened."""

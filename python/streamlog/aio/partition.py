@@ -1,0 +1,140 @@
+"""One partition of a topic, read by offset in either direction."""
+
+from collections.abc import AsyncIterator, Coroutine
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+from streamlog._core.reading import Message
+from streamlog.aio.backwards import newest_first
+from streamlog.aio.messages import limited
+from streamlog.errors import ConfigError, TopicNotFound
+from streamlog.partition import Place
+
+if TYPE_CHECKING:
+    from streamlog.aio.client import Client
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """A partition of a topic; its offsets are its own.
+
+    orders = client.topic("orders").partition(0)
+    async for message in orders[1000:2000]: ...
+    last_ten = [message async for message in orders[-10:]]
+    one = await orders[1000]        # or IndexError
+    """
+
+    topic: str
+    """The name of its topic."""
+    number: int
+    """Its number."""
+
+    def __init__(self, client: "Client", topic: str, number: int) -> None:
+        """Client.topic(...).partition(...) makes it; no broker is asked."""
+        self.topic = topic
+        self.number = number
+        self._client = client
+
+    async def begin_offset(self) -> int:
+        """The first offset that can be read.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+        """
+        return self._of(await self._client.admin.begin_offsets(self.topic))
+
+    async def end_offset(self) -> int:
+        """The offset after the last message.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+        """
+        return self._of(await self._client.admin.end_offsets(self.topic))
+
+    def read(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> AsyncIterator[Message]:
+        """Iterates over the messages from `start` to before `stop`, the oldest first.
+
+        Args:
+            start: Where to begin; at the first message if omitted.
+            stop: Where to end; at the end as it is now if omitted, and never beyond it.
+            limit: At most so many messages.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+        """
+        return limited(self._read(start, stop), limit)
+
+    def reversed(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> AsyncIterator[Message]:
+        """Iterates over the same messages as ``read`` does, the newest first."""
+        return limited(self._reversed(start, stop), limit)
+
+    @overload
+    def __getitem__(self, wanted: SupportsIndex) -> Coroutine[Any, Any, Message]: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> AsyncIterator[Message]: ...
+    def __getitem__(self, wanted: Any) -> Any:
+        """The message at an offset, awaited, or an iterator over a slice with step 1 or -1.
+
+        Raises:
+            IndexError: No message has this offset.
+            ConfigError: The slice has another step.
+        """
+        if not isinstance(wanted, slice):
+            return self._at(int(wanted))
+        if wanted.step in (None, 1):
+            return self.read(wanted.start, wanted.stop)
+        if wanted.step == -1 and wanted.start is None and wanted.stop is None:
+            return self.reversed()
+        message = f"slice: [{wanted.start}:{wanted.stop}:{wanted.step}] does not fit: expected "
+        raise ConfigError(message + "[START:STOP] or [::-1]")
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """All messages up to the end as it is now."""
+        return self.read()
+
+    def __repr__(self) -> str:
+        """The calls that make it."""
+        return f"Topic({self.topic!r}).partition({self.number})"
+
+    async def _read(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+        span = await self._span(start, stop)
+        async for message in self._client.range(self.topic, [span]):
+            yield message
+
+    async def _reversed(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+        span = await self._span(start, stop)
+        async for message in newest_first(self._client, self.topic, span):
+            yield message
+
+    async def _at(self, offset: int) -> Message:
+        found = self.read(offset, limit=1) if offset < 0 else self.read(offset, offset + 1)
+        async for message in found:
+            return message
+        raise IndexError(f"no message has offset {offset} in {self.topic}-{self.number}")
+
+    async def _span(self, start: Place | None, stop: Place | None) -> tuple[int, int, int]:
+        begin, end = await self.begin_offset(), await self.end_offset()
+        first = begin if start is None else await self._offset(start, begin, end)
+        last = end if stop is None else await self._offset(stop, begin, end)
+        return (self.number, max(first, begin), min(last, end))
+
+    async def _offset(self, place: Place, begin: int, end: int) -> int:
+        if isinstance(place, datetime | timedelta):
+            found = await self._client.admin.offsets_at(self.topic, place)
+            offset = found.get(self.number)
+            return end if offset is None else offset
+        if place >= 0:
+            return place
+        newest = newest_first(self._client, self.topic, (self.number, begin, end))
+        offsets = [message.offset async for message in limited(newest, -place)]
+        return min(offsets, default=end)
+
+    def _of(self, offsets: dict[int, int | None]) -> int:
+        if self.number not in offsets:
+            raise TopicNotFound(f"there is no partition {self.number} of '{self.topic}'")
+        return offsets[self.number] or 0

@@ -1,0 +1,204 @@
+"""Publishing records."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Self, TypeAlias, TypeVar
+
+from streamlog._core import producing
+from streamlog._core.aio import Outbox, Prepared
+from streamlog.aio.ticket import Ticket
+from streamlog.aio.waiting import within
+from streamlog.errors import Closed, DeliveryError, StreamlogError
+
+__all__ = ["Producer"]
+
+_T = TypeVar("_T")
+_Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
+_Sent = producing.Ticket
+_Handing: TypeAlias = asyncio.Future[producing.Ticket]
+
+
+class Producer:
+    """Publishes records.
+
+    As a context manager it is closed at the end, so that everything is delivered or raised.
+    """
+
+    def __init__(self, outbox: Outbox) -> None:
+        """Client.producer makes it."""
+        self._outbox = outbox
+        self._waiting: deque[tuple[Prepared, _Handing]] = deque()
+        self._waiting_bytes = 0
+        self._handing_over: asyncio.Task[None] | None = None
+        self._failed: list[tuple[str, Ticket, Exception]] = []
+        self._is_closed = False
+
+    def send(
+        self,
+        topic: str,
+        value: object,
+        *,
+        key: object = None,
+        headers: _Headers | None = None,
+        partition: int | None = None,
+        timestamp: datetime | int | None = None,
+    ) -> Ticket:
+        """Hands over a record, at once; awaiting what it returns waits for the delivery.
+
+            metadata = await producer.send("orders", b"payload", key=b"42")
+
+        While the buffer is full, or the topic not yet known, the record waits for its turn, and
+        what is awaited takes longer. Whoever never awaits anything may have as many bytes waiting
+        as the buffer has.
+
+        Raises:
+            StreamlogError: The buffer is full, and as much waits for it again.
+            MessageTooLarge: It is larger than ``max_request_size``.
+            Closed: The producer was closed.
+        """
+        if self._is_closed:
+            raise Closed("the producer is closed")
+        # Records keep their order: none overtakes those that wait.
+        send = self._outbox.prepare if self._waiting else self._outbox.send
+        sent = send(
+            topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp
+        )
+        return Ticket(self._outbox, sent) if isinstance(sent, _Sent) else self._wait_with(sent)
+
+    async def send_all(
+        self,
+        topic: str,
+        items: Iterable[_T],
+        *,
+        key: Callable[[_T], bytes | str | None] | None = None,
+        value: Callable[[_T], bytes | str | None] | None = None,
+    ) -> int:
+        """Hands over a record for each item, waiting for room, and returns how many.
+
+            await producer.send_all("orders", [b"1", b"2", b"3"])
+
+        Raises:
+            StreamlogError: As ``send`` does. What was not delivered is raised by ``flush``.
+        """
+        count = 0
+        left = iter(items)
+        while True:
+            await self._handed_over()
+            some, record, is_over = self._outbox.send_some(topic, left, key, value)
+            count += some
+            if record is not None:
+                await self._hand_over(record)
+                count += 1
+            if is_over:
+                return count
+            await asyncio.sleep(0)
+
+    async def flush(self, timeout: float | None = None) -> None:
+        """Waits until everything handed over before has been delivered, or has failed.
+
+        Raises:
+            DeliveryError: Records failed, and nobody had asked their tickets.
+            RequestTimeout: It took longer than ``timeout`` seconds.
+        """
+        await within(timeout, "flushing the producer", self._flush(self._outbox.flush))
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Takes no more records and flushes. Doing it again does nothing.
+
+        Raises:
+            DeliveryError: Records failed, and nobody had asked their tickets.
+            RequestTimeout: It took longer than ``timeout`` seconds; what is left is given up.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            await within(timeout, "closing the producer", self._flush(self._outbox.close))
+        finally:
+            self._give_up()
+
+    async def __aenter__(self) -> Self:
+        """The producer itself."""
+        return self
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Closes it; an error of the block goes on, with a note about what was not delivered."""
+        try:
+            await self.close()
+        except StreamlogError as undelivered:
+            if error is None:
+                raise
+            error.add_note(f"and when the producer was closed: {undelivered}")
+
+    def _wait_with(self, record: Prepared) -> Ticket:
+        if self._waiting_bytes + record.size > self._outbox.buffer and self._waiting:
+            text = f"{self._waiting_bytes} bytes wait for room already: await what send returns"
+            raise StreamlogError(f"{text}, or use send_all")
+        handing: _Handing = asyncio.get_running_loop().create_future()
+        self._waiting.append((record, handing))
+        self._waiting_bytes += record.size
+        if self._handing_over is None or self._handing_over.done():
+            self._handing_over = asyncio.create_task(self._hand_all_over())
+        ticket = Ticket(self._outbox, None, handing)
+        handing.add_done_callback(lambda handed: self._note(record, ticket, handed))
+        return ticket
+
+    async def _hand_all_over(self) -> None:
+        while self._waiting:
+            record, handing = self._waiting[0]
+            try:
+                ticket = await self._hand_over(record)
+            except Exception as error:
+                if not handing.done():
+                    handing.set_exception(error)
+            else:
+                if not handing.done():
+                    handing.set_result(ticket)
+            self._waiting.popleft()
+            self._waiting_bytes -= record.size
+
+    async def _hand_over(self, record: Prepared) -> producing.Ticket:
+        ticket = self._outbox.hand_over(record)
+        while ticket is None:
+            ticket = await self._outbox.making_way(record) or self._outbox.hand_over(record)
+        return ticket
+
+    async def _handed_over(self) -> None:
+        while self._handing_over is not None and not self._handing_over.done():
+            await asyncio.wait([self._handing_over])
+
+    async def _flush(self, flush: Callable[[], "asyncio.Future[None]"]) -> None:
+        await self._handed_over()
+        unseen = [(topic, error) for topic, ticket, error in self._failed if not ticket.is_seen]
+        self._failed.clear()
+        failures = [(topic, -1, 1, error) for topic, error in unseen]
+        unlisted = 0
+        try:
+            await flush()
+        except DeliveryError as error:
+            if not failures:
+                raise
+            failures += error.failures
+            unlisted = error.unlisted
+        if failures:
+            count = sum(records for _, _, records, _ in failures) + unlisted
+            text = f"{count} records were not delivered, the first because {failures[0][3]}"
+            raise DeliveryError(text, failures, unlisted)
+
+    def _note(self, record: Prepared, ticket: Ticket, handed: _Handing) -> None:
+        # Looked at here, so that nobody is told of errors that flush will raise.
+        error = None if handed.cancelled() else handed.exception()
+        if isinstance(error, Exception):
+            self._failed.append((record.topic, ticket, error))
+
+    def _give_up(self) -> None:
+        if self._handing_over is not None:
+            self._handing_over.cancel()
+        for _, handing in self._waiting:
+            if not handing.done():
+                handing.set_exception(Closed("the producer was closed before it had room"))
+        self._waiting.clear()
+        # What is on its way beyond a timeout is not waited for.
+        self._outbox.close().cancel()

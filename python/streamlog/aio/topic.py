@@ -1,0 +1,163 @@
+"""A topic as a whole: where its logs begin and end, and reading it without a consumer."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from streamlog._core.reading import Message
+from streamlog.aio.backwards import newest_first, newest_of_all
+from streamlog.aio.messages import limited
+from streamlog.aio.partition import Partition
+from streamlog.descriptions import TopicDescription
+from streamlog.errors import ConfigError
+from streamlog.partition import Place
+
+if TYPE_CHECKING:
+    from streamlog.aio.client import Client
+
+__all__ = ["Topic"]
+
+_Spans = list[tuple[int, int, int]]
+
+
+class Topic:
+    """A topic. What is read by it is what is there now: no iterator of it waits for more.
+
+    orders = client.topic("orders")
+    last_ten = [message async for message in orders.read(start=-10)]
+    """
+
+    name: str
+    """Its name."""
+
+    def __init__(self, client: "Client", name: str) -> None:
+        """Client.topic makes it; no broker is asked."""
+        self.name = name
+        self._client = client
+
+    async def partitions(self) -> int:
+        """How many partitions it has.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return len(await self.end_offsets())
+
+    async def describe(self) -> TopicDescription:
+        """Its partitions, and which brokers have them.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return await self._client.admin.topic(self.name)
+
+    def partition(self, number: int) -> Partition:
+        """The partition of this number; no broker is asked yet."""
+        return Partition(self._client, self.name, number)
+
+    async def begin_offsets(self) -> dict[int, int | None]:
+        """The first offset of each partition."""
+        return await self._client.admin.begin_offsets(self.name)
+
+    async def end_offsets(self) -> dict[int, int | None]:
+        """The offset after the last record of each partition."""
+        return await self._client.admin.end_offsets(self.name)
+
+    async def offsets_at(self, time: datetime | timedelta) -> dict[int, int | None]:
+        """The first offset of that time or later, of each partition; None where there is none."""
+        return await self._client.admin.offsets_at(self.name, time)
+
+    def read(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> AsyncIterator[Message]:
+        """Iterates over what there is now, partition by partition as it comes.
+
+        Args:
+            start: Where to begin in each partition: an offset, an aware datetime, a timedelta from
+                now; the first message if omitted. A negative number is that many of the last
+                messages over all partitions, in the order of their times.
+            stop: Where to end, in the same way; the end as it is now if omitted.
+            limit: At most so many messages.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+            ConfigError: The time has no time zone.
+        """
+        return limited(self._read(start, stop), limit)
+
+    def reversed(
+        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
+    ) -> AsyncIterator[Message]:
+        """Iterates over the same messages, the newest of all partitions first.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        return limited(self._reversed(start, stop), limit)
+
+    async def replay(
+        self,
+        since: Place,
+        until: Place | None = None,
+        *,
+        where: Callable[[Message], object] | None = None,
+    ) -> AsyncIterator[Message]:
+        """Iterates over what has to be processed again: a stretch of time, and what of it is meant.
+
+        Groups are not touched: what they have committed stays.
+
+        Args:
+            since: Where the stretch begins: a time, a timedelta from now, or an offset.
+            until: Where it ends; the end as it is now if omitted.
+            where: Whether a message is meant; all if omitted.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        async for message in self.read(since, until):
+            if where is None or where(message):
+                yield message
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """All messages up to the end as it is now."""
+        return self.read()
+
+    def __repr__(self) -> str:
+        """The class and the name."""
+        return f"Topic({self.name!r})"
+
+    async def _read(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+        if isinstance(start, int) and start < 0:
+            newest = [message async for message in self.reversed(stop=stop, limit=-start)]
+            for message in reversed(newest):
+                yield message
+            return
+        async for message in self._client.range(self.name, await self._spans(start, stop)):
+            yield message
+
+    async def _reversed(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+        spans = await self._spans(start, stop)
+        logs = [newest_first(self._client, self.name, span) for span in spans]
+        async for message in newest_of_all(logs):
+            yield message
+
+    async def _spans(self, start: Place | None, stop: Place | None) -> _Spans:
+        begins, ends = _known(await self.begin_offsets()), _known(await self.end_offsets())
+        starts = begins if start is None else await self._places("start", start, ends)
+        stops = ends if stop is None else await self._places("stop", stop, ends)
+        return [
+            (number, max(starts[number], begins.get(number, 0)), min(stops[number], end))
+            for number, end in ends.items()
+        ]
+
+    async def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
+        if isinstance(place, datetime | timedelta):
+            return ends | _known(await self.offsets_at(place))
+        if place < 0:
+            message = f"{name}: {place} does not fit: it counts from the end of one partition"
+            raise ConfigError(f"{message}, see partition()")
+        return dict.fromkeys(ends, place)
+
+
+def _known(offsets: dict[int, int | None]) -> dict[int, int]:
+    return {number: offset for number, offset in offsets.items() if offset is not None}

@@ -1,0 +1,371 @@
+//! Settings of Apache Kafka's brokers that have no meaning here, so that a `server.properties` can
+//! be taken over: what only tunes is ignored, what promises something is refused.
+//!
+//! A setting is refused where a broker that ignored it would be less safe, or keep other data, than
+//! its file says. Names are Kafka's, of version 4 and of those before it that files still hold; one
+//! that ends in `.*` stands for all that begin so.
+
+use crate::config::Fault;
+
+/// Settings with one thing in common.
+pub(crate) struct Family {
+    /// Why they are ignored, or refused.
+    pub(crate) about: &'static str,
+    /// Their names.
+    pub(crate) names: &'static [&'static str],
+}
+
+/// A setting that can have one meaning only: it is ignored where it says what is so anyway.
+pub(crate) struct Settled {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What is so, and why nothing else can be.
+    pub(crate) about: &'static str,
+    is_so: fn(&str) -> bool,
+}
+
+/// What is ignored: nothing that anybody relies on depends on it.
+pub(crate) const IGNORED: &[Family] = &[
+    Family {
+        about: "threads and queues are few and sized by the machine",
+        names: &[
+            "background.threads",
+            "group.coordinator.append.linger.ms",
+            "group.coordinator.threads",
+            "log.cleaner.io.buffer.load.factor",
+            "log.cleaner.io.buffer.size",
+            "log.cleaner.threads",
+            "num.io.threads",
+            "num.replica.alter.log.dirs.threads",
+            "offsets.load.buffer.size",
+            "queued.max.requests",
+        ],
+    },
+    Family {
+        about: "the system chooses the buffers of sockets",
+        names: &[
+            "socket.connection.setup.timeout.max.ms",
+            "socket.connection.setup.timeout.ms",
+            "socket.listen.backlog.size",
+            "socket.receive.buffer.bytes",
+            "socket.send.buffer.bytes",
+        ],
+    },
+    Family {
+        about: "waiting requests are woken by what they wait for and leave nothing to purge",
+        names: &[
+            "delete.records.purgatory.purge.interval.requests",
+            "fetch.purgatory.purge.interval.requests",
+            "producer.purgatory.purge.interval.requests",
+            "share.fetch.purgatory.purge.interval.requests",
+        ],
+    },
+    Family {
+        about: "an answer is as large as its request allows, and memory is bounded otherwise",
+        names: &["fetch.max.bytes", "max.request.partition.size.limit"],
+    },
+    Family {
+        about: "flushes are scheduled by need, and checkpoints go with them",
+        names: &[
+            "log.dir.failure.timeout.ms",
+            "log.flush.offset.checkpoint.interval.ms",
+            "log.flush.scheduler.interval.ms",
+            "log.flush.start.offset.checkpoint.interval.ms",
+            "log.initial.task.delay.ms",
+            "producer.id.expiration.check.interval.ms",
+            "replica.high.watermark.checkpoint.interval.ms",
+        ],
+    },
+    Family {
+        about: "a partition has one replica today: nothing is copied, elected or balanced",
+        names: &[
+            "auto.leader.rebalance.enable",
+            "broker.rack",
+            "controlled.shutdown.enable",
+            "controlled.shutdown.max.retries",
+            "controlled.shutdown.retry.backoff.ms",
+            "eligible.leader.replicas.enable",
+            "follower.fetch.last.tiered.offset.enable",
+            "inter.broker.listener.name",
+            "leader.imbalance.check.interval.seconds",
+            "leader.imbalance.per.broker.percentage",
+            "num.replica.fetchers",
+            "replica.fetch.backoff.ms",
+            "replica.fetch.max.bytes",
+            "replica.fetch.min.bytes",
+            "replica.fetch.response.max.bytes",
+            "replica.fetch.wait.max.ms",
+            "replica.lag.time.max.ms",
+            "replica.selector.class",
+            "replica.socket.receive.buffer.bytes",
+            "replica.socket.timeout.ms",
+            "request.timeout.ms",
+            "security.inter.broker.protocol",
+            "unclean.leader.election.interval.ms",
+        ],
+    },
+    Family {
+        about: "the metadata is a small log of the broker's own in its data directory",
+        names: &[
+            "broker.heartbeat.interval.ms",
+            "broker.id.generation.enable",
+            "broker.session.timeout.ms",
+            "controller.listener.names",
+            "controller.performance.always.log.threshold.ms",
+            "controller.performance.sample.period.ms",
+            "controller.quorum.append.linger.ms",
+            "controller.quorum.auto.join.enable",
+            "controller.quorum.election.backoff.max.ms",
+            "controller.quorum.election.timeout.ms",
+            "controller.quorum.fetch.timeout.ms",
+            "controller.quorum.request.timeout.ms",
+            "controller.quorum.retry.backoff.ms",
+            "controller.socket.timeout.ms",
+            "early.start.listeners",
+            "initial.broker.registration.timeout.ms",
+            "metadata.log.dir",
+            "metadata.log.max.record.bytes.between.snapshots",
+            "metadata.log.max.snapshot.interval.ms",
+            "metadata.log.segment.bytes",
+            "metadata.log.segment.min.bytes",
+            "metadata.log.segment.ms",
+            "metadata.max.idle.interval.ms",
+            "metadata.max.retention.bytes",
+            "metadata.max.retention.ms",
+            "reserved.broker.max.id",
+            "server.max.startup.time.ms",
+        ],
+    },
+    Family {
+        about: "transactions are not served, and producers that ask for them are told so",
+        names: &[
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+            "transaction.max.timeout.ms",
+            "transaction.partition.verification.enable",
+            "transaction.remove.expired.transaction.cleanup.interval.ms",
+            "transaction.state.log.load.buffer.size",
+            "transaction.state.log.min.isr",
+            "transaction.state.log.num.partitions",
+            "transaction.state.log.replication.factor",
+            "transaction.state.log.segment.bytes",
+            "transaction.two.phase.commit.enable",
+            "transactional.id.expiration.ms",
+        ],
+    },
+    Family {
+        about: "groups of the newer kinds are not served, and clients that ask for one are told so",
+        names: &[
+            "group.consumer.*",
+            "group.coordinator.new.enable",
+            "group.coordinator.rebalance.protocols",
+            "group.share.*",
+            "group.streams.*",
+            "share.coordinator.*",
+            "share.fetch.max.fetch.records",
+        ],
+    },
+    Family {
+        about: "the topic of committed offsets is stored as its members send it",
+        names: &["offsets.topic.compression.codec"],
+    },
+    Family {
+        about: "tiered storage is not served",
+        names: &[
+            "log.local.retention.bytes",
+            "log.local.retention.ms",
+            "remote.fetch.max.wait.ms",
+            "remote.list.offsets.request.timeout.ms",
+            "remote.log.*",
+            "rlmm.config.*",
+            "rsm.config.*",
+        ],
+    },
+    Family {
+        about: "quotas are not served, and who sets one is told so",
+        names: &[
+            "alter.log.dirs.replication.quota.window.num",
+            "alter.log.dirs.replication.quota.window.size.seconds",
+            "controller.quota.window.num",
+            "controller.quota.window.size.seconds",
+            "quota.window.num",
+            "quota.window.size.seconds",
+            "replication.quota.window.num",
+            "replication.quota.window.size.seconds",
+        ],
+    },
+    Family {
+        about: "there is no virtual machine whose metrics could be reported",
+        names: &[
+            "auto.include.jmx.reporter",
+            "kafka.metrics.polling.interval.secs",
+            "kafka.metrics.reporters",
+            "metric.reporters",
+            "metrics.num.samples",
+            "metrics.recording.level",
+            "metrics.sample.window.ms",
+            "telemetry.max.bytes",
+        ],
+    },
+    Family {
+        about: "what is spoken and stored has one version, and clients choose theirs",
+        names: &[
+            "inter.broker.protocol.version",
+            "log.message.downconversion.enable",
+            "log.message.format.version",
+            "unstable.api.versions.enable",
+            "unstable.feature.versions.enable",
+        ],
+    },
+];
+
+/// What is refused: a broker that ignored it would not be what the file says.
+pub(crate) const REFUSED: &[Family] = &[
+    Family {
+        about: "encryption, passwords and rules are not served yet: a broker that ignored them \
+                would be open to everybody who reaches it",
+        names: &[
+            "allow.everyone.if.no.acl.found",
+            "authorizer.class.name",
+            "connection.failed.authentication.delay.ms",
+            "connections.max.reauth.ms",
+            "delegation.token.*",
+            "listener.name.*",
+            "password.encoder.*",
+            "principal.builder.class",
+            "sasl.*",
+            "security.providers",
+            "ssl.*",
+            "super.users",
+        ],
+    },
+    Family {
+        about: "Java classes cannot be loaded, and what they would forbid would be allowed",
+        names: &[
+            "alter.config.policy.class.name",
+            "client.quota.callback.class",
+            "create.topic.policy.class.name",
+        ],
+    },
+    Family {
+        about: "values are taken as they stand: none is looked up elsewhere",
+        names: &["config.providers", "config.providers.*"],
+    },
+    Family {
+        about: "there are limits for all addresses alike: max.connections.per.ip, max.connections",
+        names: &["max.connection.creation.rate", "max.connections.per.ip.overrides"],
+    },
+    Family {
+        about: "a cluster of several brokers is not served yet: this one keeps its metadata itself",
+        names: &["control.plane.listener.name", "zookeeper.*"],
+    },
+    Family {
+        about: "Kafka 4 has no such setting: log.message.timestamp.before.max.ms and \
+                log.message.timestamp.after.max.ms say it",
+        names: &["log.message.timestamp.difference.max.ms"],
+    },
+];
+
+/// What is ignored as long as it says what is so.
+pub(crate) const SETTLED: &[Settled] = &[
+    Settled {
+        name: "controller.quorum.bootstrap.servers",
+        about: "this broker is the only controller: one address at most",
+        is_so: is_one,
+    },
+    Settled {
+        name: "controller.quorum.voters",
+        about: "this broker is the only controller: one address at most",
+        is_so: is_one,
+    },
+    Settled {
+        name: "delete.topic.enable",
+        about: "topics can be deleted: only true",
+        is_so: |value| value == "true",
+    },
+    Settled {
+        name: "log.cleaner.enable",
+        about: "topics that ask for compaction are compacted: only true",
+        is_so: |value| value == "true",
+    },
+    Settled {
+        name: "process.roles",
+        about: "one process is broker and controller: only broker,controller",
+        is_so: |value| {
+            let mut roles: Vec<&str> = value.split(',').map(str::trim).collect();
+            roles.sort_unstable();
+            roles == ["broker", "controller"]
+        },
+    },
+    Settled {
+        name: "remote.log.storage.system.enable",
+        about: "tiered storage is not served: only false",
+        is_so: |value| value == "false",
+    },
+];
+
+/// Why a setting is ignored, or that it is refused; `None` if Kafka has none of this name.
+pub(crate) fn judge(name: &str, value: &str) -> Option<Result<&'static str, Fault>> {
+    let refused = |about: &str| Fault { key: name.to_owned(), reason: about.to_owned() };
+    if let Some(row) = SETTLED.iter().find(|row| row.name == name) {
+        let is_so = (row.is_so)(value.trim());
+        return Some(if is_so { Ok(row.about) } else { Err(refused(row.about)) });
+    }
+    let find = |families: &'static [Family]| families.iter().find(|family| family.has(name));
+    let ignored = find(IGNORED).map(|family| Ok(family.about));
+    ignored.or_else(|| find(REFUSED).map(|family| Err(refused(family.about))))
+}
+
+/// The names that stand for themselves alone.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let families = IGNORED.iter().chain(REFUSED).flat_map(|family| family.names).copied();
+    families.filter(|name| !name.ends_with('*')).chain(SETTLED.iter().map(|row| row.name))
+}
+
+impl Family {
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| match known.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => *known == name,
+        })
+    }
+}
+
+fn is_one(value: &str) -> bool {
+    !value.contains(',')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::broker::BrokerConfig;
+
+    #[test]
+    fn a_name_stands_once_and_nobody_honours_it() {
+        let mut seen: HashSet<&str> = BrokerConfig::names().collect();
+        for name in names() {
+            assert!(seen.insert(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_only_tunes_is_ignored_and_what_protects_is_refused() {
+        assert!(judge("num.io.threads", "8").unwrap().is_ok());
+        assert!(judge("group.share.max.size", "8").unwrap().is_ok());
+        let fault = judge("ssl.keystore.location", "/etc/key").unwrap().unwrap_err();
+        assert!(fault.reason.contains("open to everybody"), "{fault}");
+        assert!(judge("num.io.thread", "8").is_none());
+    }
+
+    #[test]
+    fn what_is_so_anyway_may_be_said() {
+        let is_ignored = |name, value| judge(name, value).unwrap().is_ok();
+        assert!(is_ignored("process.roles", "controller, broker"));
+        assert!(!is_ignored("process.roles", "broker"));
+        assert!(is_ignored("controller.quorum.voters", "1@localhost:9093"));
+        assert!(!is_ignored("controller.quorum.voters", "1@a:9093,2@b:9093"));
+        assert!(!is_ignored("remote.log.storage.system.enable", "true"));
+        assert!(!is_ignored("delete.topic.enable", "false"));
+    }
+}

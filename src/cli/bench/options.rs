@@ -1,0 +1,37 @@
+//! The verbs of `streamlog bench`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::bench::{consume, latency, produce};
+use crate::cli::{Exit, Reach, answer};
+
+/// Measures how fast a cluster takes and gives records.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Produce(produce::Options),
+    Consume(consume::Options),
+    Latency(latency::Options),
+}
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        let Self { verb, reach } = self;
+        answer(|out| {
+            match verb {
+                Verb::Produce(options) => options.answer(&reach, out),
+                Verb::Consume(options) => options.answer(&reach, out),
+                Verb::Latency(options) => options.answer(&reach, out),
+            }?;
+            Ok(Exit::Done)
+        })
+    }
+}

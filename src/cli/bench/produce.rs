@@ -1,0 +1,156 @@
+//! `streamlog bench produce`: records as fast as a cluster takes them.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use serde::Serialize;
+
+use crate::cli::bench::figures::{Latencies, mib_per_second, per_second, seconds};
+use crate::cli::bench::values::Values;
+use crate::cli::completion::topic_names;
+use crate::cli::output::{Row, Rows};
+use crate::cli::progress::{Progress, Unit};
+use crate::cli::{CommandError, Reach};
+use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, SystemClock, Ticket};
+
+/// The bar moves after so many records.
+const STEP: u32 = 1000;
+
+/// Publishes records as fast as they are taken, and times each until it is delivered
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The topic
+    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    topic: String,
+    /// How many records
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]
+    records: u32,
+    /// Bytes of each value
+    #[arg(short, long, value_name = "BYTES", default_value_t = 200)]
+    size: usize,
+    /// Bytes at which a batch is sent at once [default: 64 KiB]
+    #[arg(long, value_name = "BYTES")]
+    batch: Option<String>,
+    /// none, gzip, snappy, lz4 or zstd [default: none]
+    #[arg(short = 'z', long, value_name = "CODEC")]
+    compression: Option<String>,
+    /// When a record counts as delivered: all, 1 or 0 [default: all]
+    #[arg(long, value_name = "ACKS")]
+    acks: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ProduceRow {
+    topic: String,
+    acks: String,
+    compression: String,
+    batch_bytes: u64,
+    record_bytes: usize,
+    records: u64,
+    seconds: f64,
+    records_per_second: f64,
+    mib_per_second: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    p999_ms: f64,
+    max_ms: f64,
+}
+
+impl Row for ProduceRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "topic",
+        "acks",
+        "compression",
+        "batch_bytes",
+        "record_bytes",
+        "records",
+        "seconds",
+        "records_per_second",
+        "mib_per_second",
+        "p50_ms",
+        "p99_ms",
+        "p999_ms",
+        "max_ms",
+    ];
+}
+
+impl Options {
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+        let mut settings = reach.settings()?;
+        let own = [
+            ("batch.size", &self.batch),
+            ("compression.type", &self.compression),
+            ("acks", &self.acks),
+        ];
+        settings.set_all(own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?))))?;
+        let (client, _) = reach.connect()?;
+        let producer = client.producer(settings.producer.clone())?;
+        // Finds the topic and its leaders, which is no part of the figures.
+        producer.partition_count(&self.topic)?;
+        let began = SystemClock.monotonic();
+        let latencies = self.publish(&producer)?;
+        let took = SystemClock.monotonic().saturating_sub(began);
+        let row = self.row(&settings.producer, &latencies, took);
+        Rows::new(reach.output).write(out, [row])
+    }
+
+    /// Publishes all records and waits until the last is delivered.
+    fn publish(&self, producer: &Producer) -> Result<Latencies, CommandError> {
+        let progress = Progress::of(self.records.into(), Unit::Records);
+        let mut values = Values::new(self.size);
+        let mut latencies = Latencies::new();
+        // In the order of sending: what is delivered out of it is noticed a little late.
+        let mut waiting: VecDeque<(Ticket, Duration)> = VecDeque::new();
+        for number in 0..self.records {
+            let sent_at = SystemClock.monotonic();
+            let value = Some(values.draw());
+            let record = ProducerRecord { topic: &self.topic, value, ..ProducerRecord::default() };
+            waiting.push_back((producer.send(&record)?, sent_at));
+            while let Some((ticket, sent_at)) = waiting.pop_front_if(|(ticket, _)| ticket.is_done())
+            {
+                ticket.wait(None)?;
+                latencies.add(SystemClock.monotonic().saturating_sub(sent_at));
+            }
+            if number.is_multiple_of(STEP) {
+                progress.set_left((self.records - number).into());
+            }
+        }
+        for (ticket, sent_at) in waiting {
+            ticket.wait(None)?;
+            latencies.add(SystemClock.monotonic().saturating_sub(sent_at));
+        }
+        Ok(latencies)
+    }
+
+    fn row(&self, config: &ProducerConfig, latencies: &Latencies, took: Duration) -> ProduceRow {
+        let records = u64::from(self.records);
+        let bytes = records.saturating_mul(self.size as u64);
+        ProduceRow {
+            topic: self.topic.clone(),
+            acks: acks(config.acks).to_owned(),
+            compression: config.compression.to_string(),
+            batch_bytes: config.batch_size.0,
+            record_bytes: self.size,
+            records,
+            seconds: seconds(took),
+            records_per_second: per_second(records, took),
+            mib_per_second: mib_per_second(bytes, took),
+            p50_ms: latencies.millis(0.5),
+            p99_ms: latencies.millis(0.99),
+            p999_ms: latencies.millis(0.999),
+            max_ms: latencies.max_millis(),
+        }
+    }
+}
+
+/// As on the command line.
+pub(super) fn acks(acks: Acks) -> &'static str {
+    match acks {
+        Acks::All => "all",
+        Acks::Leader => "1",
+        Acks::None => "0",
+    }
+}

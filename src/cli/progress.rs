@@ -1,0 +1,87 @@
+//! How far a command is, for a person who watches.
+//!
+//! It is drawn on standard error, and only where that is a terminal and `NO_COLOR` is not set: logs
+//! and pipes never see it. It is gone when the command is done.
+
+use std::io::{self, IsTerminal};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unit {
+    Bytes,
+    Files,
+    Records,
+}
+
+/// A bar from nothing to all.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+/// Whether standard error may hold more than text: colours, and what is drawn over.
+pub(crate) fn is_watched() -> bool {
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    io::stderr().is_terminal() && !is_plain
+}
+
+impl Progress {
+    /// Of `total`.
+    pub(crate) fn of(total: u64, unit: Unit) -> Self {
+        let target =
+            if is_watched() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        Self { bar: bar.with_style(unit.style()) }
+    }
+
+    /// Of a command that writes as it goes: nothing is drawn across its answer on a terminal.
+    pub(crate) fn beside_answer(total: u64, unit: Unit) -> Option<Self> {
+        (is_watched() && !io::stdout().is_terminal()).then(|| Self::of(total, unit))
+    }
+
+    /// So much more is done.
+    pub(crate) fn add(&self, done: u64) {
+        self.bar.inc(done);
+    }
+
+    /// So much is left.
+    pub(crate) fn set_left(&self, left: u64) {
+        self.bar.set_position(self.bar.length().unwrap_or(0).saturating_sub(left));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Unit {
+    fn style(self) -> ProgressStyle {
+        let counts = match self {
+            Self::Bytes => "{binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}",
+            Self::Files => "{human_pos} of {human_len} files",
+            Self::Records => "{human_pos} of {human_len} records, {per_sec}",
+        };
+        let template = format!("{{percent:>3}} % {{wide_bar}} {counts}, {{eta}} left");
+        let style = ProgressStyle::with_template(&template);
+        style.unwrap_or_else(|error| unreachable!("{template}: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_has_a_style() {
+        for unit in [Unit::Bytes, Unit::Files, Unit::Records] {
+            let progress = Progress::of(10, unit);
+            progress.set_left(4);
+            progress.add(1);
+            assert_eq!(progress.bar.position(), 7);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The waits of a producer as futures, which any executor polls.
+
+use std::future::IntoFuture;
+use std::sync::atomic::Ordering;
+
+use tokio::task::AbortHandle;
+
+use super::handle::{Producer, ProducerRecord};
+use super::tickets::Ticket;
+use crate::client::ClientError;
+
+impl Producer {
+    /// [`send`](Self::send) as a future. Dropping it before it is ready hands nothing over.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn sending(&self, record: &ProducerRecord<'_>) -> Result<Ticket, ClientError> {
+        if let Some(ticket) = self.try_send(record)? {
+            return Ok(ticket);
+        }
+        let topic = match self.known_topic(record)? {
+            Some(topic) => topic,
+            None => self.found_topic(record, self.find_topic(record).await?)?,
+        };
+        let size = self.size_of(record)?;
+        let shared = &self.shared;
+        let timeout = shared.config.send_timeout;
+        let begun = || shared.bells.work.notify_one();
+        let taking = shared.room.taking(size, begun, || shared.is_closed());
+        let too_long = self.core.call(async move {
+            tokio::time::sleep(timeout).await;
+            Ok(())
+        });
+        let is_taken = tokio::select! {
+            biased;
+            is_taken = taking => is_taken,
+            _ = too_long.into_future() => false,
+        };
+        if is_taken { shared.append(&topic, record, size) } else { Err(shared.no_room()) }
+    }
+
+    /// Makes sure that the topic is known, so that a partition of it can be chosen.
+    ///
+    /// # Errors
+    /// As [`partition_count`](Self::partition_count).
+    pub async fn finding(&self, topic: &str) -> Result<(), ClientError> {
+        let record = ProducerRecord { topic, ..ProducerRecord::default() };
+        if self.shared.topics.get(topic).is_none() {
+            self.found_topic(&record, self.find_topic(&record).await?)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the topic was sent to before.
+    pub fn knows(&self, topic: &str) -> bool {
+        self.shared.topics.get(topic).is_some()
+    }
+
+    /// [`flush`](Self::flush) as a future.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub async fn flushing(&self) -> Result<(), ClientError> {
+        let shared = &self.shared;
+        let below = shared.hurry();
+        let attempt = || shared.undelivered.none_open_below(below).then_some(());
+        shared.bells.settled.until(attempt).await;
+        shared.undelivered.report()
+    }
+
+    /// [`close`](Self::close) as a future. What is not delivered when it is dropped is given up.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub async fn closing(&self) -> Result<(), ClientError> {
+        if self.shared.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.shared.room.wake_all();
+        let _given_up = GivenUp(&self.task);
+        self.flushing().await
+    }
+}
+
+/// Ends the sending task with itself.
+struct GivenUp<'a>(&'a AbortHandle);
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

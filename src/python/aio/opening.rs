@@ -1,0 +1,120 @@
+//! What has to be asked for before it can be used: connections, consumers, and reads of a range.
+
+use std::sync::Arc;
+
+use pyo3::types::PyDict;
+use pyo3::{Bound, IntoPyObject, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyfunction};
+
+use super::event_loop::EventLoop;
+use crate::client;
+use crate::python::administration::Admin;
+use crate::python::client::Client;
+use crate::python::reading::{Consumer, Part, Range, UntilEnd};
+
+type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// A client, once one of its addresses has answered.
+#[pyfunction]
+#[pyo3(
+    signature = (event_loop, bootstrap=None, **options),
+    text_signature = "(event_loop, bootstrap=None, **options)"
+)]
+pub(crate) fn connect<'py>(
+    event_loop: &Bound<'py, EventLoop>,
+    bootstrap: Option<Bound<'py, PyAny>>,
+    options: Option<Bound<'py, PyDict>>,
+) -> Awaitable<'py> {
+    let settings = Client::settings(event_loop.py(), bootstrap, options)?;
+    let connecting = client::Client::connecting(settings.client.clone());
+    EventLoop::ask(event_loop, connecting, move |py, connected| {
+        made(py, Client::of(py, connected, settings)?)
+    })
+}
+
+/// Ends a client and all that was made from it.
+#[pyfunction]
+pub(crate) fn close<'py>(
+    event_loop: &Bound<'py, EventLoop>,
+    client: &Bound<'py, Client>,
+) -> Awaitable<'py> {
+    let connected = client.get().if_here()?;
+    let closing = async move {
+        if let Some(client) = connected {
+            client.closing().await;
+        }
+    };
+    EventLoop::start(event_loop, closing, |py, ()| Ok(py.None()))
+}
+
+/// A consumer, once its topics are found.
+#[pyfunction]
+#[pyo3(signature = (event_loop, client, topics, **options))]
+pub(crate) fn consumer<'py>(
+    event_loop: &Bound<'py, EventLoop>,
+    client: &Bound<'py, Client>,
+    topics: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> Awaitable<'py> {
+    let py = event_loop.py();
+    let (names, subscription) = Consumer::subscription(client, topics, options)?;
+    let connected = client.get().connected(py)?.get()?.clone();
+    let config = subscription.config.clone();
+    let making = async move {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        connected.making_consumer(&names, config).await
+    };
+    let client = client.clone().unbind();
+    EventLoop::ask(event_loop, making, move |py, consumer| {
+        made(py, Consumer::of(client.bind(py), consumer, subscription)?)
+    })
+}
+
+/// What a consumer has before it now, once the ends are known.
+#[pyfunction]
+pub(crate) fn until_end<'py>(
+    event_loop: &Bound<'py, EventLoop>,
+    consumer: Py<Consumer>,
+) -> Awaitable<'py> {
+    let reader = Arc::clone(consumer.get().reader().get()?);
+    let making = client::UntilEnd::making(reader);
+    EventLoop::ask(event_loop, making, move |py, messages| {
+        made(py, UntilEnd::up_to(consumer, messages)?)
+    })
+}
+
+/// The messages of a topic between offsets, once its partitions are found.
+#[pyfunction]
+pub(crate) fn range<'py>(
+    event_loop: &Bound<'py, EventLoop>,
+    client: &Bound<'py, Client>,
+    topic: &str,
+    parts: Vec<Part>,
+) -> Awaitable<'py> {
+    let py = event_loop.py();
+    let spans = Range::spans(topic, parts)?;
+    let owned = client.get().connected(py)?;
+    let (connected, birth) = (owned.get()?.clone(), owned.birth().clone());
+    let starts = spans.starts.clone();
+    let making = async move {
+        if starts.is_empty() {
+            return Ok(None);
+        }
+        connected.making_partition_consumer(&starts, Range::config()).await.map(Some)
+    };
+    EventLoop::ask(event_loop, making, move |py, consumer| {
+        made(py, Range::of(consumer, &spans, &birth))
+    })
+}
+
+/// Administration whose methods return asyncio futures of what they return elsewhere.
+#[pyfunction]
+pub(crate) fn admin(event_loop: Py<EventLoop>, client: &Bound<'_, Client>) -> PyResult<Admin> {
+    Admin::of(&*client.get().connected(client.py())?, Some(event_loop))
+}
+
+fn made<'py, T>(py: Python<'py>, value: T) -> PyResult<Py<PyAny>>
+where
+    T: IntoPyObject<'py>,
+{
+    value.into_py_any(py)
+}

@@ -1,0 +1,192 @@
+//! Publishing on the thread of a loop: what has no room now is kept, and handed over later.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arc_swap::Guard;
+use pyo3::types::{PyDict, PyIterator, PyString};
+use pyo3::{Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyclass, pymethods};
+
+use super::event_loop::EventLoop;
+use crate::client;
+use crate::python::owned::Owned;
+use crate::python::producing::{Given, Producer, Ticket};
+
+/// Records that one call takes from an iterator, before others have the loop.
+const SOME: u64 = 500;
+
+/// A producer, for one loop.
+#[pyclass(frozen, module = "streamlog._core.aio")]
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    event_loop: Py<EventLoop>,
+    producer: Py<Producer>,
+}
+
+/// A record that is not handed over yet.
+#[pyclass(frozen, module = "streamlog._core.aio")]
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    given: Arc<Given>,
+    #[pyo3(get)]
+    size: usize,
+}
+
+impl Prepared {
+    fn new(given: Given) -> Self {
+        let size = given.size();
+        Self { given: Arc::new(given), size }
+    }
+}
+
+#[pymethods]
+impl Prepared {
+    #[getter]
+    fn topic(&self, py: Python<'_>) -> PyResult<String> {
+        self.given.topic(py).map(Cow::into_owned)
+    }
+}
+
+impl Outbox {
+    fn sender(&self, py: Python<'_>) -> PyResult<Arc<Owned<client::Producer>>> {
+        let sender = Guard::into_inner(self.producer.get().sender(py)?);
+        sender.get()?;
+        Ok(sender)
+    }
+
+    fn run<'py, T, F>(&self, py: Python<'py>, work: F) -> PyResult<Bound<'py, PyAny>>
+    where
+        F: Future<Output = Result<T, client::ClientError>> + Send + 'static,
+        T: 'static,
+    {
+        EventLoop::ask(self.event_loop.bind(py), work, |py, _| Ok(py.None()))
+    }
+}
+
+#[pymethods]
+impl Outbox {
+    #[new]
+    fn new(event_loop: Py<EventLoop>, producer: Py<Producer>) -> Self {
+        Self { event_loop, producer }
+    }
+
+    /// Bytes that may be on their way.
+    #[getter]
+    fn buffer(&self) -> u64 {
+        self.producer.get().buffer()
+    }
+
+    /// A record of what was given.
+    #[pyo3(
+        signature = (topic, value, **options),
+        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
+                          timestamp=None)"
+    )]
+    fn prepare(
+        &self,
+        topic: Bound<'_, PyString>,
+        value: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Prepared> {
+        self.producer.get().given(topic, value, options).map(Prepared::new)
+    }
+
+    /// Hands over a record, and returns its ticket; else the record, which has to wait.
+    #[pyo3(
+        signature = (topic, value, **options),
+        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
+                          timestamp=None)"
+    )]
+    fn send<'py>(
+        &self,
+        topic: Bound<'py, PyString>,
+        value: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = value.py();
+        let producer = self.producer.get();
+        let given = producer.given(topic, value, options)?;
+        match producer.try_send(py, &given)? {
+            Some(ticket) => ticket.into_bound_py_any(py),
+            None => Prepared::new(given).into_bound_py_any(py),
+        }
+    }
+
+    /// Hands over a record that waited, if it need not wait longer.
+    fn hand_over(&self, py: Python<'_>, record: &Prepared) -> PyResult<Option<Ticket>> {
+        self.producer.get().try_send(py, &record.given)
+    }
+
+    /// Waits for what stands in the record's way: the ticket once it is handed over, or `None` when
+    /// it is to be tried again.
+    fn making_way<'py>(&self, py: Python<'py>, record: &Prepared) -> PyResult<Bound<'py, PyAny>> {
+        let (sender, given) = (self.sender(py)?, Arc::clone(&record.given));
+        let partition = self.producer.get().partition(py, sender.get()?, &given)?;
+        let birth = sender.birth().clone();
+        let topic = given.topic(py)?.into_owned();
+        let sending = async move {
+            let Ok(producer) = sender.get() else { return Err(client::ClientError::Closed) };
+            // Only then can a partition be chosen.
+            if !producer.knows(&topic) {
+                return producer.finding(&topic).await.map(|()| None);
+            }
+            let headers = given.headers();
+            let record = given.record(&topic, partition, &headers);
+            producer.sending(&record).await.map(Some)
+        };
+        EventLoop::ask(self.event_loop.bind(py), sending, move |py, ticket| match ticket {
+            Some(ticket) => Ticket::new(ticket, &birth).into_py_any(py),
+            None => Ok(py.None()),
+        })
+    }
+
+    /// Hands over records of an iterator's items: how many, the one that has to wait, if any, and
+    /// whether there are no more.
+    #[pyo3(signature = (topic, items, key=None, value=None))]
+    fn send_some(
+        &self,
+        topic: &Bound<'_, PyString>,
+        items: &Bound<'_, PyIterator>,
+        key: Option<&Bound<'_, PyAny>>,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(u64, Option<Prepared>, bool)> {
+        let (py, producer) = (topic.py(), self.producer.get());
+        let mut items = items.clone();
+        for count in 0..SOME {
+            let Some(item) = items.next().transpose()? else { return Ok((count, None, true)) };
+            let given = producer.made(topic.clone(), &item, key, value)?;
+            if producer.try_send(py, &given)?.is_none() {
+                return Ok((count, Some(Prepared::new(given)), false));
+            }
+        }
+        Ok((SOME, None, false))
+    }
+
+    /// Done once the ticket has its outcome.
+    fn settled<'py>(&self, py: Python<'py>, ticket: &Ticket) -> PyResult<Bound<'py, PyAny>> {
+        let settling = ticket.settling()?;
+        EventLoop::start(self.event_loop.bind(py), settling, |py, ()| Ok(py.None()))
+    }
+
+    /// Waits until all that was handed over has its outcome.
+    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let sender = self.sender(py)?;
+        self.run(py, async move {
+            match sender.get() {
+                Ok(producer) => producer.flushing().await,
+                Err(_) => Ok(()),
+            }
+        })
+    }
+
+    /// Takes no more records, and flushes.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let sender = self.sender(py)?;
+        self.run(py, async move {
+            match sender.get() {
+                Ok(producer) => producer.closing().await,
+                Err(_) => Ok(()),
+            }
+        })
+    }
+}

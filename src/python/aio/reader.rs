@@ -1,0 +1,251 @@
+//! Taking messages on the thread of a loop, and waiting for them by futures.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::PyStopAsyncIteration;
+use pyo3::{Bound, FromPyObject, Py, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
+
+use super::event_loop::EventLoop;
+use super::turn::{Round, Turn};
+use crate::client::{self, ClientError};
+use crate::python::errors::raised;
+use crate::python::reading::{
+    Consumer, Hooks, Letter, Message, Offered, Place, Range, Stream, UntilEnd,
+};
+
+type News = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Reads from a place, for one loop.
+#[pyclass(frozen, module = "streamlog._core.aio")]
+pub(crate) struct Reader {
+    event_loop: Py<EventLoop>,
+    source: Source,
+    /// Those of a source that has none.
+    no_hooks: Hooks,
+    turn: Turn,
+    pending: Mutex<Pending>,
+    /// Whether a letter or an error may stand before the next message; looked at for each.
+    is_held_up: AtomicBool,
+}
+
+/// What messages are read from.
+#[derive(FromPyObject)]
+enum Source {
+    Consumer(Py<Consumer>),
+    Stream(Py<Stream>),
+    UntilEnd(Py<UntilEnd>),
+    Range(Py<Range>),
+}
+
+/// What stands before the next message.
+#[derive(Default)]
+struct Pending {
+    /// Ready with the next change of what there is to read.
+    news: Option<News>,
+    /// A message that is to be published to another topic first.
+    letter: Option<Arc<Letter>>,
+    /// An error that came behind messages that were given out.
+    error: Option<PyErr>,
+}
+
+impl Reader {
+    fn place(&self) -> PyResult<Option<&dyn Place>> {
+        Ok(match &self.source {
+            Source::Consumer(consumer) => Some(consumer.get().reader().get()?),
+            Source::Stream(stream) => Some(stream.get().place()?),
+            Source::UntilEnd(messages) => Some(messages.get().place()?),
+            Source::Range(range) => range.get().place()?,
+        })
+    }
+
+    fn hooks(&self) -> &Hooks {
+        match &self.source {
+            Source::Consumer(consumer) => consumer.get().hooks(),
+            Source::Stream(stream) => stream.get().consumer().hooks(),
+            Source::UntilEnd(messages) => messages.get().consumer().hooks(),
+            Source::Range(_) => &self.no_hooks,
+        }
+    }
+
+    /// The consumer behind it.
+    fn consumer(&self) -> PyResult<Option<&Arc<client::Consumer>>> {
+        match &self.source {
+            Source::Consumer(consumer) => consumer.get().reader().get().map(Some),
+            Source::Stream(stream) => stream.get().consumer().reader().get().map(Some),
+            Source::UntilEnd(messages) => messages.get().consumer().reader().get().map(Some),
+            Source::Range(_) => Ok(None),
+        }
+    }
+
+    /// The next message by `next`, if there is one.
+    fn take_by(
+        &self,
+        py: Python<'_>,
+        place: &dyn Place,
+        next: impl Fn(&dyn Place) -> Result<Option<client::Message>, ClientError>,
+    ) -> PyResult<Option<Message>> {
+        let mut news: Option<News> = None;
+        loop {
+            if self.hooks().tells() {
+                self.hooks().tell(py, place.consumer())?;
+            }
+            match next(place) {
+                Ok(Some(message)) => match self.hooks().offered(py, message)? {
+                    Offered::Message(message) => return Ok(Some(message)),
+                    Offered::Nothing => {}
+                    Offered::Letter(letter) => {
+                        self.pending().letter = Some(Arc::new(letter));
+                        self.is_held_up.store(true, Ordering::Release);
+                        return Ok(None);
+                    }
+                },
+                Ok(None) if place.is_done() => return Err(PyStopAsyncIteration::new_err(())),
+                Ok(None) if news.is_some() => {
+                    self.pending().news = news;
+                    return Ok(None);
+                }
+                // What comes after this is not missed; what came before is looked for again.
+                Ok(None) => news = Some(Box::pin(place.consumer().news())),
+                Err(ClientError::Closed) => return Err(PyStopAsyncIteration::new_err(())),
+                Err(error) => return Err(raised(py, error)),
+            }
+        }
+    }
+
+    /// Whether a letter or an error stands before the next message.
+    fn is_held_up(&self) -> bool {
+        if !self.is_held_up.load(Ordering::Acquire) {
+            return false;
+        }
+        let pending = self.pending();
+        let is_held_up = pending.letter.is_some() || pending.error.is_some();
+        self.is_held_up.store(is_held_up, Ordering::Release);
+        is_held_up
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'py, F>(&self, py: Python<'py>, future: F) -> PyResult<Bound<'py, PyAny>>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        EventLoop::start(self.event_loop.bind(py), future, |py, ()| Ok(py.None()))
+    }
+}
+
+#[pymethods]
+impl Reader {
+    #[new]
+    fn new(event_loop: Py<EventLoop>, source: Source) -> Self {
+        let (no_hooks, turn) = (Hooks::default(), Turn::default());
+        let (pending, is_held_up) = (Mutex::default(), AtomicBool::new(false));
+        Self { event_loop, source, no_hooks, turn, pending, is_held_up }
+    }
+
+    /// The next message; `None` after which `arrived` has to be waited for.
+    fn take(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        if self.turn.is_over(py)? {
+            return Ok(None);
+        }
+        if self.is_held_up() {
+            // An error comes behind a letter.
+            let mut pending = self.pending();
+            let is_next = pending.letter.is_none();
+            return pending.error.take_if(|_| is_next).map_or(Ok(None), Err);
+        }
+        let Some(place) = self.place()? else { return Err(PyStopAsyncIteration::new_err(())) };
+        self.take_by(py, place, |place| place.try_next())
+    }
+
+    /// Up to `count` messages that are there, beside those that are in hand already.
+    fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
+        let mut messages = Vec::new();
+        let Some(place) = self.place()?.filter(|_| !self.is_held_up()) else {
+            return Ok(messages);
+        };
+        while messages.len() < count {
+            match self.take_by(py, place, |place| place.try_more()) {
+                Ok(Some(message)) => messages.push(message),
+                Ok(None) => break,
+                Err(error) => {
+                    self.pending().error = Some(error);
+                    self.is_held_up.store(true, Ordering::Release);
+                    break;
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Whether an error stands where the next message would be.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.pending().error.is_some()
+    }
+
+    /// Done once there may be something to take.
+    fn arrived<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, own) = (this.py(), this.get());
+        own.turn.pass(py)?;
+        let mut pending = own.pending();
+        let (news, letter) = (pending.news.take(), pending.letter.clone());
+        drop(pending);
+        let Some(letter) = letter else {
+            return match news {
+                Some(news) => own.wait(py, news),
+                None => own.wait(py, Round::default()),
+            };
+        };
+        let reader = this.clone().unbind();
+        let publishing = async move { letter.publishing().await };
+        EventLoop::start(own.event_loop.bind(py), publishing, move |py, published| {
+            reader.get().pending().letter = None;
+            published.map(|()| py.None()).map_err(|error| raised(py, error))
+        })
+    }
+
+    /// Stores that all up to these messages is done, or all that was given out.
+    #[pyo3(signature = (messages=None))]
+    fn commit<'py>(
+        &self,
+        py: Python<'py>,
+        messages: Option<Vec<Bound<'py, Message>>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(consumer) = self.consumer()? else {
+            return Err(raised(py, ClientError::Closed));
+        };
+        let offsets = match messages {
+            None => consumer.received(),
+            Some(messages) => {
+                let mut offsets = BTreeMap::new();
+                for message in messages {
+                    let (partition, after) = message.get().after()?;
+                    offsets.insert(partition, after);
+                }
+                offsets.into_iter().collect()
+            }
+        };
+        let committing = consumer.committing(offsets).into_future();
+        EventLoop::ask(self.event_loop.bind(py), committing, |py, ()| Ok(py.None()))
+    }
+
+    /// Ends reading; a member leaves its group.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let Some(consumer) = self.consumer()?.cloned() else {
+            return self.wait(py, std::future::ready(()));
+        };
+        self.wait(py, async move { consumer.closing().await })
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! A record of what the program hands over.
+
+use std::borrow::Cow;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
+use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python};
+
+use super::making::Making;
+use crate::client::{Header, ProducerRecord};
+use crate::config::{ConfigError, Fault};
+use crate::python::arguments;
+use crate::python::errors::refused;
+use crate::types::{PartitionIndex, Timestamp};
+
+/// Keywords of `Producer.send`.
+const OF_RECORDS: [&str; 4] = ["key", "headers", "partition", "timestamp"];
+
+/// A record that owns what it is made of.
+#[derive(Debug)]
+pub(crate) struct Given {
+    topic: Py<PyString>,
+    pub(super) partition: Option<i32>,
+    pub(super) key: Option<PyBackedBytes>,
+    pub(super) value: Option<PyBackedBytes>,
+    headers: Vec<(String, Option<PyBackedBytes>)>,
+    timestamp: Option<Timestamp>,
+}
+
+impl Given {
+    /// An empty record.
+    pub(super) fn to(topic: Bound<'_, PyString>) -> Self {
+        Self {
+            topic: topic.unbind(),
+            partition: None,
+            key: None,
+            value: None,
+            headers: Vec::new(),
+            timestamp: None,
+        }
+    }
+
+    /// Its topic.
+    pub(crate) fn topic<'a>(&'a self, py: Python<'a>) -> PyResult<Cow<'a, str>> {
+        self.topic.bind(py).to_cow()
+    }
+
+    /// Its headers, as a record has them.
+    pub(crate) fn headers(&self) -> Vec<Header<'_>> {
+        self.headers.iter().map(header).collect()
+    }
+
+    /// It as a record of `topic`.
+    pub(crate) fn record<'a>(
+        &'a self,
+        topic: &'a str,
+        partition: Option<PartitionIndex>,
+        headers: &'a [Header<'a>],
+    ) -> ProducerRecord<'a> {
+        ProducerRecord {
+            topic,
+            partition,
+            key: self.key.as_deref(),
+            value: self.value.as_deref(),
+            headers,
+            timestamp: self.timestamp,
+        }
+    }
+
+    /// Bytes that it keeps.
+    pub(crate) fn size(&self) -> usize {
+        let length = |bytes: &Option<PyBackedBytes>| bytes.as_ref().map_or(0, |bytes| bytes.len());
+        let headers = self.headers.iter().map(|(name, value)| name.len() + length(value));
+        size_of::<Self>() + length(&self.key) + length(&self.value) + headers.sum::<usize>()
+    }
+
+    /// The keywords of one record, which are looked at for every record: nothing is made of them
+    /// that is not kept.
+    pub(super) fn take(&mut self, making: &Making, options: &Bound<'_, PyDict>) -> PyResult<()> {
+        for (name, value) in options {
+            if value.is_none() {
+                continue;
+            }
+            match &*name.cast::<PyString>()?.to_cow()? {
+                "key" => self.key = bytes_of("key", making.key.as_ref(), &value)?,
+                "headers" => self.headers = read_headers(&value)?,
+                "partition" => self.partition = Some(value.extract()?),
+                "timestamp" => {
+                    self.timestamp = Some(match arguments::timestamp("timestamp", &value)? {
+                        Some(timestamp) => timestamp,
+                        None => Timestamp::from_millis(value.extract()?),
+                    });
+                }
+                unknown => {
+                    let fault = Fault::unknown(unknown, OF_RECORDS.into_iter());
+                    return Err(refused(&ConfigError { faults: vec![fault] }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes, or `None`; a text is refused, for it would have to be encoded somehow.
+fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<PyBackedBytes>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    value.extract().map(Some).map_err(|_| {
+        let kind = value.get_type();
+        PyTypeError::new_err(format!("{name} is to be bytes or None, not {kind}: encode it first"))
+    })
+}
+
+/// What a callable makes of an item; a text is encoded as UTF-8.
+pub(super) fn made(
+    name: &str,
+    make: &Bound<'_, PyAny>,
+    item: &Bound<'_, PyAny>,
+) -> PyResult<Option<PyBackedBytes>> {
+    let value = make.call1((item,))?;
+    match value.cast::<PyString>() {
+        Ok(text) => Ok(Some(PyBackedBytes::from(text.encode_utf8()?))),
+        Err(_) => bytes(name, &value),
+    }
+}
+
+/// What the serializer makes of it, if there is one; else it is to be bytes.
+pub(super) fn bytes_of(
+    name: &str,
+    serializer: Option<&Py<PyAny>>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<PyBackedBytes>> {
+    match serializer {
+        Some(make) if !value.is_none() => made(name, make.bind(value.py()), value),
+        _ => bytes(name, value),
+    }
+}
+
+fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBackedBytes>)>> {
+    let rows = match given.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
+        Err(_) => given.clone(),
+    };
+    let mut headers = Vec::new();
+    for row in rows.try_iter()? {
+        let (name, value): (String, Bound<'_, PyAny>) =
+            row?.extract().map_err(|error| not_headers(&error))?;
+        headers.push((name, bytes("a header", &value)?));
+    }
+    Ok(headers)
+}
+
+fn not_headers(error: &PyErr) -> PyErr {
+    PyTypeError::new_err(format!("headers are a dict, or pairs, of str and bytes ({error})"))
+}
+
+fn header((name, value): &(String, Option<PyBackedBytes>)) -> Header<'_> {
+    Header { key: name.as_bytes(), value: value.as_deref() }
+}

@@ -1,0 +1,1 @@
+"""The same bytes to Apache Kafka and to streamlog, and the answers held against each other."""

@@ -1,0 +1,1 @@
+"""Both brokers, Kafka's message definitions, and what makes two answers the same."""

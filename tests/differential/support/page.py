@@ -1,0 +1,67 @@
+"""The part of `docs/compatibility.md` that tells how the answers differ from Apache Kafka's."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from differential.support.differences import Known
+from interop.support.records import Json
+
+COMPARED = Path(__file__).parents[1] / "compared.json"
+HEAD = """\
+`make differential` sends the same bytes to Apache Kafka {kafka} and to streamlog and holds the
+answers against each other, field by field: for each of the {count} APIs of streamlog, in every
+version that both serve, good requests and bad ones. Ids, ports, paths and the time of day cannot be
+the same; of these it is compared whether they are there. The words of errors are each broker's own.
+What differs beyond that is here, all of it: a difference that is not in this table fails the test,
+and so does a row of it that is no longer true. `*` stands for anything.
+"""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What was compared: with which Apache Kafka, and the versions of each API."""
+
+    kafka: str
+    versions: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path = COMPARED) -> Self:
+        """What the last run that was asked to has kept."""
+        fields = json.loads(path.read_text())
+        return cls(fields["kafka"], fields["versions"])
+
+    def write(self, path: Path = COMPARED) -> None:
+        """Keeps it for the page."""
+        fields: Json = {"kafka": self.kafka, "versions": self.versions}
+        path.write_text(json.dumps(fields, indent=1) + "\n")
+
+
+def section(compared: Compared, table: Sequence[Known]) -> str:
+    """The heading, what was compared, and every difference with its reason."""
+    apis = [f"{name} {versions}" for name, versions in compared.versions.items()]
+    lines = [
+        "## Differences from Apache Kafka\n",
+        HEAD.format(kafka=compared.kafka, count=len(apis)),
+        f"Compared were: {', '.join(apis)}.\n",
+        "| API | field | asked | why |\n| --- | --- | --- | --- |",
+        *rows(table),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def rows(table: Sequence[Known]) -> Iterator[str]:
+    """One row for all differences of an API that have the same reason."""
+    grouped: dict[tuple[str, str], list[Known]] = {}
+    for known in table:
+        grouped.setdefault((known.api, known.reason), []).append(known)
+    for (api, reason), group in grouped.items():
+        fields = _listed([f"`{known.field}`" for known in group])
+        asked = _listed(["always" if known.asked == "*" else known.asked for known in group])
+        yield f"| {api} | {fields} | {asked} | {reason} |"
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(dict.fromkeys(words))

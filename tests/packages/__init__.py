@@ -1,0 +1,1 @@
+"""Tests of what is handed out: wheels and the sdist."""

@@ -1,0 +1,133 @@
+"""What `make wheels` made fits old systems, and runs where nothing else is installed."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ROOT / "target" / "packages"
+WHEEL_MIB_MAX = 8
+
+pytestmark = pytest.mark.timeout(1200)
+
+
+def package(pattern: str) -> Path:
+    """The one package of this name."""
+    (found,) = PACKAGES.glob(pattern)
+    return found
+
+
+def empty_environment(folder: Path) -> Path:
+    """The Python of a new environment that holds pip alone."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    return folder / "bin" / "python"
+
+
+def install(python: Path, wheel: Path) -> None:
+    """Installs a wheel where no other package can be had."""
+    command = [str(python), "-m", "pip", "install", "--quiet", "--no-index", str(wheel)]
+    subprocess.run(command, check=True)
+
+
+def extension(wheel: Path) -> bytes:
+    """The native module of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".so"))
+        return archive.read(name)
+
+
+@pytest.mark.parametrize("pattern", ["*manylinux*.whl", "*musllinux*.whl"])
+def test_a_wheel_is_small_and_needs_no_other_package(pattern: str) -> None:
+    wheel = package(pattern)
+    assert wheel.stat().st_size <= WHEEL_MIB_MAX << 20
+    assert "-cp311-abi3-" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        metadata = archive.read(name).decode()
+    needs = re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE)
+    assert [need for need in needs if "extra ==" not in need] == []
+
+
+def test_a_wheel_for_glibc_asks_for_nothing_newer_than_it_says() -> None:
+    wheel = package("*manylinux*.whl")
+    assert "manylinux_2_17_x86_64" in wheel.name
+    versions = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", extension(wheel))}
+    assert max(versions) <= 17
+
+
+def test_a_wheel_for_musl_asks_for_no_glibc() -> None:
+    wheel = package("*musllinux*.whl")
+    assert "musllinux_1_2_x86_64" in wheel.name
+    module = extension(wheel)
+    assert b"GLIBC_" not in module
+    assert b"libc.so" in module
+
+
+def test_a_wheel_alone_runs_a_broker_and_the_command(tmp_path: Path) -> None:
+    python = empty_environment(tmp_path / "environment")
+    install(python, package("*manylinux*.whl"))
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
+    )
+    others = {line.split("==")[0] for line in listed.stdout.split()} - {"pip", "setuptools"}
+    assert others == {"streamlog"}
+    command = python.with_name("streamlog")
+    shown = subprocess.run([command, "--help"], check=True, capture_output=True, text=True)
+    assert "Usage: streamlog" in shown.stdout
+    broker = subprocess.Popen(
+        [python, "-m", "streamlog.broker", "--listen", "127.0.0.1:0", "--data-dir", "data"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with broker:
+        assert broker.stdout is not None
+        assert select.select([broker.stdout], [], [], 20)[0]
+        word, address = broker.stdout.readline().split()
+        assert word == "ready"
+        environment = {**os.environ, "STREAMLOG_BOOTSTRAP": address}
+        published = subprocess.run(
+            [command, "produce", "t"], input="a\nb\n", text=True, env=environment, check=True
+        )
+        assert published.returncode == 0
+        program = (
+            "import streamlog\n"
+            "with streamlog.connect() as client, client.consumer('t') as consumer:\n"
+            "    print([message.value for message in consumer.take(2, timeout=10)])\n"
+        )
+        read = subprocess.run(
+            [python, "-c", program], env=environment, check=True, capture_output=True, text=True
+        )
+        assert read.stdout == "[b'a', b'b']\n"
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(20) == 0
+
+
+def test_the_sdist_has_all_sources_and_builds_a_wheel(tmp_path: Path) -> None:
+    sdist = package("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        packed = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
+    sources = {path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.rs")}
+    assert sources - packed == set()
+    # Without optimisation, which changes nothing in what is built of what.
+    environment = {
+        **os.environ,
+        "MATURIN_PEP517_ARGS": "--profile dev",
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
+    }
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "-w", str(tmp_path), str(sdist)], check=True, env=environment)
+    (wheel,) = tmp_path.glob("*.whl")
+    python = empty_environment(tmp_path / "environment")
+    install(python, wheel)
+    program = "import streamlog; print(streamlog.__version__)"
+    run = subprocess.run([python, "-c", program], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == sdist.name.removeprefix("streamlog-").removesuffix(".tar.gz")

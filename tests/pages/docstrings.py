@@ -1,0 +1,58 @@
+"""The docstrings of the package: of its Python, and of the stubs of the native classes."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from doctest import DocTest, DocTestParser
+from typing import Any
+
+from pages.blocks import ROOT
+
+PACKAGE = ROOT / "python" / "streamlog"
+
+_Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """What a class, a method or a function says of itself."""
+
+    path: str
+    line: int
+    name: str
+    """With the class it belongs to, as `Producer.send`."""
+    text: str
+    is_property: bool
+    """Whether it is an attribute: what it is, is all there is to say."""
+
+    def examples(self, names: dict[str, Any]) -> DocTest:
+        """Its examples, to be run with these names."""
+        return DocTestParser().get_doctest(self.text, names, self.name, self.path, self.line)
+
+
+def docstrings() -> list[Docstring]:
+    """Those of everything public in the package; of overloads the last, which is the longest."""
+    found: dict[tuple[str, str], Docstring] = {}
+    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")]):
+        name = path.relative_to(ROOT).as_posix()
+        module = ast.parse(path.read_text())
+        found[name, ""] = Docstring(name, 1, path.stem, ast.get_docstring(module) or "", False)
+        for docstring in _docstrings(name, module, ""):
+            found[name, docstring.name] = docstring
+    return list(found.values())
+
+
+def _docstrings(path: str, node: ast.AST, prefix: str) -> Iterator[Docstring]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, _Documented) or child.name.startswith("_"):
+            continue
+        name = prefix + child.name
+        text = ast.get_docstring(child)
+        if text is not None:
+            is_property = any(
+                isinstance(decorator, ast.Name) and decorator.id == "property"
+                for decorator in child.decorator_list
+            )
+            yield Docstring(path, child.lineno, name, text, is_property)
+        if isinstance(child, ast.ClassDef):
+            yield from _docstrings(path, child, name + ".")

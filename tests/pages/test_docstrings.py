@@ -1,0 +1,66 @@
+"""The examples in docstrings run, and there is one for everything that can be called."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner
+from typing import Any
+
+import pytest
+
+import streamlog
+from pages import loops
+from pages.docstrings import Docstring, docstrings
+
+RULES = ELLIPSIS | NORMALIZE_WHITESPACE
+ALL = docstrings()
+WITH_EXAMPLES = [docstring for docstring in ALL if docstring.examples({}).examples]
+
+NOT_PROVOKED = {"AuthenticationError", "AuthorizationError", "FencedError", "ForkError"}
+"""Errors that a few lines cannot bring about: of rights there are not yet, and of processes."""
+
+
+@pytest.fixture
+def names() -> Iterator[dict[str, Any]]:
+    """What the examples begin with; docs/api/index.rst tells it to those who read them."""
+    with streamlog.Broker() as broker, broker.connect() as client:
+        with client.producer() as producer:
+            for number, key in enumerate([b"ada", b"grace", b"ada"]):
+                producer.send("orders", json.dumps({"id": number}).encode(), key=key)
+        yield {
+            "ThreadPoolExecutor": ThreadPoolExecutor,
+            "broker": broker,
+            "client": client,
+            "datetime": datetime,
+            "json": json,
+            "streamlog": streamlog,
+            "timedelta": timedelta,
+            "timezone": timezone,
+        }
+
+
+@pytest.mark.parametrize("docstring", WITH_EXAMPLES, ids=lambda found: found.name)
+def test_the_example_does_what_it_shows(docstring: Docstring, names: dict[str, Any]) -> None:
+    said: list[str] = []
+    with loops.ended():
+        DocTestRunner(optionflags=RULES).run(docstring.examples(names), out=said.append)
+    assert said == [], "".join(said)
+
+
+def test_everything_that_is_exported_has_an_example() -> None:
+    classes = {name for name in streamlog.__all__ if isinstance(getattr(streamlog, name), type)}
+    shown = {docstring.name for docstring in WITH_EXAMPLES}
+    assert classes - shown - {"connect"} == NOT_PROVOKED
+
+
+def test_every_method_has_an_example() -> None:
+    shown = {docstring.name for docstring in WITH_EXAMPLES}
+    missing = [
+        docstring.name
+        for docstring in ALL
+        if docstring.name.split(".")[0] in streamlog.__all__
+        and not docstring.is_property
+        and docstring.name not in shown | NOT_PROVOKED
+    ]
+    assert missing == []

@@ -1,0 +1,1 @@
+"""Services written against other clients, and the same line by line with streamlog."""

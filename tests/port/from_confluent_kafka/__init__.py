@@ -1,0 +1,1 @@
+"""Orders are enriched with what is known of their customer, in batches."""

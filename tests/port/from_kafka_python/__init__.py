@@ -1,0 +1,1 @@
+"""Orders become invoices, one after another."""

@@ -1,0 +1,220 @@
+"""Event loops keep their pace, end when they should, and need no threads."""
+
+import asyncio
+import gc
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import streamlog
+from py.aio.conftest import Run, fill
+from py.support.broker import BrokerProcess
+from streamlog import aio
+
+COUNT = 100_000
+
+
+def test_the_loop_keeps_ticking_while_messages_are_consumed(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        async with client.producer() as producer:
+            await producer.send_all(topic, (b"x" for _ in range(COUNT)))
+        longest = 0.0
+
+        async def tick() -> None:
+            nonlocal longest
+            while True:
+                begin = time.monotonic()
+                await asyncio.sleep(0.001)
+                longest = max(longest, time.monotonic() - begin)
+
+        async with client.consumer(topic) as consumer:
+            await anext(consumer)
+            ticking = asyncio.create_task(tick())
+            await asyncio.sleep(0)
+            count = 1
+            begin = time.monotonic()
+            async for _ in consumer:
+                count += 1
+                if count == COUNT:
+                    break
+            ticking.cancel()
+            # A loop that lets nobody in between would be as long as all of it.
+            assert longest < max(0.2, (time.monotonic() - begin) / 4)
+
+    run(main)
+
+
+def test_no_thread_is_made_but_the_client_s_own(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        before = threading.active_count()
+        await fill(client, topic, 10)
+        async with client.consumer(topic, group=topic) as consumer:
+            assert len([m async for m in consumer.take(10, timeout=20)]) == 10
+            await consumer.commit()
+        await client.admin.cluster()
+        assert threading.active_count() == before
+        assert not [thread for thread in threading.enumerate() if "asyncio" in thread.name]
+
+    run(main)
+
+
+def test_two_loops_in_two_threads_do_not_meet(shared_broker: BrokerProcess, topic: str) -> None:
+    got: dict[int, list[bytes | None]] = {}
+
+    def loop(number: int) -> None:
+        async def main() -> None:
+            async with aio.connect(shared_broker.address) as client:
+                mine = f"{topic}-{number}"
+                values = await fill(client, mine, 1000)
+                async with client.consumer(mine) as consumer:
+                    got[number] = [message.value async for message in consumer.take(1000)]
+                assert got[number] == values
+
+        asyncio.run(main())
+
+    threads = [threading.Thread(target=loop, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(map(len, got.values())) == [1000, 1000]
+
+
+def test_a_client_refuses_another_loop(shared_broker: BrokerProcess, topic: str) -> None:
+    loop = asyncio.new_event_loop()
+
+    async def connected() -> aio.Client:
+        return await aio.connect(shared_broker.address)
+
+    client = loop.run_until_complete(connected())
+
+    async def elsewhere() -> None:
+        with pytest.raises(streamlog.StreamlogError, match="another event loop"):
+            await client.admin.topics()
+
+    asyncio.run(elsewhere())
+    loop.run_until_complete(client.close())
+    loop.close()
+
+
+def test_a_loop_that_ends_early_leaves_nothing_hanging(
+    shared_broker: BrokerProcess, topic: str
+) -> None:
+    async def main() -> None:
+        client = await aio.connect(shared_broker.address)
+        consumer = await client.consumer(topic)
+        client.producer().send(f"{topic}-other", b"x")
+        waiting = asyncio.create_task(anext(consumer))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+
+    begin = time.monotonic()
+    asyncio.run(main())
+    gc.collect()
+    assert time.monotonic() - begin < 5
+
+
+INTERRUPTED = """
+import asyncio, sys
+from streamlog import aio
+
+async def main():
+    async with aio.connect(sys.argv[1]) as client:
+        async with client.consumer(sys.argv[2], group="interrupted") as consumer:
+            print("waiting", flush=True)
+            async for message in consumer:
+                pass
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_loop_at_once(shared_broker: BrokerProcess, topic: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, shared_broker.address, topic]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.5)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - begin < 1.0
+        assert process.wait(5) == 0
+
+
+TERMINATED = """
+import asyncio, sys
+from streamlog import aio
+
+async def main():
+    async with aio.connect(sys.argv[1]) as client:
+        async with client.consumer(sys.argv[2], signals=True) as consumer:
+            print("waiting", flush=True)
+            async for message in consumer:
+                pass
+    print("ended", flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_sigterm_ends_the_loop_of_who_asked_for_it(
+    shared_broker: BrokerProcess, topic: str
+) -> None:
+    command = [sys.executable, "-c", TERMINATED, shared_broker.address, topic]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.readline() == "ended\n"
+        assert process.wait(5) == 0
+
+
+def test_a_broker_that_is_gone_and_back_is_found_again(broker: BrokerProcess, topic: str) -> None:
+    async def main() -> None:
+        async with aio.connect(broker.address) as client, client.producer() as producer:
+            await producer.send(topic, b"before", partition=0)
+            async with client.consumer(topic) as consumer:
+                assert (await anext(consumer)).value == b"before"
+                broker.kill()
+                ticket = producer.send(topic, b"after", partition=0)
+                await asyncio.sleep(0.2)
+                await asyncio.to_thread(broker.start)
+                assert (await ticket.result(20)).offset == 1
+                async with asyncio.timeout(20):
+                    assert (await anext(consumer)).value == b"after"
+
+    asyncio.run(main())
+
+
+def test_an_address_without_a_broker_is_named() -> None:
+    async def main() -> None:
+        with pytest.raises(streamlog.ConnectError) as raised:
+            await aio.connect("127.0.0.1:1", timeout=2)
+        assert raised.value.tried[0][0] == "127.0.0.1:1"
+        with pytest.raises(streamlog.Closed):
+            aio.connect("127.0.0.1:1").producer()
+
+    asyncio.run(main())
+
+
+def test_connecting_can_be_given_up(broker: BrokerProcess) -> None:
+    assert broker.process is not None
+    broker.process.send_signal(signal.SIGSTOP)
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(aio.connect(broker.address), 0.2)
+
+    begin = time.monotonic()
+    asyncio.run(main())
+    assert time.monotonic() - begin < 3
+    broker.process.send_signal(signal.SIGCONT)

@@ -1,0 +1,258 @@
+"""Consumers on an event loop, and topics that are read without one."""
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+import streamlog
+from py.aio.conftest import Run, eventually, fill
+from streamlog import aio
+
+
+def test_a_consumer_iterates_and_waits_for_more(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 3)
+        async with client.consumer(topic) as consumer, client.producer() as producer:
+            got = []
+            async for message in consumer:
+                got.append(message.value)
+                if len(got) == 3:
+                    producer.send(topic, b"late")
+                if message.value == b"late":
+                    break
+            assert got == [*values, b"late"]
+
+    run(main)
+
+
+def test_bounded_forms_end_by_themselves(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 100, partitions=3)
+        async with client.consumer(topic) as consumer:
+            some = [message.value async for message in consumer.take(30)]
+            rest = [message.value async for message in consumer.until_end()]
+            assert {*some, *rest} == set(values)
+            assert len(some) == 30
+            assert [message async for message in consumer.take(1, timeout=0.05)] == []
+            assert set(consumer.lag().values()) == {0}
+
+    run(main)
+
+
+def test_batches_are_full_or_as_old_as_allowed(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 250)
+        async with client.consumer(topic) as consumer:
+            got: list[bytes | None] = []
+            sizes = []
+            async for batch in consumer.batches(max_messages=100, max_wait=0.1):
+                sizes.append(len(batch))
+                got += [message.value for message in batch]
+                if len(got) == len(values):
+                    break
+            assert got == values
+            assert max(sizes) == 100
+
+    run(main)
+
+
+def test_streams_share_the_partitions_out(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 40, partitions=4)
+        got: list[list[bytes]] = [[], []]
+
+        async def work(stream: aio.Stream, mine: list[bytes]) -> None:
+            async for message in stream:
+                mine.append(message.value or b"")
+
+        async with client.consumer(topic) as consumer:
+            pairs = zip(consumer.streams(2), got, strict=True)
+            tasks = [asyncio.create_task(work(*pair)) for pair in pairs]
+            await eventually(lambda: sum(map(len, got)) == len(values))
+            await consumer.close()
+            await asyncio.gather(*tasks)
+        assert sorted(got[0] + got[1]) == sorted(values)
+        assert len(got[0]) == len(got[1]) == 20
+
+    run(main)
+
+
+def test_many_tasks_take_each_message_once(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 500)
+        got: list[bytes] = []
+
+        async def work(consumer: aio.Consumer) -> None:
+            async for message in consumer:
+                got.append(message.value or b"")
+                await asyncio.sleep(0)
+
+        async with client.consumer(topic) as consumer:
+            tasks = [asyncio.create_task(work(consumer)) for _ in range(50)]
+            await eventually(lambda: len(got) >= len(values))
+            await consumer.close()
+            await asyncio.gather(*tasks)
+        assert sorted(got) == sorted(values)
+
+    run(main)
+
+
+def test_seeking_pausing_and_rewinding(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 20)
+        async with client.consumer(topic) as consumer:
+            assert [m.offset async for m in consumer.take(20)] == list(range(20))
+            assert consumer.assignment() == [(topic, 0)]
+            assert consumer.positions() == {(topic, 0): 20}
+            consumer.seek(15)
+            assert (await anext(consumer)).offset == 15
+            await consumer.rewind(messages=6)
+            assert (await anext(consumer)).offset == 10
+            await consumer.rewind(timedelta(hours=1))
+            assert (await anext(consumer)).offset == 0
+            consumer.pause()
+            assert [m async for m in consumer.take(1, timeout=0.1)] == []
+            consumer.resume()
+            assert (await anext(consumer)).offset == 1
+
+    run(main)
+
+
+def test_an_event_ends_the_loop_after_the_message_in_hand(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 3)
+        stop = asyncio.Event()
+        async with client.consumer(topic, stop=stop) as consumer:
+            count = 0
+            async with asyncio.timeout(10):
+                async for _ in consumer:
+                    count += 1
+                    if count == 3:
+                        asyncio.get_running_loop().call_later(0.05, stop.set)
+            assert count == 3
+
+    run(main)
+
+
+def test_closing_ends_a_waiting_loop(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        consumer = await client.consumer(topic)
+        waiting = asyncio.ensure_future(anext(consumer, None))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await consumer.close()
+        assert await waiting is None
+        assert consumer.closed
+        await consumer.close()
+
+    run(main)
+
+
+def test_closing_the_client_ends_its_loops(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        waiting = asyncio.ensure_future(anext(client.consumer(topic), None))
+        await asyncio.sleep(0.2)
+        await client.close()
+        assert await asyncio.wait_for(waiting, 5) is None
+
+    run(main)
+
+
+def test_a_cancelled_wait_loses_no_message(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        got: list[bytes | None] = []
+        async with client.consumer(topic) as consumer, client.producer() as producer:
+
+            async def publish() -> None:
+                for number in range(200):
+                    producer.send(topic, b"%d" % number)
+                    await asyncio.sleep(0.001)
+
+            publishing = asyncio.create_task(publish())
+            async with asyncio.timeout(20):
+                while len(got) < 200:
+                    task = asyncio.create_task(anext(consumer))
+                    await asyncio.sleep(0.0005)
+                    task.cancel()
+                    await asyncio.wait([task])
+                    if not task.cancelled():
+                        got.append(task.result().value)
+            await publishing
+        assert got == [b"%d" % number for number in range(200)]
+
+    run(main)
+
+
+def test_a_cancelled_batch_is_read_again(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 10)
+        async with client.consumer(topic) as consumer:
+            batches = consumer.batches(max_messages=100, max_wait=60)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(batches), 0.3)
+            assert [m.value async for m in consumer.take(10, timeout=10)] == values
+
+    run(main)
+
+
+def test_values_are_decoded_and_dead_letters_kept(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        dead = f"{topic}.dead"
+        async with client.producer(value=json.dumps) as producer:
+            producer.send(topic, {"id": 1}, partition=0)
+        async with client.producer() as producer:
+            producer.send(topic, b"{", partition=0)
+            producer.send(topic, b"[2]", partition=0)
+        on_error = f"dead-letter:{dead}"
+        async with client.consumer(topic, value=json.loads, on_error=on_error) as consumer:
+            got = [message.value async for message in consumer.take(2, timeout=10)]
+            assert got == [{"id": 1}, [2]]
+        [letter] = [message async for message in client.topic(dead).read()]
+        assert letter.value == b"{"
+        assert dict(letter.headers)["streamlog-topic"] == topic.encode()
+        async with client.consumer(topic, value=json.loads) as consumer:
+            assert (await anext(consumer)).value == {"id": 1}
+            with pytest.raises(streamlog.DecodeError):
+                await anext(consumer)
+            assert (await anext(consumer)).value == [2]
+
+    run(main)
+
+
+def test_a_topic_is_read_in_both_directions(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        values = await fill(client, topic, 30, partitions=2)
+        read = client.topic(topic)
+        assert await read.partitions() == 2
+        assert sorted([m.value or b"" async for m in read]) == sorted(values)
+        assert len([m async for m in read.read(start=-5)]) == 5
+        assert len([m async for m in read.reversed(limit=7)]) == 7
+        newest = [m.timestamp_ms async for m in read.reversed()]
+        assert newest == sorted(newest, reverse=True)
+        again = read.replay(timedelta(hours=-1), where=lambda m: m.value == b"3")
+        assert [m.value async for m in again] == [b"3"]
+        one = read.partition(0)
+        assert [m.offset async for m in one[5:8]] == [5, 6, 7]
+        assert [m.offset async for m in one[-2:]] == [13, 14]
+        assert [m.offset async for m in one[::-1]] == list(range(14, -1, -1))
+        assert (await one[3]).value == b"6"
+        with pytest.raises(IndexError):
+            await one[99]
+        with pytest.raises(streamlog.TopicNotFound):
+            await read.partition(9).end_offset()
+
+    run(main)
+
+
+def test_options_are_those_of_the_blocking_client(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        with pytest.raises(streamlog.ConfigError, match="fetch_wait"):
+            await client.consumer(topic, fetch_weit=1)  # type: ignore[call-overload]
+        with pytest.raises(streamlog.ConfigError, match="plain function"):
+            await client.consumer(topic, on_assign=fill)  # type: ignore[arg-type]
+        with pytest.raises(streamlog.Closed, match="enter its block"):
+            client.consumer(topic).lag()
+
+    run(main)

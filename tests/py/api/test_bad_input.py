@@ -1,0 +1,210 @@
+"""Bad input is answered at once and in words, and costs no record: each test counts them."""
+
+import multiprocessing
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import streamlog
+from streamlog import Client, Consumer
+
+RECORDS = 10
+
+# Checkers of types would find the mistake before the program runs.
+MISSPELT: Callable[..., object] = streamlog.connect
+
+
+@contextmanager
+def nothing_lost(client: Client, topic: str) -> Iterator[None]:
+    """Records from before and after the block are all there, once and in order."""
+    expected = [b"%d" % number for number in range(2 * RECORDS)]
+    with client.producer() as producer:
+        for value in expected[:RECORDS]:
+            producer.send(topic, value, partition=0)
+        producer.flush()
+        yield
+        for value in expected[RECORDS:]:
+            producer.send(topic, value, partition=0)
+    assert values(client, topic) == expected
+
+
+def values(client: Client, topic: str) -> list[bytes | None]:
+    """What the topic holds."""
+    with client.consumer(topic) as consumer:
+        return [message.value for message in consumer.until_end()]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda client, topic: client.producer(lingr=1), "did you mean 'linger'"),
+        (lambda client, topic: client.consumer(topic, grup="g"), "did you mean 'group'"),
+        (lambda client, topic: MISSPELT(timeot=1), "did you mean 'timeout'"),
+        (lambda client, topic: client.producer(config={"ackz": 1}), "did you mean 'acks'"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_nearest_name(
+    streamlog_client: Client, topic: str, call: Callable[[Client, str], object], words: str
+) -> None:
+    with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError, match=words):
+        call(streamlog_client, topic)
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda client, topic: client.producer(acks=1, idempotence=True), ("idempotence", "acks")),
+        (
+            lambda client, topic: client.producer(linger=1.0, config={"linger.ms": 5}),
+            ("linger.ms", "twice"),
+        ),
+        (lambda client, topic: client.consumer(topic, commit="manual"), ("commit", "group")),
+        (lambda client, topic: client.consumer(topic, on_error="skip"), ("on_error", "value")),
+    ],
+)
+def test_contradictory_options_are_one_error_that_names_both(
+    streamlog_client: Client,
+    topic: str,
+    call: Callable[[Client, str], object],
+    names: tuple[str, str],
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        with pytest.raises(streamlog.ConfigError) as raised:
+            call(streamlog_client, topic)
+        assert all(name in str(raised.value) for name in names)
+        assert len(str(raised.value).splitlines()) == 1
+
+
+@contextmanager
+def address(*, listening: bool) -> Iterator[str]:
+    """An address where nobody listens, or one that takes connections and never answers."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        if listening:
+            bound.listen()
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+def test_every_address_that_was_tried_is_named_within_the_timeout() -> None:
+    with address(listening=True) as silent, address(listening=False) as closed:
+        began = time.monotonic()
+        with pytest.raises(streamlog.ConnectError, match="--advertise") as raised:
+            streamlog.connect([silent, closed], timeout=1.0)
+        assert time.monotonic() - began < 2.0
+    tried = dict(raised.value.tried)
+    assert list(tried) == [silent, closed]
+    assert "no answer within" in tried[silent]
+    assert "refused" in tried[closed]
+
+
+def test_an_address_that_answers_is_found_behind_one_that_does_not(
+    streamlog_broker: streamlog.Broker, topic: str
+) -> None:
+    with (
+        address(listening=True) as silent,
+        streamlog.connect([silent, streamlog_broker.address], timeout=2.0) as client,
+        nothing_lost(client, topic),
+    ):
+        pass
+
+
+def test_an_advertised_address_that_leads_nowhere_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with address(listening=False) as nowhere:
+        config = {"advertised.listeners": nowhere}
+        with (
+            streamlog.Broker(tmp_path, config=config) as broker,
+            broker.connect() as client,
+            client.producer(config={"delivery.timeout.ms": 500}) as producer,
+        ):
+            ticket = producer.send("t", b"x")
+            with pytest.raises(streamlog.RequestTimeout, match="--advertise") as raised:
+                ticket.result(10)
+            cause = raised.value.last_error
+            assert isinstance(cause, streamlog.ConnectError)
+            assert [tried for tried, _ in cause.tried] == [nowhere]
+    with streamlog.Broker(tmp_path) as broker, broker.connect() as client:
+        assert values(client, "t") == []
+
+
+def test_a_value_that_cannot_be_decoded_holds_up_no_other(
+    streamlog_client: Client, topic: str
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        streamlog_client.producer().send(f"{topic}-odd", b"no number").result()
+    with streamlog_client.producer() as producer:
+        for number in range(RECORDS):
+            producer.send(f"{topic}-odd", b"%d" % number)
+    read: list[int | None] = []
+    with streamlog_client.consumer(f"{topic}-odd", value=int, start="earliest") as consumer:
+        reading = consumer.until_end()
+        with pytest.raises(streamlog.DecodeError) as raised:
+            read.extend(message.value for message in reading)
+        read.extend(message.value for message in consumer.until_end())
+    assert raised.value.message is not None
+    assert raised.value.message.value == b"no number"
+    assert sorted(number for number in read if number is not None) == list(range(RECORDS))
+
+
+def test_a_record_too_large_is_refused_before_it_is_sent(
+    streamlog_client: Client, topic: str
+) -> None:
+    with (
+        nothing_lost(streamlog_client, topic),
+        streamlog_client.producer(max_request_size=1024) as producer,
+    ):
+        with pytest.raises(streamlog.MessageTooLarge, match=r"max\.request\.size") as raised:
+            producer.send(topic, bytes(2000))
+        assert raised.value.limit == 1024
+        assert raised.value.size > 2000
+
+
+def test_a_batch_too_large_for_its_topic_is_named_with_its_size_and_the_setting(
+    streamlog_client: Client, topic: str
+) -> None:
+    streamlog_client.admin.create_topic(topic, partitions=1, config={"max.message.bytes": 1000})
+    with nothing_lost(streamlog_client, topic), streamlog_client.producer() as producer:
+        ticket = producer.send(topic, bytes(2000))
+        with pytest.raises(streamlog.MessageTooLarge, match=r"max\.message\.bytes") as raised:
+            ticket.result(10)
+        assert raised.value.limit is None
+        assert raised.value.size > 2000
+        assert str(raised.value.size) in str(raised.value)
+
+
+def test_a_closed_client_says_so_and_loses_nothing(
+    streamlog_broker: streamlog.Broker, streamlog_client: Client, topic: str
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        client = streamlog_broker.connect()
+        producer, consumer = client.producer(), client.consumer(topic)
+        client.close()
+        with pytest.raises(streamlog.Closed):
+            producer.send(topic, b"never")
+        with pytest.raises(streamlog.Closed):
+            client.consumer(topic)
+        assert list(consumer) == []
+
+
+def _reads_nothing(consumer: Consumer) -> None:
+    """Runs in a forked child: its exit code is 0 if all is as it should be."""
+    with pytest.raises(streamlog.ForkError, match="forked"):
+        next(iter(consumer))
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_that_reads_on_takes_nothing_from_its_parent(
+    streamlog_client: Client, topic: str
+) -> None:
+    with nothing_lost(streamlog_client, topic), streamlog_client.consumer(topic) as consumer:
+        read = [next(consumer).value for _ in range(3)]
+        fork = multiprocessing.get_context("fork")
+        child = fork.Process(target=_reads_nothing, args=(consumer,))
+        child.start()
+        child.join(20)
+        assert child.exitcode == 0
+        read += [message.value for message in consumer.take(RECORDS - 3, timeout=10)]
+        assert read == [b"%d" % number for number in range(RECORDS)]
