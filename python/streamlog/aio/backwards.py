@@ -21,7 +21,7 @@ async def newest_first(
     guess = FIRST_GUESS
     while begin < end:
         start = max(begin, end - guess)
-        messages = [message async for message in client.range(topic, [(partition, start, end)])]
+        messages = [message async for message in client._range(topic, [(partition, start, end)])]
         for message in reversed(messages):
             yield message
         end = start

@@ -74,7 +74,7 @@ class Batches(Generic[V]):
     async def __anext__(self) -> Batch[V]:
         """The next batch. What was taken for it when it is cancelled is read again."""
         messages = [await anext(self._consumer)]
-        reader = self._consumer.reader()
+        reader = self._consumer._begun_reader()
         deadline = asyncio.get_running_loop().time() + self._max_wait
         try:
             while len(messages) < self._max_messages:
@@ -83,6 +83,6 @@ class Batches(Generic[V]):
                 if is_full or reader.is_over or not await self._consumer.wait_until(deadline):
                     break
         except BaseException:
-            self._consumer.give_back(messages)
+            self._consumer._give_back(messages)
             raise
         return Batch(reader, messages)

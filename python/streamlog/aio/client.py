@@ -69,7 +69,7 @@ class Client:
         Raises:
             ConfigError: A setting does not fit, or contradicts another.
         """
-        event_loop, client = self.connection()
+        event_loop, client = self._connection()
         return Producer(aio.Outbox(event_loop, client.producer(**options)))
 
     @overload
@@ -114,28 +114,28 @@ class Client:
     @property
     def admin(self) -> Admin:
         """Administration of the cluster."""
-        return Admin(aio.admin(*self.connection()))
+        return Admin(aio.admin(*self._connection()))
 
     async def close(self) -> None:
         """Ends everything that was made from this client. Doing it again does nothing."""
         if self._connected is not None:
-            event_loop, client = self.connection()
+            event_loop, client = self._connection()
             self._connected = None
             try:
                 await aio.close(event_loop, client)
             finally:
                 detach(event_loop)
 
-    def range(self, topic: str, parts: Sequence[tuple[int, int, int]]) -> Messages[bytes | None]:
+    def _range(self, topic: str, parts: Sequence[tuple[int, int, int]]) -> Messages[bytes | None]:
         """The messages of a topic's partitions, each from an offset to before another."""
 
         async def opened() -> aio.Reader[bytes | None]:
-            event_loop, client = self.connection()
+            event_loop, client = self._connection()
             return aio.Reader(event_loop, await aio.range(event_loop, client, topic, parts))
 
         return Messages(opened)
 
-    def connection(self) -> tuple[aio.EventLoop, _core.Client]:
+    def _connection(self) -> tuple[aio.EventLoop, _core.Client]:
         """The loop, and the client that it drives.
 
         Raises:

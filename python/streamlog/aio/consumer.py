@@ -112,8 +112,8 @@ class Consumer(Messages[V], Generic[V]):
         Raises:
             ConfigError: Something has been read already, or it was parted before.
         """
-        event_loop, _ = self._client.connection()
-        streams = self.core().streams(count)
+        event_loop, _ = self._client._connection()
+        streams = self._begun().streams(count)
         return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
 
     def until_end(self) -> Messages[V]:
@@ -121,8 +121,8 @@ class Consumer(Messages[V], Generic[V]):
 
         async def opened() -> aio.Reader[V]:
             await self._open()
-            event_loop, _ = self._client.connection()
-            return aio.Reader(event_loop, await aio.until_end(event_loop, self.core()))
+            event_loop, _ = self._client._connection()
+            return aio.Reader(event_loop, await aio.until_end(event_loop, self._begun()))
 
         return Messages(opened)
 
@@ -136,7 +136,7 @@ class Consumer(Messages[V], Generic[V]):
         Raises:
             ConfigError: The consumer does not read such a partition.
         """
-        self.core().seek(to)
+        self._begun().seek(to)
 
     async def rewind(self, back: timedelta | None = None, *, messages: int | None = None) -> None:
         """Goes back in all partitions: to a time before now, or by messages of each.
@@ -144,7 +144,7 @@ class Consumer(Messages[V], Generic[V]):
         Raises:
             ConfigError: Not exactly one of them was given.
         """
-        core = self.core()
+        core = self._begun()
         if back is not None or messages is None:
             core.rewind(back, messages=messages)
         else:
@@ -154,25 +154,25 @@ class Consumer(Messages[V], Generic[V]):
         self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
     ) -> None:
         """Lets partitions rest, all if none are named; what was fetched of them is kept."""
-        self.core().pause(partitions)
+        self._begun().pause(partitions)
 
     def resume(
         self, partitions: int | tuple[str, int] | Iterable[int | tuple[str, int]] | None = None
     ) -> None:
         """Goes on with partitions that rest, all if none are named."""
-        self.core().resume(partitions)
+        self._begun().resume(partitions)
 
     def positions(self) -> dict[tuple[str, int], int | None]:
         """The offset read next, by topic and partition; None until it is known."""
-        return self.core().positions()
+        return self._begun().positions()
 
     def lag(self) -> dict[tuple[str, int], int | None]:
         """Records between position and end by the last answers; None until both are known."""
-        return self.core().lag()
+        return self._begun().lag()
 
     def assignment(self) -> list[tuple[str, int]]:
         """The topics and partitions that it reads."""
-        return self.core().assignment()
+        return self._begun().assignment()
 
     async def commit(self, message: Message[Any] | None = None) -> None:
         """Stores for the group that all up to this message is done, or all that was given out.
@@ -180,11 +180,11 @@ class Consumer(Messages[V], Generic[V]):
         Raises:
             BrokerError: The partition is no longer this member's, or there is no group.
         """
-        await self.reader().commit(None if message is None else [message])
+        await self._begun_reader().commit(None if message is None else [message])
 
     def end(self) -> None:
         """Ends the loop, of all tasks, once what is in hand is done; it still has to be closed."""
-        self.core().end()
+        self._begun().end()
 
     @property
     def closed(self) -> bool:
@@ -200,7 +200,7 @@ class Consumer(Messages[V], Generic[V]):
             await self._reader.close()
             stopping.forget(self._core)
 
-    def core(self) -> reading.Consumer[V]:
+    def _begun(self) -> reading.Consumer[V]:
         """The consumer behind it.
 
         Raises:
@@ -210,15 +210,15 @@ class Consumer(Messages[V], Generic[V]):
             raise Closed("it does not read yet: await it, or enter its block")
         return self._core
 
-    def reader(self) -> aio.Reader[V]:
+    def _begun_reader(self) -> aio.Reader[V]:
         """What takes its messages."""
-        self.core()
+        self._begun()
         assert self._reader is not None
         return self._reader
 
-    def give_back(self, messages: Iterable[Message[Any]]) -> None:
+    def _give_back(self, messages: Iterable[Message[Any]]) -> None:
         """Nobody got these messages after all: they are read again."""
-        core = self.core()
+        core = self._begun()
         first: dict[tuple[str, int], int] = {}
         for message in messages:
             first.setdefault((message.topic, message.partition), message.offset)
@@ -238,7 +238,7 @@ class Consumer(Messages[V], Generic[V]):
         for name in ("key", "value", "on_assign", "on_revoke"):
             if inspect.iscoroutinefunction(self._options.get(name)):
                 raise ConfigError(f"{name}: it is called, not awaited: expected a plain function")
-        event_loop, client = self._client.connection()
+        event_loop, client = self._client._connection()
         core = await aio.consumer(event_loop, client, self._topics, **self._options)
         self._core = core
         if self._stop is not None:

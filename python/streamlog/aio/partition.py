@@ -103,7 +103,7 @@ class Partition:
 
     async def _read(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
         span = await self._span(start, stop)
-        async for message in self._client.range(self.topic, [span]):
+        async for message in self._client._range(self.topic, [span]):
             yield message
 
     async def _reversed(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:

@@ -132,7 +132,7 @@ class Topic:
             for message in reversed(newest):
                 yield message
             return
-        async for message in self._client.range(self.name, await self._spans(start, stop)):
+        async for message in self._client._range(self.name, await self._spans(start, stop)):
             yield message
 
     async def _reversed(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:

@@ -165,8 +165,8 @@ fn read_pages(
                 );
                 // Apache's admin client fails where these are null.
                 assert_eq!(
-                    (p.eligible_leader_replicas, p.last_known_elr),
-                    (Some(vec![]), Some(vec![]))
+                    (&p.eligible_leader_replicas, &p.last_known_elr),
+                    (&Some(vec![]), &Some(vec![]))
                 );
                 p.partition_index
             });
