@@ -51,8 +51,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keeps the results of a run without failures, if asked to."""
     if session.config.getoption("--record") and exitstatus == pytest.ExitCode.OK:
         kept = Results.read(APACHE, apache_version())
-        cells = {**kept.cells, **session.config.stash[CELLS]}
-        Results(APACHE, apache_version(), cells).write()
+        kept.cells.update(session.config.stash[CELLS])
+        kept.write()
 
 
 @pytest.fixture(scope="session")
