@@ -50,7 +50,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keeps the results of a run without failures, if asked to."""
     if session.config.getoption("--record") and exitstatus == pytest.ExitCode.OK:
-        Results(APACHE, apache_version(), session.config.stash[CELLS]).write()
+        cells: dict[str, str] = session.config.stash[CELLS]
+        kept = Results.read(APACHE, apache_version()).cells
+        Results(APACHE, apache_version(), {**kept, **cells}).write()
 
 
 @pytest.fixture(scope="session")
