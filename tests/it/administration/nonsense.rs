@@ -1,5 +1,8 @@
 //! Requests that make no sense get the errors that Kafka has for them, and each thing one answer.
 
+use std::thread;
+use std::time::Duration;
+
 use streamlog::wire::create_partitions::{self, CreatePartitionsRequest};
 use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
@@ -7,6 +10,7 @@ use streamlog::wire::describe_groups::DescribeGroupsRequest;
 use streamlog::wire::describe_topic_partitions::{
     self as pages, Cursor, DescribeTopicPartitionsRequest,
 };
+use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::list_offsets::{self, ListOffsetsRequest};
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 use streamlog::wire::offset_for_leader_epoch::{self as epochs, OffsetForLeaderEpochRequest};
@@ -16,6 +20,23 @@ use streamlog::wire::{
 };
 
 use crate::support::{LocalBroker, TOPIC, batch};
+
+/// A broker whose groups are loaded.
+fn with_groups() -> LocalBroker {
+    let broker = LocalBroker::new(1, &[("offsets.topic.num.partitions", "1")]);
+    let mut client = broker.connect();
+    let find = FindCoordinatorRequest { key: "g".to_owned(), ..Default::default() };
+    let describe = DescribeGroupsRequest { groups: vec!["g".to_owned()], ..Default::default() };
+    for _ in 0..500 {
+        client.call(3, &find).unwrap();
+        match client.call(5, &describe).unwrap().groups[0].error_code {
+            ErrorCode::NotCoordinator | ErrorCode::CoordinatorLoadInProgress => {}
+            _ => return broker,
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the coordinator is not ready");
+}
 
 #[test]
 fn what_is_named_twice_is_answered_once() {
@@ -46,7 +67,7 @@ fn what_is_named_twice_is_answered_once() {
 
 #[test]
 fn what_says_too_little_is_called_invalid() {
-    let broker = LocalBroker::new(1, &[]);
+    let broker = with_groups();
     let mut client = broker.connect();
     let nothing = delete_topics::RequestTopic::default();
     let request = DeleteTopicsRequest { topics: vec![nothing], ..Default::default() };
@@ -80,7 +101,7 @@ fn what_says_too_little_is_called_invalid() {
 
 #[test]
 fn rights_are_told_of_what_there_is() {
-    let broker = LocalBroker::new(1, &[]);
+    let broker = with_groups();
     let mut client = broker.connect();
     let request = DescribeClusterRequest {
         include_cluster_authorized_operations: true,
