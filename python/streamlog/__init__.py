@@ -13,8 +13,9 @@ of ``_core``. Python is written only where it adds something.
 
 from streamlog._core import Broker, Client, __version__
 from streamlog._core.admin import Admin, Group
+from streamlog._core.arrow import ArrowBatches
 from streamlog._core.producing import Producer, RecordMetadata, Ticket
-from streamlog._core.reading import ArrowBatches, Batch, Consumer, Message, Stream
+from streamlog._core.reading import Batch, Consumer, Message, Stream
 from streamlog.errors import (
     AuthenticationError,
     AuthorizationError,

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from streamlog._core import Client
-from streamlog._core.reading import Message, Range
+from streamlog._core.bounded import Range
+from streamlog._core.reading import Message
 
 __all__ = ["FIRST_GUESS", "LARGEST_GUESS", "newest_first", "rewound"]
 

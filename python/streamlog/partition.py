@@ -6,7 +6,9 @@ from itertools import islice
 from typing import Any, Literal, SupportsIndex, TypeAlias, overload
 
 from streamlog._core import Client
-from streamlog._core.reading import ArrowBatches, Message, Range
+from streamlog._core.arrow import ArrowBatches
+from streamlog._core.bounded import Range
+from streamlog._core.reading import Message
 from streamlog.backwards import newest_first
 from streamlog.errors import ConfigError, TopicNotFound
 

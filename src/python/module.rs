@@ -23,23 +23,33 @@ mod core {
     #[pyo3::pymodule]
     mod reading {
         #[pymodule_export]
-        use crate::python::reading::ArrowBatches;
-        #[pymodule_export]
         use crate::python::reading::Batch;
         #[pymodule_export]
         use crate::python::reading::Batches;
-        #[pymodule_export]
-        use crate::python::reading::Bounded;
         #[pymodule_export]
         use crate::python::reading::Consumer;
         #[pymodule_export]
         use crate::python::reading::Message;
         #[pymodule_export]
+        use crate::python::reading::Stream;
+    }
+
+    /// Reading that ends by itself.
+    #[pyo3::pymodule]
+    mod bounded {
+        #[pymodule_export]
+        use crate::python::reading::Bounded;
+        #[pymodule_export]
         use crate::python::reading::Range;
         #[pymodule_export]
-        use crate::python::reading::Stream;
-        #[pymodule_export]
         use crate::python::reading::UntilEnd;
+    }
+
+    /// What is read as columns.
+    #[pyo3::pymodule]
+    mod arrow {
+        #[pymodule_export]
+        use crate::python::reading::ArrowBatches;
     }
 
     /// Producers and tickets.
@@ -91,7 +101,7 @@ mod core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // So that `from streamlog._core.reading import ...` finds them, as it finds their stubs.
         let modules = module.py().import("sys")?.getattr("modules")?;
-        for name in ["reading", "producing", "admin", "aio"] {
+        for name in ["reading", "bounded", "arrow", "producing", "admin", "aio"] {
             modules.set_item(format!("streamlog._core.{name}"), module.getattr(name)?)?;
         }
         Forks::install(module)

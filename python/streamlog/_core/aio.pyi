@@ -10,8 +10,9 @@ from typing import Any, Generic, Self, TypeVar, final
 
 from streamlog import _core
 from streamlog._core import admin as administration
+from streamlog._core.bounded import Range, UntilEnd
 from streamlog._core.producing import Producer, Ticket, _Headers
-from streamlog._core.reading import _V, Consumer, Message, Range, Stream, UntilEnd
+from streamlog._core.reading import _V, Consumer, Message, Stream
 
 __all__ = [
     "EventLoop",

@@ -5,21 +5,17 @@ from datetime import datetime, timedelta
 from types import GenericAlias
 from typing import Any, Final, Generic, Self, TypeAlias, final, overload
 
-import pyarrow  # type: ignore[import-untyped]
-from typing_extensions import CapsuleType, TypeVar
+from typing_extensions import TypeVar
 
-from streamlog._core import Client
+from streamlog._core.arrow import ArrowBatches
+from streamlog._core.bounded import Bounded, UntilEnd
 
 __all__ = [
-    "ArrowBatches",
     "Batch",
     "Batches",
-    "Bounded",
     "Consumer",
     "Message",
-    "Range",
     "Stream",
-    "UntilEnd",
 ]
 
 _V = TypeVar("_V", covariant=True, default=bytes | None)
@@ -354,36 +350,6 @@ class Consumer(Generic[_V]):
         """Closes it."""
 
 @final
-class Bounded(Generic[_V]):
-    """Iterates over so many messages of a consumer, for so long."""
-
-    def __iter__(self) -> Self:
-        """The iterator itself."""
-
-    def __next__(self) -> Message[_V]:
-        """The next message."""
-
-@final
-class UntilEnd(Generic[_V]):
-    """Iterates over the messages of a consumer up to ends that are fixed."""
-
-    def __iter__(self) -> Self:
-        """The iterator itself."""
-
-    def __next__(self) -> Message[_V]:
-        """The next message."""
-
-    def arrow(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        max_rows: int = 65536,
-        max_bytes: int | str = "4 MiB",
-        max_wait: float = 0.2,
-    ) -> ArrowBatches:
-        """Iterates over Arrow record batches up to these ends, as ``Consumer.arrow`` has them."""
-
-@final
 class Batches(Generic[_V]):
     """Iterates over batches of a consumer's messages."""
 
@@ -485,70 +451,3 @@ class Stream(Generic[_V]):
             >>> client.admin.group("billing").committed()
             {('orders', 0): 1}
         """
-
-@final
-class Range:
-    """Iterates over the messages of a topic between offsets; ``Topic`` makes it."""
-
-    def __new__(
-        cls,
-        client: Client,
-        topic: str,
-        parts: Sequence[tuple[int, int, int]],
-        on_out_of_range: str = "earliest",
-    ) -> Self:
-        """Reads each partition from an offset to before another."""
-
-    def __iter__(self) -> Self:
-        """The iterator itself."""
-
-    def __next__(self) -> Message:
-        """The next message."""
-
-    def arrow(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        max_rows: int = 65536,
-        max_bytes: int | str = "4 MiB",
-        max_wait: float = 0.2,
-    ) -> ArrowBatches:
-        """Iterates over Arrow record batches, as ``Consumer.arrow`` has them."""
-
-@final
-class ArrowBatches:
-    """Iterates over Arrow record batches of what is read.
-
-    Whole, it is an Arrow stream (``__arrow_c_stream__``) for whatever takes one:
-
-        table = pyarrow.table(client.topic("orders").arrow(columns=["key", "value"]))
-        frame = polars.DataFrame(client.topic("orders").arrow())
-    """
-
-    def __iter__(self) -> Self:
-        """The iterator itself."""
-
-    def __next__(self) -> pyarrow.RecordBatch:
-        """The next batch.
-
-        Raises:
-            StopIteration: The consumer was closed, or the end is reached.
-            OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
-        """
-
-    @property
-    def schema(self) -> pyarrow.Schema:
-        """The type of the batches. All fields may hold nulls."""
-
-    def positions(self) -> dict[tuple[str, int], int | None]:
-        """The offset after what was given out, by topic and partition; None until it is known.
-
-        Offsets may have gaps, so that it can lie beyond the last row's offset and one; at the end
-        of a bounded read it is where the read was to stop.
-        """
-
-    def __arrow_c_schema__(self) -> CapsuleType:
-        """The type of the batches, for other libraries."""
-
-    def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType:
-        """All batches that come, for other libraries; they are taken from this iterator."""

@@ -28,7 +28,7 @@ const MAX_WAIT: f64 = 0.2;
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
 /// Record batches of what is read.
-#[pyclass(frozen, module = "streamlog._core.reading")]
+#[pyclass(frozen, module = "streamlog._core.arrow")]
 #[derive(Debug)]
 pub(crate) struct ArrowBatches {
     source: Source,
@@ -54,7 +54,7 @@ struct Cut {
 }
 
 /// A batch on its way to another library.
-#[pyclass(frozen, module = "streamlog._core.reading")]
+#[pyclass(frozen, module = "streamlog._core.arrow")]
 #[derive(Debug)]
 struct ArrowBatch {
     batch: RecordBatch,

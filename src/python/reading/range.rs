@@ -32,7 +32,7 @@ pub(crate) struct Spans {
 }
 
 /// The messages of a topic between offsets of its partitions.
-#[pyclass(frozen, module = "streamlog._core.reading")]
+#[pyclass(frozen, module = "streamlog._core.bounded")]
 #[derive(Debug)]
 pub(crate) struct Range {
     /// `None` when there is nothing between them.
