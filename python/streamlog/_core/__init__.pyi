@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
 
-from streamlog._core import admin, aio, producing, reading
+from streamlog._core import admin, aio, arrow, bounded, producing, reading
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
@@ -28,6 +28,8 @@ __all__ = [
     "__version__",
     "admin",
     "aio",
+    "arrow",
+    "bounded",
     "main",
     "producing",
     "reading",
