@@ -126,11 +126,6 @@ class Partition:
     ) -> ArrowBatches:
         """Iterates over Arrow record batches of the messages from `start` to before `stop`.
 
-            batches = orders.arrow(1000, 2000, columns=["offset", "value"])
-            for batch in batches:
-                print(batch.num_rows)
-            batches.positions()      # {("orders", 0): 2000}: how far it got, whatever the gaps
-
         Args:
             start: Where to begin; at the first message if omitted.
             stop: Where to end; at the end as it is now if omitted, and never beyond it.
@@ -144,6 +139,13 @@ class Partition:
         Raises:
             TopicNotFound: There is no such partition.
             MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+
+        Example:
+            >>> batches = client.topic("orders").partition(0).arrow(1, 3, columns=["offset"])
+            >>> [batch.num_rows for batch in batches]
+            [2]
+            >>> batches.positions()  # how far it got, whatever the gaps
+            {('orders', 0): 3}
         """
         begin, end = self.begin_offset(), self.end_offset()
         first = begin if start is None else self._offset(start, begin, end)

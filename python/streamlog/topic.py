@@ -168,8 +168,6 @@ class Topic:
     ) -> ArrowBatches:
         """Iterates over Arrow record batches of what there is now, of each partition as it comes.
 
-            table = pyarrow.table(orders.arrow(timedelta(hours=-1), columns=["key", "value"]))
-
         Args:
             start: Where to begin in each partition: an offset, an aware datetime, a timedelta from
                 now; the first message if omitted.
@@ -182,6 +180,11 @@ class Topic:
         Raises:
             TopicNotFound: There is no such topic.
             MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+
+        Example:
+            >>> table = pyarrow.table(client.topic("orders").arrow(columns=["key", "value"]))
+            >>> table.num_rows
+            3
         """
         messages = Range(self._client, self.name, self._spans(start, stop))
         return messages.arrow(

@@ -9,6 +9,8 @@ from typing import Any
 from pages.blocks import ROOT
 
 PACKAGE = ROOT / "python" / "streamlog"
+INTERNAL = PACKAGE / "_core" / "aio.pyi"
+"""What `streamlog.aio` stands on; nobody else calls it."""
 
 _Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -33,7 +35,7 @@ class Docstring:
 def docstrings() -> list[Docstring]:
     """Those of everything public in the package; of overloads the last, which is the longest."""
     found: dict[tuple[str, str], Docstring] = {}
-    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")]):
+    for path in sorted({*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")} - {INTERNAL}):
         name = path.relative_to(ROOT).as_posix()
         module = ast.parse(path.read_text())
         found[name, ""] = Docstring(name, 1, path.stem, ast.get_docstring(module) or "", False)

@@ -11,10 +11,13 @@ __all__ = ["ArrowBatches"]
 class ArrowBatches:
     """Iterates over Arrow record batches of what is read.
 
-    Whole, it is an Arrow stream (``__arrow_c_stream__``) for whatever takes one:
+    Whole, it is an Arrow stream (``__arrow_c_stream__``) for whatever takes one, such as
+    ``pyarrow.table`` or ``polars.DataFrame``.
 
-        table = pyarrow.table(client.topic("orders").arrow(columns=["key", "value"]))
-        frame = polars.DataFrame(client.topic("orders").arrow())
+    Example:
+        >>> batches = client.topic("orders").arrow(columns=["key"])
+        >>> pyarrow.table(batches)["key"].to_pylist()
+        [b'ada', b'grace', b'ada']
     """
 
     def __iter__(self) -> Self:
@@ -37,6 +40,13 @@ class ArrowBatches:
 
         Offsets may have gaps, so that it can lie beyond the last row's offset and one; at the end
         of a bounded read it is where the read was to stop.
+
+        Example:
+            >>> batches = client.topic("orders").arrow()
+            >>> sum(batch.num_rows for batch in batches)
+            3
+            >>> batches.positions()
+            {('orders', 0): 3}
         """
 
     def __arrow_c_schema__(self) -> CapsuleType:

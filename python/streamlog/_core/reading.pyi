@@ -162,9 +162,6 @@ class Consumer(Generic[_V]):
     ) -> ArrowBatches:
         """Iterates over Arrow record batches, for ever: each has at least one row.
 
-            for batch in consumer.arrow(columns=["offset", "value"], max_bytes="16 MiB"):
-                print(batch.num_rows, batch["value"].nbytes)
-
         No message is made on the way, and ``key=`` and ``value=`` decode nothing. A batch counts as
         done like a message in hand; it stays good when the consumer is closed.
 
@@ -181,6 +178,11 @@ class Consumer(Generic[_V]):
         Raises:
             MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
             ConfigError: There is no such column, or a limit does not fit.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     next(consumer.arrow(columns=["offset", "key"])).to_pydict()
+            {'offset': [0, 1, 2], 'key': [b'ada', b'grace', b'ada']}
         """
 
     def streams(self, count: int) -> list[Stream[_V]]:
@@ -436,7 +438,14 @@ class Stream(Generic[_V]):
         max_bytes: int | str = "4 MiB",
         max_wait: float = 0.2,
     ) -> ArrowBatches:
-        """Iterates over Arrow record batches of the stream, as ``Consumer.arrow`` has them."""
+        """Iterates over Arrow record batches of the stream, as ``Consumer.arrow`` has them.
+
+        Example:
+            >>> with client.consumer("orders") as consumer:
+            ...     stream = consumer.streams(1)[0]
+            ...     next(stream.arrow(columns=["offset"])).num_rows
+            3
+        """
 
     def commit(self, message: Message[Any]) -> None:
         """Stores for the group that all of the message's partition up to it is done.
