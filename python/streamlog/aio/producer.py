@@ -29,7 +29,7 @@ class Producer:
     def __init__(self, outbox: Outbox) -> None:
         """Client.producer makes it."""
         self._outbox = outbox
-        self._waiting: deque[tuple[Prepared, _Handing]] = deque()
+        self._waiting: deque[tuple[Prepared, _Handing, Ticket]] = deque()
         self._waiting_bytes = 0
         self._handing_over: asyncio.Task[None] | None = None
         self._failed: list[tuple[str, Ticket, Exception]] = []
@@ -137,25 +137,25 @@ class Producer:
             text = f"{self._waiting_bytes} bytes wait for room already: await what send returns"
             raise StreamlogError(f"{text}, or use send_all")
         handing: _Handing = asyncio.get_running_loop().create_future()
-        self._waiting.append((record, handing))
+        ticket = Ticket(self._outbox, None, handing)
+        self._waiting.append((record, handing, ticket))
         self._waiting_bytes += record.size
         if self._handing_over is None or self._handing_over.done():
             self._handing_over = asyncio.create_task(self._hand_all_over())
-        ticket = Ticket(self._outbox, None, handing)
-        handing.add_done_callback(lambda handed: self._note(record, ticket, handed))
         return ticket
 
     async def _hand_all_over(self) -> None:
         while self._waiting:
-            record, handing = self._waiting[0]
+            record, handing, ticket = self._waiting[0]
             try:
-                ticket = await self._hand_over(record)
+                handed = await self._hand_over(record)
             except Exception as error:
-                if not handing.done():
-                    handing.set_exception(error)
+                # Noted at once: whoever flushes next must not miss it.
+                self._failed.append((record.topic, ticket, error))
+                _fail(handing, error)
             else:
                 if not handing.done():
-                    handing.set_result(ticket)
+                    handing.set_result(handed)
             self._waiting.popleft()
             self._waiting_bytes -= record.size
 
@@ -187,18 +187,18 @@ class Producer:
             text = f"{count} records were not delivered, the first because {failures[0][3]}"
             raise DeliveryError(text, failures, unlisted)
 
-    def _note(self, record: Prepared, ticket: Ticket, handed: _Handing) -> None:
-        # Looked at here, so that nobody is told of errors that flush will raise.
-        error = None if handed.cancelled() else handed.exception()
-        if isinstance(error, Exception):
-            self._failed.append((record.topic, ticket, error))
-
     def _give_up(self) -> None:
         if self._handing_over is not None:
             self._handing_over.cancel()
-        for _, handing in self._waiting:
-            if not handing.done():
-                handing.set_exception(Closed("the producer was closed before it had room"))
+        for _, handing, _ in self._waiting:
+            _fail(handing, Closed("the producer was closed before it had room"))
         self._waiting.clear()
         # What is on its way beyond a timeout is not waited for.
         self._outbox.close().cancel()
+
+
+def _fail(handing: _Handing, error: Exception) -> None:
+    if not handing.done():
+        handing.set_exception(error)
+        # Looked at, so that asyncio does not report what flush raises.
+        handing.exception()
