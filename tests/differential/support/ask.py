@@ -10,6 +10,7 @@ from differential.support.comparison import CLOSED, Difference, compared
 from differential.support.peers import API_VERSIONS, Peers
 from interop.support.records import Json
 
+MOMENT_SECONDS = 1.0
 PATIENCE_SECONDS = 10.0
 OPEN: Json = {"connection": "open"}
 
@@ -107,8 +108,17 @@ class Ask:
         return self.compare(pending.what, answers)
 
     def afterwards(self, what: str, api: str, **body: object) -> Both[Json]:
-        """Looks with another API at what came of it, and compares what is seen."""
-        return self.compare(f"{what}, seen by {api}", self.look(api, **body))
+        """Looks with another API at what came of it, and compares what is seen.
+
+        A broker of Apache Kafka learns of it a moment after it has answered.
+        """
+        deadline = time.monotonic() + MOMENT_SECONDS
+        while True:
+            answers = self.look(api, **body)
+            is_same = not list(compared(answers.kafka, answers.streamlog))
+            if is_same or time.monotonic() > deadline:
+                return self.compare(f"{what}, seen by {api}", answers)
+            time.sleep(0.02)
 
     def look(self, api: str, **body: object) -> Both[Json]:
         """Asks another API, in its highest version, without comparing."""

@@ -286,7 +286,7 @@ def test_a_member_is_told_what_comes_and_goes(
     told: list[tuple[str, list[Pair]]] = []
     with streamlog_client.consumer(
         topic,
-        group="told",
+        group=topic,
         on_assign=lambda pairs: told.append(("assigned", pairs)),
         on_revoke=lambda pairs: told.append(("revoked", pairs)),
         config={"heartbeat.interval.ms": 100},
@@ -294,7 +294,7 @@ def test_a_member_is_told_what_comes_and_goes(
         next(consumer)
         everything = [(topic, partition) for partition in range(4)]
         assert [(word, sorted(pairs)) for word, pairs in told] == [("assigned", everything)]
-        with streamlog_client.consumer(topic, group="told"):
+        with streamlog_client.consumer(topic, group=topic):
             deadline = time.monotonic() + 20
             while len(told) < 3 and time.monotonic() < deadline:
                 list(consumer.take(1, timeout=0.1))

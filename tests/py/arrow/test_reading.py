@@ -178,7 +178,7 @@ def test_assignments_are_told_before_their_first_batch(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     told: list[list[tuple[str, int]]] = []
-    with streamlog_client.consumer(topic, group="told", on_assign=told.append) as consumer:
+    with streamlog_client.consumer(topic, group=topic, on_assign=told.append) as consumer:
         assert next(consumer.arrow()).num_rows > 0
     assert sorted(told[0]) == [(topic, 0), (topic, 1)]
 
