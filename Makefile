@@ -150,7 +150,7 @@ wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, and the sdist
 	maturin build --release --locked --quiet --zig --compatibility manylinux2014 --out $(PACKAGES)
 	maturin build --release --locked --quiet --zig --compatibility musllinux_1_2 --target $(MUSL) \
 	  --out $(PACKAGES)
-	maturin sdist --quiet --out $(PACKAGES)
+	maturin sdist --out $(PACKAGES)
 
 packages: wheels ## What `make wheels` made, tried in empty environments
 	pytest tests/packages
