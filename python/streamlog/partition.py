@@ -1,9 +1,9 @@
 """One partition of a topic, read by offset in either direction."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Literal, SupportsIndex, TypeAlias, overload
+from typing import Any, Literal, SupportsIndex, TypeAlias, TypeVar, overload
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
@@ -12,7 +12,9 @@ from streamlog._core.reading import Message
 from streamlog.backwards import newest_first
 from streamlog.errors import ConfigError, TopicNotFound
 
-__all__ = ["Partition", "Place"]
+__all__ = ["Partition", "Place", "sliced"]
+
+_T = TypeVar("_T")
 
 Place: TypeAlias = int | datetime | timedelta
 """An offset, a time, or a timedelta from now into the past. A negative number counts messages from
@@ -171,12 +173,7 @@ class Partition:
         """
         if not isinstance(wanted, slice):
             return self._at(int(wanted))
-        if wanted.step in (None, 1):
-            return self.read(wanted.start, wanted.stop)
-        if wanted.step == -1 and wanted.start is None and wanted.stop is None:
-            return self.reversed()
-        message = f"slice: [{wanted.start}:{wanted.stop}:{wanted.step}] does not fit: expected "
-        raise ConfigError(message + "[START:STOP] or [::-1]")
+        return sliced(wanted, self.read, self.reversed)
 
     def __iter__(self) -> Iterator[Message]:
         """All messages up to the end as it is now."""
@@ -212,3 +209,17 @@ class Partition:
         if self.number not in offsets:
             raise TopicNotFound(f"there is no partition {self.number} of '{self.topic}'")
         return offsets[self.number] or 0
+
+
+def sliced(wanted: slice, read: Callable[[Any, Any], _T], backwards: Callable[[], _T]) -> _T:
+    """What a slice of a partition means: a stretch of it, or all of it backwards.
+
+    Raises:
+        ConfigError: It means neither.
+    """
+    if wanted.step in (None, 1):
+        return read(wanted.start, wanted.stop)
+    if wanted.step == -1 and wanted.start is None and wanted.stop is None:
+        return backwards()
+    message = f"slice: [{wanted.start}:{wanted.stop}:{wanted.step}] does not fit: expected "
+    raise ConfigError(message + "[START:STOP] or [::-1]")

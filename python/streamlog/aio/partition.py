@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from streamlog._core.reading import Message
 from streamlog.aio.backwards import newest_first
 from streamlog.aio.messages import limited
-from streamlog.errors import ConfigError, TopicNotFound
-from streamlog.partition import Place
+from streamlog.errors import TopicNotFound
+from streamlog.partition import Place, sliced
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
@@ -86,12 +86,7 @@ class Partition:
         """
         if not isinstance(wanted, slice):
             return self._at(int(wanted))
-        if wanted.step in (None, 1):
-            return self.read(wanted.start, wanted.stop)
-        if wanted.step == -1 and wanted.start is None and wanted.stop is None:
-            return self.reversed()
-        message = f"slice: [{wanted.start}:{wanted.stop}:{wanted.step}] does not fit: expected "
-        raise ConfigError(message + "[START:STOP] or [::-1]")
+        return sliced(wanted, self.read, self.reversed)
 
     def __aiter__(self) -> AsyncIterator[Message]:
         """All messages up to the end as it is now."""
