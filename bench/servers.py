@@ -20,7 +20,7 @@ BUILT = BENCH / "target" / "release"
 BROKER = BENCH.parent / "target" / "release" / "streamlog"
 SERVER_CORE, LOAD_CORE = ("taskset", "-c", "1"), ("taskset", "-c", "0")
 REALTIME = ("chrt", "--fifo", "10")
-TOUCHED_BYTES = 1 << 30
+TOUCHED_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
