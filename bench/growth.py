@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from figures import Figure, Work, at_most
-from servers import Place, broker, running
+from servers import Place, broker, running, touch_memory
 
 RECORDS = 200_000
 SMALL_LOG_BYTES = 100 << 20
@@ -56,7 +56,11 @@ def rows(rounds: int, log_gib: float, place: Place) -> Iterator[Figure]:
 def row(name: str, sizes: tuple[Size, Size], limit: float, rounds: int, place: Place) -> Figure:
     """The median of the ratios."""
     small, large = sizes
-    ratios = sorted(large.cpu_ns(place) / small.cpu_ns(place) for _ in range(rounds))
+    ratios = []
+    for _ in range(rounds):
+        touch_memory()
+        ratios.append(large.cpu_ns(place) / small.cpu_ns(place))
+    ratios.sort()
     work = Work("page cache", "bench/load", small.in_flight, RECORD_BYTES, small.batch)
     figure = ("broker CPU ratio", statistics.median(ratios))
     return Figure(f"growth: {name}", *figure, work, at_most(limit), ratios[0], ratios[-1])

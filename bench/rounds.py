@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servers import BUILT, REALTIME, SERVERS, Place, Server, running
+from servers import BUILT, REALTIME, SERVERS, Place, Server, running, touch_memory
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def compare(row: Row, names: list[str], rounds: int, place: Place) -> Iterator[C
     ratios: dict[str, dict[str, list[float]]] = {}
     rulers: dict[str, list[float]] = {}
     for _ in range(rounds):
+        touch_memory()
         runs = [measure(SERVERS[name], row, place) for name in ("ruler", *names, "ruler")]
         for figure in runs[0]:
             ruler = (runs[0][figure] + runs[-1][figure]) / 2

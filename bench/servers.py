@@ -89,7 +89,6 @@ SERVERS = {
 @contextmanager
 def running(server: Server, place: Place, *, flushed: bool = False) -> Iterator[Running]:
     """The server in a fresh directory, until the block is left."""
-    touch_memory()
     data = Path(tempfile.mkdtemp(dir=place.data))
     try:
         with serving(server, place, data, flushed=flushed) as started:

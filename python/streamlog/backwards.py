@@ -13,7 +13,7 @@ from streamlog._core import Client
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 
-__all__ = ["FIRST_GUESS", "LARGEST_GUESS", "newest_first", "rewound"]
+__all__ = ["FIRST_GUESS", "by_time", "newest_first", "next_guess", "rewound"]
 
 FIRST_GUESS = 64
 """Offsets that are read at first."""
@@ -31,9 +31,19 @@ def newest_first(
         messages = list(Range(client, topic, [(partition, start, end)]))
         yield from reversed(messages)
         end = start
-        # Where offsets have gaps, what lies far back holds no more messages than what lies near.
-        is_sparse = len(messages) < guess // 2
-        guess = guess * 2 if is_sparse else min(guess * 2, LARGEST_GUESS)
+        guess = next_guess(guess, len(messages))
+
+
+def next_guess(guess: int, found: int) -> int:
+    """How many offsets to read next, after so many of them held this number of messages."""
+    # Where offsets have gaps, what lies far back holds no more messages than what lies near.
+    is_sparse = found < guess // 2
+    return guess * 2 if is_sparse else min(guess * 2, LARGEST_GUESS)
+
+
+def by_time(message: Message[Any]) -> tuple[int, int, int]:
+    """What messages of several partitions are ordered by."""
+    return (message.timestamp_ms, message.partition, message.offset)
 
 
 def rewound(

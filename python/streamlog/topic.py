@@ -12,7 +12,7 @@ from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
-from streamlog.backwards import newest_first
+from streamlog.backwards import by_time, newest_first
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition, Place
 
@@ -154,7 +154,7 @@ class Topic:
             newest_first(self._client, self.name, number, first, last)
             for number, first, last in self._spans(start, stop)
         ]
-        return islice(merge(*logs, key=_time, reverse=True), limit)
+        return islice(merge(*logs, key=by_time, reverse=True), limit)
 
     def arrow(
         self,
@@ -247,10 +247,6 @@ class Topic:
 
 def _known(offsets: dict[int, int | None]) -> dict[int, int]:
     return {number: offset for number, offset in offsets.items() if offset is not None}
-
-
-def _time(message: Message[Any]) -> tuple[int, int, int]:
-    return (message.timestamp_ms, message.partition, message.offset)
 
 
 def _any(_message: Message[Any]) -> bool:

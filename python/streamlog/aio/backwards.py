@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlog._core.reading import Message
 from streamlog.aio.messages import limited
-from streamlog.backwards import FIRST_GUESS, LARGEST_GUESS
+from streamlog.backwards import FIRST_GUESS, by_time, next_guess
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
@@ -25,9 +25,7 @@ async def newest_first(
         for message in reversed(messages):
             yield message
         end = start
-        # Where offsets have gaps, what lies far back holds no more messages than what lies near.
-        is_sparse = len(messages) < guess // 2
-        guess = guess * 2 if is_sparse else min(guess * 2, LARGEST_GUESS)
+        guess = next_guess(guess, len(messages))
 
 
 async def newest_of_all(logs: list[AsyncIterator[Message]]) -> AsyncIterator[Message]:
@@ -41,7 +39,7 @@ async def newest_of_all(logs: list[AsyncIterator[Message]]) -> AsyncIterator[Mes
                 break
         if not heads:
             return
-        place = max(range(len(heads)), key=lambda number: _time(heads[number][0]))
+        place = max(range(len(heads)), key=lambda number: by_time(heads[number][0]))
         newest, log = heads.pop(place)
         yield newest
         waiting = [log]
@@ -63,7 +61,3 @@ async def rewound(
         offsets = [message.offset async for message in passed]
         places[topic, partition] = min(offsets, default=position)
     return places
-
-
-def _time(message: Message[Any]) -> tuple[int, int, int]:
-    return (message.timestamp_ms, message.partition, message.offset)
