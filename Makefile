@@ -26,11 +26,13 @@ help: ## Shows this list
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
-$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
+$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt requirements/spark.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: \
 	  -r requirements/dev.txt -r requirements/docs.txt
+	$(BIN)/pip install --quiet --require-hashes --only-binary :all: --no-binary pyspark \
+	  -r requirements/spark.txt
 	@touch $@
 
 $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
@@ -113,6 +115,8 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/docs.txt requirements/docs.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/spark.txt requirements/spark.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
@@ -121,6 +125,7 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 	cargo test --locked --features arrow
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
+	pytest tests/spark
 
 test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -17,7 +18,12 @@ PARTITIONS = 6
 
 
 class Members:
-    """The members of one group, polled in turn. What they get is committed at once."""
+    """The members of one group, polled side by side. What they get is committed at once.
+
+    In turn they would be polled as no service polls: each join ends while another member is polled,
+    and kafka-python begins anew where a join has ended between two polls, so that the group would
+    never settle.
+    """
 
     def __init__(self, drivers: Sequence[Driver]) -> None:
         """Members that have joined."""
@@ -27,11 +33,11 @@ class Members:
 
     def turn(self) -> None:
         """Polls each of them once."""
-        self.shares = []
-        for driver in self.alive:
-            records, assignment = driver.poll(20, 0.3)
+        with ThreadPoolExecutor(len(self.alive)) as threads:
+            polled = list(threads.map(lambda driver: driver.poll(20, 0.3), self.alive))
+        self.shares = [assignment for _, assignment in polled]
+        for driver, (records, _) in zip(self.alive, polled, strict=True):
             self.seen |= {record.value for record in records}
-            self.shares.append(assignment)
             if records:
                 self._commit(driver)
 

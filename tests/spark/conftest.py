@@ -1,0 +1,53 @@
+"""Fixtures of the tests on Spark: one session and one broker for all of them."""
+
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from pyspark.sql import SparkSession
+
+import streamlog
+from py.support.broker import BrokerProcess
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session with two cores, on the loopback interface."""
+    session = (
+        SparkSession.Builder()
+        .master("local[2]")
+        .appName("streamlog-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.sql.python.filterPushdown.enabled", "true")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """The broker of tests that need nothing special."""
+    with BrokerProcess(tmp_path_factory.mktemp("spark") / "data") as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def client(broker: BrokerProcess) -> Iterator[streamlog.Client]:
+    """A client of this broker."""
+    with streamlog.connect(broker.address) as client:
+        yield client
+
+
+@pytest.fixture
+def topic() -> str:
+    """A topic name that no other test uses."""
+    return f"spark-{next(_numbers)}"
