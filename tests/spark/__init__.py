@@ -1,0 +1,1 @@
+"""Tests of the data source, the sink and the functions on Spark."""
