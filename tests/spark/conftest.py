@@ -1,5 +1,6 @@
 """Fixtures of the tests on Spark: one session and one broker for all of them."""
 
+import sys
 from collections.abc import Iterator
 from itertools import count
 
@@ -15,7 +16,16 @@ _numbers = count()
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with two cores, on the loopback interface."""
-    session = (
+    with pytest.MonkeyPatch.context() as patch:
+        # Else its workers are whatever `python3` is first on the path.
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = _session()
+        yield session
+        session.stop()
+
+
+def _session() -> SparkSession:
+    return (
         SparkSession.Builder()
         .master("local[2]")
         .appName("streamlog-tests")
@@ -29,8 +39,6 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")
