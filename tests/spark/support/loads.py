@@ -1,4 +1,4 @@
-"""Loads for tests: without Spark, in processes that end at a chosen point, and what came of them."""
+"""Loads without Spark, in processes that are killed at a chosen point, and what came of them."""
 
 import os
 import signal
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from multiprocessing import forkserver, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -90,7 +91,7 @@ def _load_until(address: str, path: str, topic: str, point: int) -> None:
         load_here(client, Path(path), [topic])
 
 
-def _load_and_tell(address: str, path: str, topic: str, sender: Any) -> None:
+def _load_and_tell(address: str, path: str, topic: str, sender: Connection) -> None:
     with streamlog.connect(address) as client:
         load_here(client, Path(path), [topic], offsets_per_file=10**9)
     status = Path("/proc/self/status").read_text()

@@ -1,7 +1,7 @@
 """What a task of a load is told, and what it answers."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -59,17 +59,16 @@ def on_spark(spark: "SparkSession") -> Executor:
     """Carries out ranges as tasks of Spark, one for each; records do not pass through the JVM."""
 
     def carry_out(job: Job, indexes: Sequence[int]) -> Iterable[Outcome]:
-        def task(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow  # type: ignore[import-untyped]
+        from pyspark.sql.functions import udf
 
+        def carry_out_one(row: int) -> str:
             from streamlog.spark.offline.writing import write_range
 
-            for batch in batches:
-                for row in batch.column(0).to_pylist():
-                    outcome = write_range(job, indexes[row])
-                    yield pyarrow.RecordBatch.from_pydict({"outcome": [outcome.to_json()]})
+            return write_range(job, indexes[row]).to_json()
 
-        rows = spark.range(0, len(indexes), 1, len(indexes)).mapInArrow(task, "outcome string")
-        return [Outcome.from_json(row.outcome) for row in rows.collect()]
+        # A plain function of a row, since what takes Arrow batches asks for pandas.
+        task = udf(carry_out_one, "string", useArrow=False).asNondeterministic()
+        rows = spark.range(0, len(indexes), 1, len(indexes)).select(task("id"))
+        return [Outcome.from_json(outcome) for (outcome,) in rows.collect()]
 
     return carry_out
