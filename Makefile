@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
 .PHONY: fix fuzz lock settings-page test test-all interop differential compatibility wheels
-.PHONY: packages clean
+.PHONY: packages clean example-logs
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,6 +44,9 @@ $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
 INPUT ?=
 demo: setup ## Real text through a broker that is killed on the way; make demo INPUT=/some/folder
 	$(BIN)/python examples/demo $(INPUT)
+
+example-logs: setup ## Logs, page views and metrics; Spark counts errors and alerts, held against the truth
+	@cd examples && exec ../$(BIN)/python -m logs
 
 serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
 	@exec $(BIN)/python -m streamlog.broker

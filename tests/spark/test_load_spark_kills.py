@@ -18,14 +18,14 @@ from py.support.broker import BrokerProcess
 from spark.support.job import Job, Victim
 from spark.support.loads import assert_each_once, publish, rows_of_files, rows_of_log
 
-KILLS = int(os.environ.get("STREAMLOG_SPARK_KILLS", "6"))
+KILLS = int(os.environ.get("STREAMLOG_SPARK_KILLS", "4"))
 SEED = int(os.environ.get("STREAMLOG_SPARK_SEED", "20261121"))
 VICTIMS: tuple[Victim, ...] = ("executor", "driver", "worker", "executor", "jvm", "worker")
 RECORDS = 1200
 PROGRAM = Path(__file__).parent / "support" / "load_job.py"
 
 
-@pytest.mark.timeout(90 + 20 * KILLS)
+@pytest.mark.timeout(240 + 60 * KILLS)
 def test_a_load_whose_processes_are_killed_brings_each_record_once(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

@@ -19,7 +19,8 @@ _MARKS = {
     "worker": "pyspark.daemon",
 }
 """What the command of such a process has in it."""
-_PATIENCE = 60.0
+_PATIENCE = 180.0
+"""Seconds for an answer: two cores may be shared with much else."""
 
 
 class Job:
