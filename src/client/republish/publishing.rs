@@ -101,7 +101,7 @@ async fn copy(brokers: Arc<Brokers>, plan: Republication) -> Result<u64, ClientE
                 return Err(unlike(&plan, before));
             }
             if batches == plan.batches_max {
-                seen = before;
+                (seen, position) = (before, batch.base_offset());
                 break 'copying;
             }
             outlet.send(plan.stamp.after(before).put_on(&batch)).await?;

@@ -1,6 +1,6 @@
 """Publishing a batch that is committed, and finishing one that was left half published."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
 import streamlog
@@ -15,8 +15,8 @@ from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
 
 __all__ = ["OnStep", "Publication", "Step"]
 
-_BATCHES_AT_ONCE = 64
-"""Batches of each partition between two steps: up to 32 MiB."""
+_BATCHES_AT_ONCE = 1 << 62
+"""Batches of each partition between two steps: all there are. Tests take fewer."""
 
 
 class Step(Enum):
@@ -60,7 +60,9 @@ class Publication:
         """
         if self._is_forgotten():
             return
-        self._copy({plan: self._progress(plan) for plan in self._plans})
+        done = {plan: self._progress(plan) for plan in self._plans}
+        self._check_staged(plan for plan in self._plans if done[plan] < plan.records)
+        self._copy(done)
         self._forget()
 
     def _is_forgotten(self) -> bool:
@@ -69,6 +71,15 @@ class Publication:
             self._is_staged(staged) and not self._leftovers(staged)
             for staged in self._record.staged
         )
+
+    def _check_staged(self, left: Iterable[PartitionPlan]) -> None:
+        for plan in left:
+            if not self._is_staged(plan.staged):
+                raise StreamlogError(
+                    f"staged records are gone: batch {self._record.batch} is committed, "
+                    f"{plan.target}-{plan.partition} lacks some of it, and '{plan.staged}' was "
+                    "deleted; begin with a new checkpoint, and know that they are missing"
+                )
 
     def _is_staged(self, staged: str) -> bool:
         """Whether the topic is the one that the batch was staged in."""
