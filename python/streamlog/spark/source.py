@@ -11,11 +11,11 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
-    WriterCommitMessage,
 )
 from pyspark.sql.types import StructType
 
 import streamlog
+from streamlog.spark.sink import StreamWriter, Writer
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
@@ -58,11 +58,11 @@ class StreamlogDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Writes once."""
-        return Writer(dict(self.options))
+        return Writer(dict(self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """Writes on."""
-        return StreamWriter(dict(self.options))
+        return StreamWriter(dict(self.options), schema, overwrite)
 
 
 class Ranges:
@@ -129,28 +129,3 @@ class StreamReader(Ranges, DataSourceStreamReader):
             for topic, ends in end.items()
             for number, stop in ends.items()
         ]
-
-
-class Records:
-    """What both writers share: rows become records."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        """Writes to one topic."""
-        self.address = options.get("bootstrap") or options["kafka.bootstrap.servers"]
-        self.topic = options["topic"]
-
-    def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
-        """Publishes the rows of a task."""
-        with streamlog.connect(self.address) as client, client.producer() as producer:
-            for batch in iterator:
-                for row in batch.to_pylist():
-                    producer.send(self.topic, row["value"], key=row.get("key"))
-        return WriterCommitMessage()
-
-
-class Writer(Records, DataSourceArrowWriter):
-    """Writes once."""
-
-
-class StreamWriter(Records, DataSourceStreamArrowWriter):
-    """Writes on."""
