@@ -95,7 +95,7 @@ BAD = [
     ({"topic": "t", "partitioner": "hash"}, "value string", "option 'partitioner'"),
     ({"topic": "t", "kafka.transactional.id": "x"}, "value string", "use 'exactlyOnce'"),
     ({"topic": "t", "exactlyOnce": "true"}, "value string", "checkpointLocation"),
-    ({"topic": "t", "exactlyOnce": "yes"}, "value string", "option 'exactlyonce'"),
+    ({"topic": "t", "exactlyOnce": "yes"}, "value string", "option 'exactlyOnce'"),
     ({}, "value string", "option 'topic': missing, and the table has no column 'topic'"),
     ({"topic": "t"}, "key string", "column 'value': missing"),
     ({"topic": "t"}, "value int", "column 'value': int does not fit: expected binary or string"),

@@ -1,0 +1,1 @@
+"""What tests on Spark stand on when Spark itself is to die."""
