@@ -58,7 +58,7 @@ def test_records_that_are_gone_end_a_stream_unless_it_may_lose_them(
     publish(client, topic, values[100:])
     client.admin.delete_records(topic, 0, before=200)
     # Of an exception whose class came by ADD JAR, Spark's scheduler can tell no more than that.
-    with pytest.raises(StreamingQueryException, match="UnknownReason|data may have been lost"):
+    with pytest.raises(StreamingQueryException, match=r"UnknownReason|data may have been lost"):
         target.run(source.stream().select("value"), tmp_path / "checkpoint")
     assert digest(values_in(client, copy)) == digest(values[:100])
     tolerant = source.stream(failOnDataLoss="false").select("value")
