@@ -107,4 +107,10 @@ mod tests {
         assert_eq!(run(&["--no-such-option"]), Exit::Usage);
         assert_eq!(run(&["no-such-noun"]), Exit::Usage);
     }
+
+    #[test]
+    fn a_pipeline_is_not_run_without_python() {
+        assert_eq!(run(&["pipeline", "run", "job.toml"]), Exit::Failed);
+        assert_eq!(run(&["pipeline", "run"]), Exit::Usage);
+    }
 }

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -124,7 +125,7 @@ ORDER = {
 }
 
 
-def avro_of(record: dict[str, object]) -> bytes:
+def avro_of(record: Mapping[str, object]) -> bytes:
     """The record's bytes."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(AVRO)), record)

@@ -51,9 +51,9 @@ x = 2
 def paths_of(value: object, path: Path = ()) -> set[Path]:
     """Every path in a tree."""
     found = {path} if path else set()
-    children = value.items() if isinstance(value, dict) else enumerate(value)  # type: ignore[call-overload]
-    for key, child in children:
-        found |= paths_of(child if isinstance(child, dict | list) else [], (*path, key))
+    if isinstance(value, dict | list):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            found |= paths_of(child, (*path, key))
     return found
 
 

@@ -68,7 +68,7 @@ def decode_avro(
     def decode(values: pyarrow.Array) -> pyarrow.Array:
         return _decode(values, parsed, result, skipped)
 
-    decoder = arrow_udf(decode, result)
+    decoder = arrow_udf(decode, result)  # type: ignore[call-overload]
     table = table.withColumn(_RESULT, decoder(F.col(column).cast("binary")))
     found = F.col(_RESULT)
     table = with_error(table, column, found.getField("value"), found.getField("error"))
@@ -76,7 +76,10 @@ def decode_avro(
 
 
 def _decode(
-    values: pyarrow.Array, schema: object, result: StructType, skipped: int
+    values: pyarrow.Array,
+    schema: "str | list[Any] | dict[str, Any]",
+    result: StructType,
+    skipped: int,
 ) -> pyarrow.Array:
     """The values and errors of a batch; runs in Spark's workers."""
     from pyspark.sql.pandas.types import to_arrow_type
@@ -85,7 +88,9 @@ def _decode(
     return pyarrow.array(rows, type=to_arrow_type(result, timezone="UTC"))
 
 
-def _row(value: bytes | None, schema: object, skipped: int) -> dict[str, Any] | None:
+def _row(
+    value: bytes | None, schema: "str | list[Any] | dict[str, Any]", skipped: int
+) -> dict[str, Any] | None:
     from fastavro import schemaless_reader
 
     if value is None:

@@ -20,13 +20,13 @@ def encode_json(table: DataFrame, *, key: str | None = None) -> DataFrame:
 
     Example:
         >>> row = spark.sql("SELECT 7 AS id, 'pen' AS item")
-        >>> encode_json(row, key="item").selectExpr("CAST(key AS STRING)", "value").collect()
-        [Row(key='pen', value='{"id":7,"item":"pen"}')]
+        >>> [(bytes(row.key), bytes(row.value)) for row in encode_json(row, key="item").collect()]
+        [(b'pen', b'{"id":7,"item":"pen"}')]
     """
     kept = [name for name in table.columns if name in _OF_THE_RECORD]
     columns = [F.col(f"`{name}`") for name in table.columns if name not in kept]
     keys: list[Column] = []
     if key is not None:
         keys.append(F.expr(key).cast("string").cast("binary").alias("key"))
-    value = F.to_json(F.struct(*columns)).alias("value")
+    value = F.to_json(F.struct(*columns)).cast("binary").alias("value")
     return table.select(*keys, value, *kept)

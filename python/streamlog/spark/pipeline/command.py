@@ -97,8 +97,9 @@ def _aligned(row: tuple[str, str, str, str], widths: Iterable[int]) -> str:
 
 
 def _sound(path: str, job: Job) -> str:
-    counts = {"sources": job.sources, "steps": job.steps, "sinks": job.sinks}
-    return f"{path} is sound: " + ", ".join(f"{len(each)} {name}" for name, each in counts.items())
+    counts = {"source": job.sources, "step": job.steps, "sink": job.sinks}
+    told = (f"{len(each)} {name}{'' if len(each) == 1 else 's'}" for name, each in counts.items())
+    return f"{path} is sound: {', '.join(told)}"
 
 
 @contextmanager

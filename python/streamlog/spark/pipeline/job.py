@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Page, Section, hint
 from streamlog.spark.pipeline.sink import Sink
 from streamlog.spark.pipeline.source import Source, located
@@ -106,8 +105,9 @@ class Job:
 
 def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterator[Sink]:
     """The sinks that nobody wrote: letters of what does not decode."""
-    for each in (*sources, *steps):
-        decoding: Decoding | None = each.decoding
+    views: list[Source | Step] = [*sources, *steps]
+    for each in views:
+        decoding = each.decoding
         if decoding is not None and decoding.dead_letters is not None:
             at = (each.bootstrap if isinstance(each, Source) else None) or bootstrap
             topic = decoding.dead_letters

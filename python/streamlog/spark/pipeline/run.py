@@ -16,7 +16,7 @@ from streamlog.spark.pipeline.step import Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = ["Run", "reach"]
 
@@ -30,12 +30,11 @@ def reach(job: Job) -> None:
         ConnectError: A cluster cannot be reached.
         TopicNotFound: A topic that is to be read does not exist.
     """
-    sources = [source for source in job.sources if source.bootstrap is not None]
-    sinks = [sink for sink in job.sinks if sink.kind == "topic"]
-    for address in {each.options["bootstrap"] for each in (*sources, *sinks)}:
+    options = [each.options for each in job.sources] + [each.options for each in job.sinks]
+    for address in sorted({each["bootstrap"] for each in options if "bootstrap" in each}):
         with streamlog.connect(address) as client:
             client.admin.topics()
-            for source in sources:
+            for source in job.sources:
                 if source.bootstrap == address and source.kind == "topic":
                     for topic in source.what:
                         client.topic(topic).describe()
@@ -176,7 +175,7 @@ class Run:
         assert stream is not None
         rows = self._rows[sink.name].observe(ROWS, F.count(F.lit(1)).alias("rows"))
         writer = rows.writeStream.queryName(f"{self._job.name}.{sink.name}")
-        writer = writer.outputMode(sink.output)  # type: ignore[arg-type]
+        writer = writer.outputMode(sink.output)
         writer = writer.option("checkpointLocation", f"{stream.checkpoint}/{sink.name}")
         if stream.trigger == "once":
             writer = writer.trigger(once=True)

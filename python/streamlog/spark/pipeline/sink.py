@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from streamlog.errors import ConfigError
 from streamlog.spark.pipeline.section import Section
 from streamlog.spark.pipeline.source import located
 
@@ -99,6 +100,8 @@ class Sink:
             return functions.dead_letters(table)
         if self.encode == "json":
             return functions.encode_json(table, key=self.key)
+        if self.kind == "topic":
+            return _records(table)
         return table if self.date is None else functions.with_date(table, self.date)
 
     def write(self, rows: "DataFrame") -> None:
@@ -128,3 +131,13 @@ class Sink:
         if self.options.get("exactlyOnce") == "true":
             told += ", exactly once"
         return told + (f", by {', '.join(self.folders)}" if self.folders else "")
+
+
+def _records(table: "DataFrame") -> "DataFrame":
+    """A view as records: texts become bytes."""
+    if "value" not in table.columns:
+        has = ", ".join(table.columns)
+        message = f"its view has no column 'value', only {has}; encode = \"json\" makes one of them"
+        raise ConfigError(message)
+    texts = {name for name, kind in table.dtypes if name in ("key", "value") and kind == "string"}
+    return table.withColumns({name: table[name].cast("binary") for name in texts})

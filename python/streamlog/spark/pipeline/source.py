@@ -57,7 +57,7 @@ class Source:
     @classmethod
     def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Source":
         """Takes a table of `source`; paths are relative to the folder."""
-        kind = section.one_of("topic", "pattern", "files", "jdbc") or "files"
+        kind = section.one_of("topic", "pattern", "files", "jdbc") or "topic"
         keys = {"files": _FILE_KEYS, "jdbc": _JDBC_KEYS}.get(kind, _TOPIC_KEYS)
         for strange in section.has(*{*_TOPIC_KEYS, *_FILE_KEYS, *_JDBC_KEYS} - {*keys}):
             section.fault(f"it is not for {kind}, which has {', '.join(keys)}", strange)
