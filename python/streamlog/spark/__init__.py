@@ -1,5 +1,47 @@
-"""Topics as tables and streams of Spark: ``format("streamlog")``."""
+"""Topics as tables and streams of Spark, ``format("streamlog")``, and functions for pipelines."""
 
-from streamlog.spark.source import StreamlogDataSource
+# Checkers of types know this name; `typing` itself would cost a command its quick start.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from streamlog.spark.functions import (
+        dead_letters,
+        decode_avro,
+        decode_csv,
+        decode_json,
+        decoded,
+        deduplicate,
+        encode_json,
+        join_streams,
+        join_table,
+        strictly_decoded,
+        window_aggregate,
+        with_date,
+    )
+    from streamlog.spark.source import StreamlogDataSource
 
-__all__ = ["StreamlogDataSource"]
+__all__ = [
+    "StreamlogDataSource",
+    "dead_letters",
+    "decode_avro",
+    "decode_csv",
+    "decode_json",
+    "decoded",
+    "deduplicate",
+    "encode_json",
+    "join_streams",
+    "join_table",
+    "strictly_decoded",
+    "window_aggregate",
+    "with_date",
+]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Loads what is asked for: Spark's workers need the source alone, a job's file nothing."""
+        if name not in __all__:
+            raise AttributeError(f"module 'streamlog.spark' has no attribute {name!r}")
+        home = "source" if name == "StreamlogDataSource" else "functions"
+        value = getattr(__import__(f"streamlog.spark.{home}", fromlist=[name]), name)
+        globals()[name] = value
+        return value
