@@ -1,1 +1,1 @@
-"""Prices out of mails: an inlet, a parser and a pipeline around topics, each a command of its own."""
+"""Prices out of mails: commands around topics, each of which runs by itself."""

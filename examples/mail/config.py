@@ -1,6 +1,7 @@
 """The configuration: one TOML file, read into one frozen class for each of its tables.
 
-A table or a key that does not exist is refused with the nearest name; so is a value of another type.
+A table or a key that does not exist is refused with the nearest name; so is a value of
+another type.
 """
 
 import tomllib
@@ -36,6 +37,7 @@ class Topics:
     prices: str = "prices"
     unread: str = "mails.unread"
     partitions: int = 4
+    keep_days: int = 30
 
 
 @dataclass(frozen=True)

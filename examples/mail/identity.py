@@ -1,20 +1,19 @@
 """What makes a mail the same mail: its Message-ID and its content.
 
-A mail that comes twice, as it may after a crash or by two ways, has one identity. Two mails of which
-a careless sender says the same Message-ID have two, since a digest of all below the headers is part
-of it: nothing is hidden.
+A mail that comes twice, as it may after a crash or by two ways, has one identity. Two mails to
+which a careless sender gives the same Message-ID have two, since a digest of all below the headers
+is part of it: nothing is hidden.
 """
 
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from hashlib import sha256
-from typing import cast
 
 
 def opened(raw: bytes) -> EmailMessage:
     """The mail that these bytes are."""
-    return cast(EmailMessage, message_from_bytes(raw, policy=default))
+    return message_from_bytes(raw, policy=default)
 
 
 def identity(raw: bytes) -> str:

@@ -61,7 +61,8 @@ def older(offer: Offer) -> str:
     old = number(next(iter(deal.prices.values())) * 2, sender.numbers)
     line = f"{deal.instrument.isin} last {deal.instrument.currency} {old}"
     if random.random() < 0.5:
-        return f"On {before:%a, %d %b %Y} at {before:%H:%M} {sender.name} wrote:\n> Yesterday:\n> {line}"
+        said = f"On {before:%a, %d %b %Y} at {before:%H:%M} {sender.name} wrote:"
+        return f"{said}\n> Yesterday:\n> {line}"
     heads = f"From: {sender.name}\nSent: {before:%d %B %Y %H:%M}\nSubject: Prices"
     mark = random.choice(["-----Original Message-----", "---------- Forwarded message ---------"])
     return f"{mark}\n{heads}\n\n{line}"

@@ -25,14 +25,16 @@ WORDS = {
     },
 }  # fmt: skip
 
-_PEOPLE = (
-    "Ada Brandt,Björn Castell,Chloé Dufour,Daniel Evers,Elif Fontaine,François Gall,Greta Huber,"
-    "Hiroko Ito,Ines Jansen,Jürgen Keller,Karim Lindqvist,Léa Moreau,Milan Novak,Nora O'Brien"
-).split(",")
-_HOUSES = (
-    "Albion Brokers,Baltic Desk,Cormorant Markets,Danube Securities,Estuary Capital,Fjell Partners,"
-    "Gotthard Handel,Hanse Makler,Isar Kontor,Jardin Finance,Kappa Trading,Lumen Rates,Marais Titres"
-).split(",")
+_PEOPLE = [
+    "Ada Brandt", "Björn Castell", "Chloé Dufour", "Daniel Evers", "Elif Fontaine",
+    "François Gall", "Greta Huber", "Hiroko Ito", "Ines Jansen", "Jürgen Keller",
+    "Karim Lindqvist", "Léa Moreau", "Milan Novak", "Nora O'Brien",
+]  # fmt: skip
+_HOUSES = [
+    "Albion Brokers", "Baltic Desk", "Cormorant Markets", "Danube Securities",
+    "Estuary Capital", "Fjell Partners", "Gotthard Handel", "Hanse Makler", "Isar Kontor",
+    "Jardin Finance", "Kappa Trading", "Lumen Rates", "Marais Titres",
+]  # fmt: skip
 BODIES = (
     "table",
     "semicolons",

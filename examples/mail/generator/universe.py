@@ -36,7 +36,7 @@ class AssetClass:
 
 _BONDS = [
     ("Government bonds", "Treasury", 5), ("Supranational bonds", "Supra", 2),
-    ("Agency bonds", "Agency", 3), ("Municipal bonds", "City", 5), ("Covered bonds", "Pfandbrief", 3),
+    ("Agency bonds", "Agency", 3), ("Municipal bonds", "City", 5), ("Covered bonds", "Covered", 3),
     ("Investment-grade corporates", "Notes", 8), ("High-yield corporates", "HY Notes", 4),
     ("Emerging-market sovereigns", "Republic", 2), ("Emerging-market corporates", "EM Notes", 3),
     ("Convertible bonds", "Convertible", 1), ("Inflation-linked bonds", "Linker", 1),
@@ -57,14 +57,16 @@ _OTHERS = [
 ASSET_CLASSES = [AssetClass(n, w, 78, 118, "0.001", share) for n, w, share in _BONDS] + _OTHERS
 BOND_CLASSES = {name for name, _, _ in _BONDS}
 
-_FIRST = (
-    "Alder Birk Calder Drava Elbrus Fjord Garonne Halden Istria Jura Kestrel Lorne Meridian Norvik "
-    "Orkla Pallas Quarnero Rhone Sable Tamar Ural Vesta Wexford Xanten Yarrow Zermatt"
-).split()
-_SECOND = (
-    "Energy Foods Rail Shipping Chemicals Water Software Steel Insurance Telecom Paper Motors Mines "
-    "Media Health Capital Airways Power Optics Logistics"
-).split()
+_FIRST = [
+    "Alder", "Birk", "Calder", "Drava", "Elbrus", "Fjord", "Garonne", "Halden", "Istria",
+    "Jura", "Kestrel", "Lorne", "Meridian", "Norvik", "Orkla", "Pallas", "Quarnero", "Rhone",
+    "Sable", "Tamar", "Ural", "Vesta", "Wexford", "Xanten", "Yarrow", "Zermatt",
+]  # fmt: skip
+_SECOND = [
+    "Energy", "Foods", "Rail", "Shipping", "Chemicals", "Water", "Software", "Steel",
+    "Insurance", "Telecom", "Paper", "Motors", "Mines", "Media", "Health", "Capital", "Airways",
+    "Power", "Optics", "Logistics",
+]  # fmt: skip
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SYMBOLS = "0123456789" + _LETTERS
 

@@ -2,10 +2,12 @@
 
 import re
 
-CODES = frozenset(
-    "AUD BRL CAD CHF CNH CNY CZK DKK EUR GBP GBX HKD HUF ILS INR JPY KRW MXN NOK NZD PLN SEK SGD "
-    "TRY TWD USD ZAR".split()
-)
+_ALL = [
+    "AUD", "BRL", "CAD", "CHF", "CNH", "CNY", "CZK", "DKK", "EUR", "GBP", "GBX", "HKD", "HUF",
+    "ILS", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "SEK", "SGD", "TRY", "TWD", "USD",
+    "ZAR",
+]  # fmt: skip
+CODES = frozenset(_ALL)
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
 PATTERN = r"(?:" + "|".join([r"\b(?:" + "|".join(sorted(CODES)) + r"|GBp)\b", "[€$£¥]"]) + ")"
 """One of them within a line."""

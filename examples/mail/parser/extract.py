@@ -1,4 +1,4 @@
-"""Rows become quotes: rows of tables by their headings, others by what stands beside the numbers."""
+"""Rows become quotes: tables by their headings, lines by what stands beside the numbers."""
 
 import re
 from collections.abc import Iterable
@@ -67,9 +67,11 @@ class Extractor:
                 self._end_block()
             self._block[column.role] = pair[2]
             return
-        isin = self._reference.isin_in(line) or self._reference.ticker_in(line)
+        reference = self._reference
+        known = reference.isin_in(line) or reference.ticker_in(line)
+        isin = known or reference.unknown_isin_in(line)
         if isin:
-            name, ticker = self._reference.name(isin), self._reference.ticker(isin)
+            name, ticker = reference.name(isin), reference.ticker(isin)
             for part in parts(line, [isin, name, ticker]):
                 self._add_part(isin, part)
 
@@ -102,6 +104,7 @@ class Extractor:
             or reference.ticker_in(by_role.get("ticker", ""))
             or reference.named(by_role.get("name", ""))
             or reference.isin_in(by_role.get("name", ""))
+            or reference.unknown_isin_in(by_role.get("isin", ""))
         )
 
     def _add_part(self, isin: str, part: Line) -> None:

@@ -19,7 +19,9 @@ _NO_PRICES = re.compile(
 _PRICE = (
     rf"(?:(?P<{{0}}before>{PATTERN})\s*)?(?P<{{0}}number>{NUMBER})(?:\s?(?P<{{0}}after>{PATTERN}))?"
 )
-_PAIR = re.compile(rf"{_PRICE.replace('{0}', 'bid_')}\s*[/–]\s*{_PRICE.replace('{0}', 'ask_')}")
+_PAIR = re.compile(
+    rf"{_PRICE.replace('{0}', 'bid_')}\s*[/\u2013]\s*{_PRICE.replace('{0}', 'ask_')}"
+)
 _SIDE = re.compile(
     rf"\b(?P<side>bid|offered|offer|ask|last|mid|price|at)\b:?\s*{_PRICE.replace('{0}', '')}",
     re.IGNORECASE,

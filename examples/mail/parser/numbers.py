@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 _BLANKS = "\u00a0\u202f\u2009"
-_GROUPS = rf"\d{{1,3}}(?:[.,'’{_BLANKS}]\d{{3}})+(?!\d)(?:[.,]\d+)?"
+_GROUPS = rf"\d{{1,3}}(?:[.,'\u2019{_BLANKS}]\d{{3}})+(?!\d)(?:[.,]\d+)?"
 NUMBER = rf"(?:{_GROUPS}|\d+(?:[.,]\d+)?)"
 """A number within a line: there, a plain blank ends it."""
 
-_ONLY = re.compile(rf"(?:\d{{1,3}}(?:[ .,'’{_BLANKS}]\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)")
+_ONLY = re.compile(rf"(?:\d{{1,3}}(?:[ .,'\u2019{_BLANKS}]\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)")
 _NUMBER = re.compile(rf"(?<![\w.,]){NUMBER}(?![\w%])")
-_NOT_GROUPS = re.compile(rf"[ '’{_BLANKS}]")
+_NOT_GROUPS = re.compile(rf"[ '\u2019{_BLANKS}]")
 
 
 def decimals_mark(texts: Iterable[str]) -> str | None:

@@ -1,7 +1,7 @@
 """A mail from its bytes to its reading: the body that says most, then the attachments."""
 
 from datetime import UTC, datetime
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr, parsedate_to_datetime
 
 from mail.identity import identity, opened
@@ -74,7 +74,7 @@ def _parts(mail: EmailMessage) -> list[list[rows.Row]]:
     return found
 
 
-def _text(part: EmailMessage) -> str:
+def _text(part: MIMEPart) -> str:
     try:
         return str(part.get_content())
     except (LookupError, UnicodeDecodeError, ValueError) as error:

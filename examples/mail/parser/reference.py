@@ -24,17 +24,21 @@ class Reference:
             self._by_name[instrument.name.casefold()] = instrument
 
     def isin_in(self, text: str) -> str | None:
-        """An ISIN within the text; one that the table does not know must have its check digit."""
-        for found in _ISIN.findall(text):
-            if found in self._by_isin or check_digit(found[:11]) == found[11]:
-                return str(found)
-        return None
+        """An ISIN of the table within the text."""
+        return next((found for found in _ISIN.findall(text) if found in self._by_isin), None)
 
     def ticker_in(self, text: str) -> str | None:
         """The ISIN of a ticker within the text."""
         for found in _TICKER.findall(text):
             if found in self._by_ticker:
                 return self._by_ticker[found].isin
+        return None
+
+    def unknown_isin_in(self, text: str) -> str | None:
+        """What is an ISIN by its check digit, whether the table knows it or not."""
+        for found in _ISIN.findall(text):
+            if check_digit(found[:11]) == found[11]:
+                return str(found)
         return None
 
     def named(self, text: str) -> str | None:

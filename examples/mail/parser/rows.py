@@ -1,4 +1,4 @@
-"""What every format becomes: rows of cells, which are texts, or numbers where the format has them."""
+"""What every format becomes: rows of cells, texts, or numbers where the format has them."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _cells(line: str) -> list[str]:
 
 
 def own(text: str) -> str:
-    """The text without what the writer did not write now: quotes, forwarded mails, the signature."""
+    """The text without quotes, forwarded mails, the signature: what was written now."""
     kept = []
     for line in text.splitlines():
         if line in ("-- ", "--") or _CUT.match(line.strip()):
