@@ -72,8 +72,10 @@ def main() -> int:
         done("generator", *(["--mails", "0"] if given else []))
         if given:
             Path(settings.generator.ledger).unlink()
-        for path in given or [None]:
-            done("inlet", *([path] if path else []), "--once")
+        for path in given:
+            done("inlet", path, "--once")
+        if not given:
+            done("inlet", "--once")
         for _ in range(PARSERS):
             stack.callback(stopped, command("parser"))
         client = stack.enter_context(broker.connect())

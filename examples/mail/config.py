@@ -125,7 +125,7 @@ def read(path: Path) -> Config:
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
     tables = {known.name: known.default_factory for known in fields(Config)}
-    _refuse_unknown(f"{path}: table", document, tables)
+    _refuse_unknown(f"{path}: table ", document, tables)
     config = Config(
         **{
             name: _table(f"{path}: {name}.", type(getattr(Config(), name)), document.get(name, {}))

@@ -2,18 +2,16 @@
 
 python -m mail.report [--ledger FILE]
 
-Without a ledger, as with mails of your own, there is no truth to compare with. Ends with 1 if a mail
-of the ledger has no outcome, or if precision or recall is below 0.99.
+Without a ledger, as with mails of your own, there is no truth to compare with. Ends with 1 if a
+mail of the ledger has no outcome, or if precision or recall is below 0.99.
 """
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import streamlog
 from mail import config, topics
@@ -43,9 +41,10 @@ def look(client: streamlog.Client, names: config.Topics) -> Log:
     """Reads what is in the topics now."""
     log = Log()
     for name in (names.mails, names.attachments):
-        keys = [key for batch in client.topic(name).arrow(columns=["key"]) for key in _keys(batch)]
-        log.stored.update(keys)
-        log.with_attachments = len(set(keys))
+        small = len(log.stored)
+        for batch in client.topic(name).arrow(columns=["key"]):
+            log.stored.update(batch["key"].to_pylist())
+    log.with_attachments = len(log.stored) - small
     first: dict[bytes, int] = {}
     for message in client.topic(names.unread).read():
         log.unread[message.key] = (dict(message.headers)["reason"] or b"").decode()
@@ -59,10 +58,6 @@ def look(client: streamlog.Client, names: config.Topics) -> Log:
         first[message.key] = min(first.get(message.key, reading.run), reading.run)
     log.span = (max(first.values()) - min(first.values())) / 1000 if first else 0.0
     return log
-
-
-def _keys(batch: Any) -> Iterator[bytes]:
-    yield from batch.column(0).to_pylist()
 
 
 @dataclass
@@ -95,8 +90,8 @@ def compare(log: Log, ledger: Path) -> tuple[dict[str, Score], int]:
         reading = readings.get(truth["message_id"])
         if reading is None and truth["message_id"] not in unread:
             lost += 1
-        found = {_comparable(quote) for quote in (reading.prices if reading else [])}
-        true = {_comparable(Quote(*price)) for price in truth["prices"]}
+        found = {comparable(quote) for quote in (reading.prices if reading else [])}
+        true = {comparable(Quote(*price)) for price in truth["prices"]}
         score = scores.setdefault(truth["kind"], Score())
         score.right += len(found & true)
         score.found += len(found)
@@ -104,7 +99,8 @@ def compare(log: Log, ledger: Path) -> tuple[dict[str, Score], int]:
     return scores, lost
 
 
-def _comparable(quote: Quote) -> tuple[str, str, Decimal, str]:
+def comparable(quote: Quote) -> tuple[str, str, Decimal, str]:
+    """What is equal of equal prices, however many zeros they end in."""
     return quote.instrument, quote.side, Decimal(quote.price), quote.currency
 
 
@@ -121,8 +117,9 @@ def tell(log: Log) -> None:
     """What can be said without a ledger."""
     prices = sum(len(reading.prices) for reading in log.readings.values())
     twice = log.stored.total() - len(log.stored)
-    again = f", {twice:,} records of them twice" if twice else ""
-    print(f"stored    {len(log.stored):,} mails, {log.with_attachments:,} large{again}")
+    again = f", {twice:,} records more than mails" if twice else ""
+    with_files = f"{log.with_attachments:,} with attachments"
+    print(f"stored    {len(log.stored):,} mails, {with_files}{again}")
     print(f"read      {len(log.readings):,} mails with {prices:,} prices")
     if log.unread:
         reason, count = Counter(map(_short, log.unread.values())).most_common(1)[0]

@@ -38,8 +38,9 @@ class Imap:
             server.noop()
             found = _answer(server.uid("SEARCH", "UNDELETED"))
             for uid in found[0].split() if found and found[0] else []:
-                if uid not in self._rejected:
-                    yield self._mail(server, uid)
+                mail = None if uid in self._rejected else self._mail(server, uid)
+                if mail is not None:
+                    yield mail
             self._pause = 1.0
         except _BROKEN as error:
             self._lost(error)
@@ -70,17 +71,20 @@ class Imap:
         except _BROKEN as error:
             self._lost(error)
 
-    def _mail(self, server: imaplib.IMAP4, uid: bytes) -> Waiting:
+    def _mail(self, server: imaplib.IMAP4, uid: bytes) -> Waiting | None:
         name = uid.decode()
+        # News of other mails may stand among the answers.
         sizes = _answer(server.uid("FETCH", name, "(RFC822.SIZE)"))
-        known = _SIZE.search(sizes[0] or b"") if sizes else None
-        size = int(known[1]) if known else 0
-        if size > MAIL_BYTES:
-            return Waiting(name, b"", size)
+        known = _SIZE.search(b" ".join(filter(None, sizes)))
+        if known and int(known[1]) > MAIL_BYTES:
+            return Waiting(name, b"", int(known[1]))
         # PEEK: reading it changes nothing there.
         parts = server.uid("FETCH", name, "(BODY.PEEK[])")[1]
-        raw = next((part[1] for part in parts if isinstance(part, tuple)), b"")
-        return Waiting(name, raw, len(raw))
+        for part in parts:
+            if isinstance(part, tuple):
+                return Waiting(name, part[1], len(part[1]))
+        # Somebody else has removed it.
+        return None
 
     def _remove(self, server: imaplib.IMAP4, names: str) -> None:
         _answer(server.uid("STORE", names, "+FLAGS.SILENT", r"(\Deleted)"))

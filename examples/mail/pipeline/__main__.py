@@ -34,13 +34,13 @@ def session(master: str) -> SparkSession:
     """A session for one run."""
     # Else its workers are whatever `python3` is first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
     builder = SparkSession.Builder().master(master).appName("mail-pipeline")
     for name, value in {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
     }.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
