@@ -61,7 +61,7 @@ check: setup ## Format, lints, types, the stub and the rules of the house (under
 	mypy
 	mypy $(EXAMPLES)
 	basedpyright
-	stubtest streamlog
+	stubtest streamlog._core
 	pytest --quiet tests/tidy
 
 BENCH ?=
