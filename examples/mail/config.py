@@ -139,7 +139,7 @@ def read(path: Path) -> Config:
 
 def _table(where: str, made: type[_Table], given: Mapping[str, Any]) -> _Table:
     defaults = made()
-    known = {key.name: type(getattr(defaults, key.name)) for key in fields(defaults)}  # type: ignore[arg-type]
+    known = {name: type(value) for name, value in vars(defaults).items()}
     _refuse_unknown(where, given, known)
     for key, value in given.items():
         accepted = (int, float) if known[key] is float else (known[key],)

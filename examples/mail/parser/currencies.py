@@ -12,7 +12,8 @@ _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
 PATTERN = r"(?:" + "|".join([r"\b(?:" + "|".join(sorted(CODES)) + r"|GBp)\b", "[€$£¥]"]) + ")"
 """One of them within a line."""
 _SENTENCE = re.compile(
-    rf"(?:prices?|quotes?|levels?|kurse|preise|cours|prix)\b[^.\n]{{0,20}}?\b(?:in|en)\s+({PATTERN})",
+    r"(?:prices?|quotes?|levels?|kurse|preise|cours|prix)\b"
+    rf"[^.\n]{{0,20}}?\b(?:in|en)\s+({PATTERN})",
     re.IGNORECASE,
 )
 

@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
+from zipfile import ZipFile
 
 from docx import Document
 from docx.table import Table
@@ -14,6 +15,8 @@ from mail.parser import rows
 
 _ROWS_AT_MOST = 100_000
 """Of a sheet: its size may be a claim."""
+_UNPACKED_AT_MOST = 512 * 2**20
+"""Bytes of a DOCX or XLSX, which are archives: a small one can be made to fill any memory."""
 
 
 def pdf(content: bytes) -> list[rows.Row]:
@@ -47,6 +50,13 @@ def xlsx(content: bytes) -> list[rows.Row]:
     return found
 
 
+def _refuse_bombs(content: bytes) -> None:
+    with ZipFile(io.BytesIO(content)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > _UNPACKED_AT_MOST:
+        raise ValueError(f"{size} bytes unpacked are more than {_UNPACKED_AT_MOST}")
+
+
 def _cell(value: object) -> rows.Cell:
     if isinstance(value, bool) or value is None:
         return ""
@@ -78,6 +88,8 @@ def read(kind: str, name: str, content: bytes) -> list[rows.Row]:
         Unreadable: It cannot be opened: torn, locked, or not what it says.
     """
     try:
+        if kind != "pdf":
+            _refuse_bombs(content)
         return _READERS[kind](content)
     # What strangers send ends in any error that these packages and theirs know.
     except Exception as error:

@@ -28,7 +28,7 @@ def read(html: str) -> list[rows.Row]:
     waiting = iter(tables)
     # A table below the mark of an older mail is cut off with it.
     for row in rows.of_text(rows.own(soup.get_text())):
-        found += [[], *next(waiting), []] if row == [_MARK] else [row]
+        found += [[], *next(waiting, []), []] if row == [_MARK] else [row]
     return found
 
 

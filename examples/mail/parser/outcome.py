@@ -6,10 +6,13 @@ from types import TracebackType
 from typing import Self
 
 from mail.config import Topics
+from mail.parser.patience import time_limit
 from mail.parser.read import Reader
 from mail.parser.rows import Unreadable
 from mail.topics import LARGEST_BYTES
 from streamlog import Client, Message
+
+READ_SECONDS = 60.0
 
 
 @dataclass
@@ -36,7 +39,8 @@ class Outcomes:
         raw = message.raw_value or b""
         self.counts.mails += 1
         try:
-            reading = self._reader.read(raw, run=time.time_ns() // 1_000_000)
+            with time_limit(READ_SECONDS):
+                reading = self._reader.read(raw, run=time.time_ns() // 1_000_000)
         except Unreadable as error:
             self._unread(message, str(error))
         # The service has to outlive whatever strangers send, and bugs that this uncovers.

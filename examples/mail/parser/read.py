@@ -16,7 +16,7 @@ class Reader:
 
     def __init__(self, reference: Reference) -> None:
         """Keeps the table."""
-        self._reference = reference
+        self.reference = reference
 
     def read(self, raw: bytes, run: int) -> Reading:
         """What this mail says; one without prices has an empty list.
@@ -27,7 +27,7 @@ class Reader:
         mail = opened(raw)
         found: dict[tuple[str, str], Quote] = {}
         for part in _parts(mail):
-            for quote in Extractor(self._reference, part).quotes():
+            for quote in Extractor(self.reference, part).quotes():
                 found.setdefault((quote.instrument, quote.side), quote)
         return Reading(
             mail=identity(raw),

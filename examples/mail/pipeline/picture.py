@@ -62,4 +62,5 @@ def _chart(chart: "Axes", rows: "list[Row]") -> None:
     chart.xaxis.axis_date("UTC")
     locator = dates.AutoDateLocator()  # type: ignore[no-untyped-call]
     chart.xaxis.set_major_locator(locator)
-    chart.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    short = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+    chart.xaxis.set_major_formatter(short)

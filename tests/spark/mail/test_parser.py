@@ -1,15 +1,19 @@
 """The parser: prices of every format, and nothing that only looks like one."""
 
+import io
+import signal
 from collections import defaultdict
 from decimal import Decimal
 from email.message import EmailMessage
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from mail.generator.compose import Truth
 from mail.generator.universe import universe
-from mail.instruments import Instrument
+from mail.parser import files
 from mail.parser.numbers import decimals_mark, number
+from mail.parser.patience import time_limit
 from mail.parser.read import Reader
 from mail.parser.rows import Unreadable
 from mail.quotes import Quote
@@ -144,7 +148,26 @@ def test_what_cannot_be_opened_says_why(reader: Reader) -> None:
         reader.read(mail.as_bytes(), run=1)
 
 
-def test_the_instruments_of_the_examples_are_what_they_seem() -> None:
-    assert isinstance(BOND, Instrument)
-    assert BOND.tick == Decimal("0.001")
-    assert SHARE.tick == Decimal("0.01")
+def test_an_archive_that_would_fill_the_memory_is_not_unpacked() -> None:
+    bomb = io.BytesIO()
+    with ZipFile(bomb, "w", ZIP_DEFLATED) as archive, archive.open("xl/sheet1.xml", "w") as sheet:
+        for _ in range(513):
+            sheet.write(bytes(2**20))
+    assert len(bomb.getvalue()) < 2**20
+    with pytest.raises(Unreadable, match=r"attachment a\.xlsx: ValueError: 537919488 bytes"):
+        files.read("xlsx", "a.xlsx", bomb.getvalue())
+
+
+def forever() -> None:
+    """What a file can be made to do."""
+    while True:
+        pass
+
+
+def test_what_never_comes_to_an_end_is_given_up() -> None:
+    timer = signal.getitimer(signal.ITIMER_REAL)
+    with pytest.raises(Unreadable, match=r"longer than 0\.05 s"), time_limit(0.05):
+        forever()
+    # The timer of whoever had one before goes on.
+    assert signal.getitimer(signal.ITIMER_REAL)[0] <= timer[0]
+    assert bool(signal.getitimer(signal.ITIMER_REAL)[0]) == bool(timer[0])

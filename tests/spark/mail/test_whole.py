@@ -19,7 +19,7 @@ from mail.report import compare, look, total
 from py.support.broker import until
 from spark.mail.conftest import Commands
 
-MAILS = 120
+MAILS = 100
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -36,7 +36,7 @@ def committed(client: streamlog.Client, commands: Commands) -> bool:
     return all((done.get(place) or 0) >= stop for place, stop in ends.items())
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(180)
 def test_mails_become_windows_a_picture_and_a_report(
     configured: Callable[..., Commands],
     client: streamlog.Client,
@@ -133,7 +133,7 @@ def test_what_is_read_again_replaces_what_was_read_before(
         (folder / "inbox" / f"{number}.eml").write_bytes(raw)
     commands.run("inlet", "--once")
     topics = settings.topics
-    with Outcomes(client, topics, Careless(reader._reference)) as outcomes:
+    with Outcomes(client, topics, Careless(reader.reference)) as outcomes:
         for name in (topics.mails, topics.attachments):
             for message in client.topic(name).read():
                 outcomes.add(message)
