@@ -1,6 +1,6 @@
 //! The queues of every topic that a producer has sent to.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::partitioner::Turn;
@@ -11,7 +11,7 @@ use crate::types::{PartitionIndex, TopicName, TopicPartition};
 #[derive(Debug)]
 pub(crate) struct Topics {
     batch_size: usize,
-    by_name: RwLock<HashMap<TopicName, Arc<TopicQueues>>>,
+    by_name: RwLock<BTreeMap<TopicName, Arc<TopicQueues>>>,
 }
 
 /// One topic.
