@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from streamlog.errors import ConfigError
 from streamlog.spark.pipeline.section import Section
@@ -30,7 +30,8 @@ class Sink:
     name: str
     place: str
     """Where the file says so."""
-    kind: Literal["topic", "files", "jdbc"]
+    kind: str
+    """``topic``, ``files`` or ``jdbc``."""
     view: str
     where: str
     """The topic, the folder, or the address of the database."""
@@ -48,10 +49,7 @@ class Sink:
     @classmethod
     def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Sink":
         """Takes a table of `sink`; paths are relative to the folder."""
-        kind = section.one_of(*_KEYS) or "files"
-        strange = {key for keys in _KEYS.values() for key in keys} - {*_KEYS[kind]}
-        for key in section.has(*strange):
-            section.fault(f"it is not for {kind}, which has {', '.join(_KEYS[kind])}", key)
+        kind = section.kind(_KEYS) or "files"
         where = section.text(kind)
         options: dict[str, str] = {}
         if kind == "topic":
@@ -66,7 +64,7 @@ class Sink:
         sink = cls(
             name=section.name,
             place=section.place,
-            kind=kind,  # type: ignore[arg-type]
+            kind=kind,
             view=section.text("from", is_needed=True),
             where=located(where, folder) if kind == "files" else where,
             format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
