@@ -1,4 +1,7 @@
-"""Topics as tables and streams of Spark, ``format("streamlog")``, and functions for pipelines."""
+"""Topics as tables and streams of Spark, ``format("streamlog")``, and what pipelines are made of.
+
+Functions take and give data frames; ``load`` keeps topics as files of Parquet.
+"""
 
 # Checkers of types know this name; `typing` itself would cost a command its quick start.
 TYPE_CHECKING = False
@@ -17,9 +20,12 @@ if TYPE_CHECKING:
         window_aggregate,
         with_date,
     )
+    from streamlog.spark.offline import Load, Loss, load, loaded
     from streamlog.spark.source import StreamlogDataSource
 
 __all__ = [
+    "Load",
+    "Loss",
     "StreamlogDataSource",
     "dead_letters",
     "decode_avro",
@@ -30,18 +36,23 @@ __all__ = [
     "encode_json",
     "join_streams",
     "join_table",
+    "load",
+    "loaded",
     "strictly_decoded",
     "window_aggregate",
     "with_date",
 ]
 
 if not TYPE_CHECKING:
+    _HOMES = {"StreamlogDataSource": "source"} | dict.fromkeys(
+        ("Load", "Loss", "load", "loaded"), "offline"
+    )
 
     def __getattr__(name: str) -> object:
         """Loads what is asked for: Spark's workers need the source alone, a job's file nothing."""
         if name not in __all__:
             raise AttributeError(f"module 'streamlog.spark' has no attribute {name!r}")
-        home = "source" if name == "StreamlogDataSource" else "functions"
+        home = _HOMES.get(name, "functions")
         value = getattr(__import__(f"streamlog.spark.{home}", fromlist=[name]), name)
         globals()[name] = value
         return value
