@@ -156,6 +156,7 @@ topic = "b"
         ("", "job.toml:1: sink: there is none"),
         ("a = ", "job.toml: it is no TOML: "),
         (MINIMAL + "key = 'x'", 'job.toml:7: sink.b.key: it goes with encode = "json"'),
+        (MINIMAL + "exactly_once = true", "job.toml:7: sink.b.exactly_once: for streams only"),
         (MINIMAL + "output = 'update'", "job.toml:7: sink.b.output: only a stream has one"),
         (MINIMAL + "date = 'x'", "job.toml:7: sink.b.date: it is not for topic, which has "),
         (MINIMAL + "topc = 'x'", "job.toml:7: sink.b.topc: unknown; did you mean 'topic'?"),

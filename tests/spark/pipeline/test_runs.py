@@ -172,6 +172,7 @@ sql = "SELECT value.id, value.item, timestamp FROM orders"
 from = "flat"
 topic = "{topic}.out"
 encode = "json"
+exactly_once = true
 [sink.files]
 from = "flat"
 files = "archive"

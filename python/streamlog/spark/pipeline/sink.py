@@ -85,6 +85,8 @@ class Sink:
             section.fault("a stream appends", "mode")
         if not is_stream and section.has("output"):
             section.fault("only a stream has one", "output")
+        if not is_stream and self.options.get("exactlyOnce") == "true":
+            section.fault("for streams only: a table is written once", "exactly_once")
         if self.key is not None and self.encode == "none":
             section.fault('it goes with encode = "json"; else the view has a column key', "key")
         if self.kind == "files" and self.output != "append":
