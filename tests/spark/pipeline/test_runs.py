@@ -308,6 +308,7 @@ files = "out"
         (("SELECT value.id", "SELECT value.idd"), r"job\.toml:\d+: step\.flat: .*idd"),
         (("FROM orders", "FROM orderz"), r"job\.toml:\d+: step\.flat: .*orderz"),
         (("id BIGINT NOT", "id BIGINTT NOT"), r"job\.toml:\d+: source\.orders: schema: .*BIGINTT"),
+        (('encode = "json"', ""), r"job\.toml:\d+: sink\.copy: 'flat' has no column 'value'"),
         (('date = "timestamp"', 'by = "day"'), r"job\.toml:\d+: sink\.files: by: .*day"),
         (("[sink.copy]", "[source.s]\nfiles='.'\nformat='text'\nstatic=true\n[sink.s]\nfrom='s'\n"
           "files='t'\n[sink.copy]"), r"job\.toml:\d+: sink\.s: its rows are no stream"),

@@ -100,8 +100,10 @@ class Sink:
             return functions.dead_letters(table)
         if self.encode == "json":
             return functions.encode_json(table, key=self.key)
-        if self.kind == "topic":
-            return _records(table)
+        if self.kind == "topic" and "value" not in table.columns:
+            has = ", ".join(table.columns)
+            message = f"'{self.view}' has no column 'value', only {has}"
+            raise ConfigError(f'{message}; encode = "json" makes one of them')
         return table if self.date is None else functions.with_date(table, self.date)
 
     def write(self, rows: "DataFrame") -> None:
@@ -131,13 +133,3 @@ class Sink:
         if self.options.get("exactlyOnce") == "true":
             told += ", exactly once"
         return told + (f", by {', '.join(self.folders)}" if self.folders else "")
-
-
-def _records(table: "DataFrame") -> "DataFrame":
-    """A view as records: texts become bytes."""
-    if "value" not in table.columns:
-        has = ", ".join(table.columns)
-        message = f"its view has no column 'value', only {has}; encode = \"json\" makes one of them"
-        raise ConfigError(message)
-    texts = {name for name, kind in table.dtypes if name in ("key", "value") and kind == "string"}
-    return table.withColumns({name: table[name].cast("binary") for name in texts})
