@@ -80,8 +80,8 @@ pub trait Disk: Send + Sync + Debug {
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>>;
 }
 
-/// Makes a directory, and its parents, so that the names of all that were not there are durable; the
-/// name of `path` itself also when it was, for whoever made it may not have got so far.
+/// Makes a directory, and its parents, so that the names of all that were not there are durable;
+/// the name of `path` itself also when it was, for whoever made it may not have got so far.
 ///
 /// # Errors
 /// Those of the disk; some of the directories may be there then.
