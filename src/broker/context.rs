@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::BrokerConfig;
@@ -62,6 +63,14 @@ impl Failure {
         tracing::error!("the broker stops: {reason}");
         let _ = self.reason.set(reason);
         self.stopping.cancel();
+    }
+
+    /// Stops the broker if a task has panicked: an invariant does not hold, and nobody knows what
+    /// else does not. Its thread goes on, which is why it has to be told.
+    pub(crate) fn notice(&self, ended: &JoinError) {
+        if ended.is_panic() {
+            self.report(ended.to_string());
+        }
     }
 
     /// Why it failed, if it did.

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
+use crate::broker::context::Failure;
 use crate::io::FileRange;
 
 /// Ranges of files that are read at a time for the shards.
@@ -25,6 +27,7 @@ pub(crate) struct Control {
     runtime: Handle,
     tasks: TaskTracker,
     cold_reads: Arc<Semaphore>,
+    failure: Arc<Failure>,
 }
 
 /// The broker stops, or the work failed with a panic.
@@ -33,10 +36,10 @@ pub(crate) struct Control {
 pub(crate) struct Unavailable;
 
 impl Control {
-    /// Control over the runtime of `handle`.
-    pub(crate) fn new(runtime: Handle) -> Self {
+    /// Control over the runtime of `handle`. Work that panics is reported to `failure`.
+    pub(crate) fn new(runtime: Handle, failure: Arc<Failure>) -> Self {
         let cold_reads = Arc::new(Semaphore::new(COLD_READS));
-        Self { runtime, tasks: TaskTracker::new(), cold_reads }
+        Self { runtime, tasks: TaskTracker::new(), cold_reads, failure }
     }
 
     /// Runs `work` on the control thread and waits for it. It is finished even if the caller goes.
@@ -44,7 +47,7 @@ impl Control {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.tasks.spawn_on(work, &self.runtime).await.map_err(|_| Unavailable)
+        self.tasks.spawn_on(work, &self.runtime).await.map_err(|error| self.ended(&error))
     }
 
     /// Starts `work` on the control thread.
@@ -52,7 +55,12 @@ impl Control {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.tasks.spawn_on(work, &self.runtime);
+        let started = self.tasks.spawn_on(work, &self.runtime);
+        let failure = Arc::clone(&self.failure);
+        let watch = async move {
+            let _ = started.await.inspect_err(|error| failure.notice(error));
+        };
+        self.tasks.spawn_on(watch, &self.runtime);
     }
 
     /// Runs `work`, which may wait for a disk, on the pool and waits for it.
@@ -61,7 +69,13 @@ impl Control {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        self.tasks.spawn_blocking_on(work, &self.runtime).await.map_err(|_| Unavailable)
+        let ended = self.tasks.spawn_blocking_on(work, &self.runtime).await;
+        ended.map_err(|error| self.ended(&error))
+    }
+
+    fn ended(&self, error: &JoinError) -> Unavailable {
+        self.failure.notice(error);
+        Unavailable
     }
 
     /// Has a range read, so that it is in the page cache afterwards. Who sends it finds out if that
@@ -96,4 +110,31 @@ fn read_through(range: &FileRange) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::*;
+
+    #[test]
+    fn work_that_panics_stops_the_broker() {
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let failed = |work: fn(&Runtime, &Control)| {
+            let failure = Arc::new(Failure::default());
+            work(&runtime, &Control::new(runtime.handle().clone(), Arc::clone(&failure)));
+            runtime.block_on(failure.stopping.cancelled());
+            assert!(failure.reason().unwrap().contains("broken by the test"));
+        };
+        failed(|runtime, control| {
+            let work = control.run(async { panic!("broken by the test") });
+            let _: Unavailable = runtime.block_on(work).unwrap_err();
+        });
+        failed(|runtime, control| {
+            let work = control.run_blocking(|| panic!("broken by the test"));
+            let _: Unavailable = runtime.block_on(work).unwrap_err();
+        });
+        failed(|_, control| control.start(async { panic!("broken by the test") }));
+    }
 }

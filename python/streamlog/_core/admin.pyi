@@ -261,6 +261,21 @@ class Group:
             {('orders', 0): 0}
         """
 
+    def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Stores offsets for the group, by topic and partition, while nobody is in it.
+
+        Whoever reads by other means shows how far it is so: all that watches groups sees it.
+
+        Raises:
+            BrokerError: The group has members: they store their own.
+            ConfigError: A topic's name does not fit, or an offset is negative.
+
+        Example:
+            >>> client.admin.group("nightly").commit({("orders", 0): 2})
+            >>> client.admin.group("nightly").lag()
+            {('orders', 0): 1}
+        """
+
     def reset(
         self, topics: str | Sequence[str], *, to: _Start, dry_run: bool = False
     ) -> list[OffsetChange]:

@@ -65,5 +65,10 @@ class Range:
         max_rows: int = 65536,
         max_bytes: int | str = "4 MiB",
         max_wait: float = 0.2,
+        timeout: float | None = None,
     ) -> ArrowBatches:
-        """Iterates over Arrow record batches, as ``Consumer.arrow`` has them."""
+        """Iterates over Arrow record batches, as ``Consumer.arrow`` has them.
+
+        With a ``timeout``, a batch that has not come after so many seconds raises RequestTimeout.
+        The next call goes on where it was.
+        """

@@ -186,6 +186,15 @@ class Group:
         """How many offsets lie before it in each partition of the topics that it reads."""
         return await answered(self._core.lag)
 
+    async def commit(self, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Stores offsets for the group, by topic and partition, while nobody is in it.
+
+        Raises:
+            BrokerError: The group has members: they store their own.
+            ConfigError: A topic's name does not fit, or an offset is negative.
+        """
+        await answered(self._core.commit, offsets)
+
     async def reset(
         self, topics: str | Sequence[str], *, to: Start, dry_run: bool = False
     ) -> list[OffsetChange]:

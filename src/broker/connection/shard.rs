@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::{JoinError, JoinSet, LocalSet};
 
 use super::admission::Admitted;
 use super::reader::{Closed, serve};
@@ -47,10 +47,13 @@ impl Shard {
 
 async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
+    let notice = |ended: Result<(), JoinError>| {
+        let _ = ended.inspect_err(|error| shared.failure.notice(error));
+    };
     loop {
         tokio::select! {
             () = shared.stopping.cancelled() => break,
-            Some(_) = connections.join_next() => {}
+            Some(ended) = connections.join_next() => notice(ended),
             next = accepted.recv() => match next {
                 Some(next) => { connections.spawn_local(attend(next, Arc::clone(&shared))); }
                 None => break,
@@ -58,7 +61,9 @@ async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
         }
     }
     // Each connection sees the same signal and ends by itself.
-    while connections.join_next().await.is_some() {}
+    while let Some(ended) = connections.join_next().await {
+        notice(ended);
+    }
 }
 
 async fn attend(accepted: Accepted, shared: Arc<Shared>) {

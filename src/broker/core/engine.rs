@@ -64,7 +64,7 @@ impl Engine {
             fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
             partitions,
             coordinators: Coordinators::default(),
-            control: Control::new(runtime.handle().clone()),
+            control: Control::new(runtime.handle().clone(), Arc::clone(&failure)),
             stopping: failure.stopping.clone(),
             failure,
             metadata,

@@ -29,6 +29,8 @@ pub(crate) struct Slot {
     pub(crate) stream: usize,
     /// Where to fetch next.
     pub(crate) target: Target,
+    /// Where fetching ends, if nobody wants what lies beyond.
+    pub(crate) until: Option<Offset>,
     /// Whether the consumer reads it now; others once did.
     pub(crate) is_assigned: bool,
     /// Whether fetching and giving out rest.
@@ -70,6 +72,7 @@ impl Assignment {
             generation: 0,
             stream: 0,
             target: Target::Stopped,
+            until: None,
             is_assigned: true,
             is_paused: false,
             position: None,
@@ -134,6 +137,13 @@ impl Assignment {
         let slot = &mut slots[slot];
         if slot.generation == generation {
             change(slot);
+        }
+    }
+
+    /// Nothing from `until` on is to be fetched of a partition any more.
+    pub(crate) fn limit(&self, partition: &TopicPartition, until: Offset) {
+        for slot in self.slots().iter_mut().filter(|slot| slot.partition == *partition) {
+            slot.until = Some(until);
         }
     }
 

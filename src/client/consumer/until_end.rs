@@ -52,8 +52,12 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Self { consumer, ends }
     }
 
-    /// Up to the given ends; what lies in other partitions is left out.
+    /// Up to the given ends; what lies in other partitions is left out. The consumer fetches
+    /// nothing beyond them any more.
     pub fn below(consumer: C, ends: &[(TopicPartition, Offset)]) -> Self {
+        for (partition, end) in ends {
+            consumer.borrow().shared.assignment.limit(partition, *end);
+        }
         let end = |slot: &Slot| {
             let row = ends.iter().find(|(partition, _)| *partition == slot.partition);
             row.map(|(_, end)| *end)

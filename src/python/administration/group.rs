@@ -8,10 +8,11 @@ use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 use super::asking::{Asked, Asking, made};
 use super::described;
 use crate::client::{PartitionLag, ResetTo, Start};
+use crate::config::ConfigError;
 use crate::python::arguments;
-use crate::python::errors::raised;
+use crate::python::errors::{raised, refused};
 use crate::python::reading::read_topics;
-use crate::types::{Offset, TopicPartition};
+use crate::types::{InvalidTopicName, Offset, PartitionIndex, TopicPartition};
 
 /// Kafka's name for a group that is not there.
 const MISSING: &str = "GROUP_ID_NOT_FOUND";
@@ -62,6 +63,12 @@ impl Group {
         )
     }
 
+    fn commit<'py>(&self, py: Python<'py>, offsets: HashMap<(String, i32), i64>) -> Asked<'py> {
+        let rows: PyResult<Vec<_>> = offsets.into_iter().map(stored).collect();
+        let rows = rows?;
+        self.asking.ask(py, |calls| calls.set_offsets(&self.name, &rows), |py, ()| Ok(py.None()))
+    }
+
     #[pyo3(signature = (topics, *, to, dry_run=false))]
     fn reset<'py>(
         &self,
@@ -104,6 +111,17 @@ impl Group {
     fn __repr__(&self) -> String {
         format!("Group({:?})", self.name)
     }
+}
+
+/// A place and the offset that is to be stored of it.
+fn stored(row: ((String, i32), i64)) -> PyResult<(TopicPartition, Offset)> {
+    let ((topic, partition), number) = row;
+    let topic = topic.parse().map_err(|error: InvalidTopicName| {
+        refused(&ConfigError::single("offsets", error.to_string()))
+    })?;
+    let offset = Offset::checked(number)
+        .ok_or_else(|| refused(&ConfigError::single("offsets", "an offset is not negative")))?;
+    Ok((TopicPartition { topic, partition: PartitionIndex(partition) }, offset))
 }
 
 fn is_missing(py: Python<'_>, error: &PyErr) -> bool {

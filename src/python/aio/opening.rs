@@ -94,12 +94,12 @@ pub(crate) fn range<'py>(
     let spans = Range::spans(topic, parts)?;
     let owned = client.get().connected(py)?;
     let (connected, birth) = (owned.get()?.clone(), *owned.birth());
-    let starts = spans.starts.clone();
+    let (starts, config) = (spans.starts.clone(), Range::config(client.get()));
     let making = async move {
         if starts.is_empty() {
             return Ok(None);
         }
-        connected.making_partition_consumer(&starts, Range::config()).await.map(Some)
+        connected.making_partition_consumer(&starts, config).await.map(Some)
     };
     EventLoop::ask(event_loop, making, move |py, consumer| {
         made(py, Range::of(consumer, spans, &birth))

@@ -4,6 +4,7 @@
 //! interface. pyarrow, which the program has to bring, is looked for when it is asked for.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use arrow_data::ffi::FFI_ArrowArray;
 use arrow_schema::ffi::FFI_ArrowSchema;
@@ -67,7 +68,13 @@ impl ArrowBatches {
         source: Source,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let cut = Cut::read(Options::of(given)?)?;
+        let mut options = Options::of(given)?;
+        // Only what ends by itself can be late.
+        let first = match source {
+            Source::Range(_) => arguments::timeout(options.take_as("timeout")?)?,
+            _ => None,
+        };
+        let cut = Cut::read(options, first)?;
         let pyarrow = py.import("pyarrow").map_err(|error| missing(py, error))?.unbind();
         Ok(Self { source, cut, pyarrow })
     }
@@ -98,7 +105,11 @@ impl ArrowBatches {
                     return self.pyarrow.bind(py).call_method1("record_batch", (batch,)).map(Some);
                 }
                 Ok(_) if place.is_over() => return Ok(None),
-                Ok(_) => {}
+                Ok(_) => {
+                    if let Some(elapsed) = self.cut.patience.first {
+                        return Err(raised(py, late(elapsed)));
+                    }
+                }
                 Err(ClientError::Closed) => return Ok(None),
                 Err(error) => return Err(raised(py, error)),
             }
@@ -172,7 +183,7 @@ impl Source {
 }
 
 impl Cut {
-    fn read(mut options: Options<'_>) -> PyResult<Self> {
+    fn read(mut options: Options<'_>, first: Option<Duration>) -> PyResult<Self> {
         let columns = options.take_as::<Vec<String>>("columns")?;
         let rows = options.take_as::<usize>("max_rows")?;
         let bytes = options.take("max_bytes");
@@ -196,8 +207,13 @@ impl Cut {
         }
         max.check().map_err(|faults| refused(&faults))?;
         let more = arguments::timeout(Some(max_wait.unwrap_or(MAX_WAIT)))?.unwrap_or_default();
-        Ok(Self { columns, max, patience: Patience { first: None, more } })
+        Ok(Self { columns, max, patience: Patience { first, more } })
     }
+}
+
+/// No batch came in its time.
+fn late(elapsed: Duration) -> ClientError {
+    ClientError::Timeout { operation: "reading", elapsed, last_error: None }
 }
 
 fn schema_capsule(py: Python<'_>, schema: FFI_ArrowSchema) -> PyResult<Bound<'_, PyCapsule>> {

@@ -11,7 +11,9 @@ use super::arrow::{ArrowBatches, Source};
 use super::hooks::{Hooks, Place};
 use super::message::Message;
 use super::subscription::read_out_of_range;
-use crate::client::{self, ClientError, ConsumerConfig, Patience, Rows, Start};
+use crate::client::{
+    self, ClientError, ConsumerConfig, GroupConfig, OutOfRange, Patience, Rows, Start,
+};
 use crate::config::ConfigError;
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
@@ -67,9 +69,15 @@ impl Range {
         Ok(spans)
     }
 
-    /// How they are read.
-    pub(crate) fn config() -> ConsumerConfig {
-        ConsumerConfig { auto_create_topics: false, ..ConsumerConfig::default() }
+    /// How they are read: as the client's consumers fetch.
+    pub(crate) fn config(client: &Client) -> ConsumerConfig {
+        ConsumerConfig {
+            start: Start::default(),
+            out_of_range: OutOfRange::default(),
+            auto_create_topics: false,
+            group: GroupConfig::default(),
+            ..client.consumer_defaults()
+        }
     }
 
     /// Reads the spans by a consumer that begins where they do.
@@ -121,7 +129,7 @@ impl Range {
             return Ok(Self::of(None, spans, owned.birth()));
         }
         let connected = owned.get()?;
-        let config = ConsumerConfig { out_of_range, ..Self::config() };
+        let config = ConsumerConfig { out_of_range, ..Self::config(client) };
         let consumer = py.detach(|| connected.partition_consumer(&spans.starts, config));
         let consumer = consumer.map_err(|error| raised(py, error))?;
         Ok(Self::of(Some(consumer), spans, owned.birth()))
@@ -140,7 +148,8 @@ impl Range {
 
     #[pyo3(
         signature = (**options),
-        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2, \
+                          timeout=None)"
     )]
     fn arrow(
         this: Py<Self>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use streamlog::client::{
     Client, Commit, Consumer, ConsumerConfig, GroupConfig, NewTopic, ProducerConfig, ProducerRecord,
@@ -127,6 +127,35 @@ fn members_share_the_partitions_and_take_over_from_one_that_leaves() {
     }
     read.sort_unstable();
     assert!(read.into_iter().eq(0..1_100));
+}
+
+#[test]
+fn who_closes_before_it_is_let_in_is_not_waited_for() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    // Nobody tells it for a long time that another wants to join, so that the other has to wait.
+    let group = GroupConfig {
+        id: Some("g".to_owned()),
+        session_timeout: Duration::from_mins(4),
+        heartbeat_interval: Duration::from_mins(1),
+        ..GroupConfig::default()
+    };
+    let config = ConsumerConfig { group, ..ConsumerConfig::default() };
+    let seated = client.consumer(&["t"], config).unwrap();
+    let members = || client.admin().group("g").unwrap().members.len();
+    while seated.assignment().len() != 4 {
+        thread::yield_now();
+    }
+    let waiting = member(&client, Commit::Processed);
+    while members() != 2 {
+        thread::yield_now();
+    }
+    waiting.close();
+    let deadline = Instant::now() + Duration::from_secs(15);
+    while members() != 1 {
+        assert!(Instant::now() < deadline, "it has to end with its session of 45 s");
+        thread::yield_now();
+    }
 }
 
 #[test]

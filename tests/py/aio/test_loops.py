@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import multiprocessing
 import signal
 import subprocess
 import sys
@@ -218,3 +219,46 @@ def test_connecting_can_be_given_up(broker: BrokerProcess) -> None:
     asyncio.run(main())
     assert time.monotonic() - begin < 3
     broker.process.send_signal(signal.SIGCONT)
+
+
+def _refused_in_child(client: aio.Client, producer: aio.Producer, consumer: aio.Consumer) -> None:
+    """Runs in a forked child: its exit code is 0 if all is as it should be."""
+
+    async def main() -> None:
+        with pytest.raises(streamlog.ForkError, match="forked"):
+            await anext(consumer)
+        with pytest.raises(streamlog.ForkError, match="forked"):
+            await client.admin.topics()
+        with pytest.raises(streamlog.StreamlogError, match="connect once for each loop"):
+            await producer.flush()
+
+    asyncio.run(main())
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_refused_and_its_parent_goes_on(
+    shared_broker: BrokerProcess, topic: str
+) -> None:
+    client = aio.connect(shared_broker.address)
+
+    async def begin() -> tuple[aio.Producer, aio.Consumer]:
+        await client
+        producer, consumer = client.producer(), client.consumer(topic)
+        await producer.send(topic, b"before")
+        assert (await anext(consumer)).value == b"before"
+        return producer, consumer
+
+    async def go_on(producer: aio.Producer, consumer: aio.Consumer) -> None:
+        await producer.send(topic, b"after")
+        assert (await anext(consumer)).value == b"after"
+        await client.close()
+
+    with asyncio.Runner() as runner:
+        producer, consumer = runner.run(begin())
+        # Forked between two turns of the loop: the child has none that runs.
+        fork = multiprocessing.get_context("fork")
+        child = fork.Process(target=_refused_in_child, args=(client, producer, consumer))
+        child.start()
+        child.join(20)
+        assert child.exitcode == 0
+        runner.run(go_on(producer, consumer))

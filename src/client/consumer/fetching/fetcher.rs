@@ -130,7 +130,8 @@ impl Fetcher {
         for (number, slot) in slots.iter().enumerate() {
             let Target::At(position) = slot.target else { continue };
             let has_room = room.get(slot.stream).is_some_and(|has_room| *has_room);
-            if slot.is_paused || !has_room || self.resting.contains_key(&number) {
+            let is_over = slot.until.is_some_and(|until| position >= until);
+            if is_over || slot.is_paused || !has_room || self.resting.contains_key(&number) {
                 continue;
             }
             let TopicPartition { topic, partition } = &slot.partition;

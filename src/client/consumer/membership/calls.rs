@@ -134,12 +134,12 @@ pub(super) fn heartbeat(group: &GroupConfig, seat: &Seat) -> HeartbeatRequest {
 }
 
 /// I leave. A member with a name of its own does not: it keeps its share until it is back.
-pub(super) fn leave(group: &GroupConfig, seat: &Seat) -> Option<LeaveGroupRequest> {
+pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest> {
     group.instance_id.is_none().then(|| LeaveGroupRequest {
         group_id: group_id(group),
-        member_id: seat.member.clone(),
+        member_id: name.to_owned(),
         members: vec![leave_group::RequestMember {
-            member_id: seat.member.clone(),
+            member_id: name.to_owned(),
             ..leave_group::RequestMember::default()
         }],
     })

@@ -11,7 +11,7 @@ use super::calls::{self, Seat};
 use super::config::{Commit, GroupConfig};
 use super::standing::{Place, Standing};
 use crate::client::ClientError;
-use crate::client::cluster::{Backoff, Brokers, Connection, Reply};
+use crate::client::cluster::{Backoff, Brokers, Connection};
 use crate::client::committed;
 use crate::client::consumer::Start;
 use crate::client::consumer::shared::Shared;
@@ -114,7 +114,7 @@ impl Member {
                 let leaving = self.standing.leaving.clone();
                 let joining = self.join(&connection, &coordinator);
                 match leaving.run_until_cancelled(joining).await {
-                    None => return Ok(()),
+                    None => return self.withdraw(&coordinator).await,
                     Some(Err(error)) => self.forgive(error)?,
                     Some(Ok(())) => {}
                 }
@@ -294,16 +294,27 @@ impl Member {
         if let Err(error) = self.commit().await {
             tracing::warn!(%error, "the last offsets were not stored");
         }
-        let place = self.standing.place();
-        let request = place.and_then(|place| calls::leave(self.group(), &place.seat));
-        if let Some(request) = request {
-            let left = connection.submit(&request).map(Reply::answer);
-            if let Ok(left) = left
-                && let Err(error) = left.await
-            {
-                tracing::debug!(%error, "the group was left without a word");
-            }
+        let Some(place) = self.standing.place() else { return };
+        if let Err(error) = self.say_goodbye(connection, &place.seat.member).await {
+            tracing::debug!(%error, "the group was left without a word");
         }
+    }
+
+    /// Leaves a group that it has asked to be let into. Its connection is no use: an answer is due
+    /// there that comes when all others have joined, and requests behind it wait.
+    async fn withdraw(&self, coordinator: &HostPort) -> Result<(), ClientError> {
+        if self.name.is_empty() {
+            return Ok(());
+        }
+        let connection = self.brokers().open(coordinator).await?;
+        self.say_goodbye(&connection, &self.name).await
+    }
+
+    async fn say_goodbye(&self, connection: &Connection, name: &str) -> Result<(), ClientError> {
+        if let Some(request) = calls::leave(self.group(), name) {
+            connection.submit(&request)?.answer().await?;
+        }
+        Ok(())
     }
 
     /// Gives up the share: nothing of it is given out any more.

@@ -1,0 +1,44 @@
+"""The clients of a worker: one for each way of reaching brokers, made when it is first needed.
+
+Spark forks its workers and uses them again for later batches, so that a client serves many tasks. A
+client that was made before a fork connects anew in the child.
+"""
+
+from threading import Lock
+
+import streamlog
+from streamlog.errors import ConfigError
+from streamlog.spark.options import Connection
+from streamlog.spark.patience import patiently
+
+__all__ = ["client_of"]
+
+_clients: dict[Connection, streamlog.Client] = {}
+_lock = Lock()
+_MOST = 16
+"""Clients that are kept; beyond, the oldest is forgotten, and closed by its last user."""
+
+
+def client_of(connection: Connection) -> streamlog.Client:
+    """The client of this process for this connection; brokers that are away are waited for.
+
+    Raises:
+        ConfigError: A setting given as ``kafka.*`` is unknown or does not fit.
+        ConnectError: No broker answered for as long as the connection is patient.
+    """
+    with _lock:
+        if connection not in _clients:
+            _clients[connection] = patiently(connection.patience, lambda: _made(connection))
+            if len(_clients) > _MOST:
+                _clients.pop(next(iter(_clients)))
+        return _clients[connection]
+
+
+def _made(connection: Connection) -> streamlog.Client:
+    try:
+        return streamlog.connect(
+            connection.bootstrap,
+            config={"client.id": "streamlog-spark", **dict(connection.settings)},
+        )
+    except ConfigError as error:
+        raise ConfigError(f"options of brokers, kafka.*: {error}") from error

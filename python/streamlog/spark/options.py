@@ -1,0 +1,227 @@
+"""Options of reading and writing: their names, whatever the case, and what their texts mean.
+
+Spark hands over texts under lower-case names. All faults in the names are told at once, each with
+the nearest name that there is; a value that does not fit is told with what would.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from streamlog.errors import ConfigError
+
+__all__ = ["SHARED", "Connection", "Options", "duration", "size"]
+
+SHARED = ("bootstrap", "brokerTimeout")
+"""What reading and writing both know, beside ``kafka.*``."""
+
+BROKER_TIMEOUT = "120s"
+"""For how long brokers may be away, unless ``brokerTimeout`` says otherwise."""
+
+_KAFKA = "kafka."
+_BOOTSTRAP = "kafka.bootstrap.servers"
+_PROTOCOL = "kafka.security.protocol"
+
+_REFUSED = {
+    "kafka.auto.offset.reset": "say where to begin by startingOffsets",
+    "kafka.enable.auto.commit": "progress is stored when 'group' names a group",
+    "kafka.group.id": "name the group that progress is stored under by 'group'",
+    "kafka.interceptor.classes": "there are none here",
+    "kafka.isolation.level": "use 'isolation'",
+    "kafka.key.deserializer": "keys are binary: decode them in Spark",
+    "kafka.key.serializer": "keys are binary or texts: encode them in Spark",
+    "kafka.partitioner.class": "use 'partitioner'",
+    "kafka.value.deserializer": "values are binary: decode them in Spark",
+    "kafka.value.serializer": "values are binary or texts: encode them in Spark",
+    "kafkaconsumer.polltimeoutms": "use 'brokerTimeout'",
+    "fetchoffset.numretries": "use 'brokerTimeout'",
+    "fetchoffset.retryintervalms": "use 'brokerTimeout'",
+    "groupidprefix": "name the group that progress is stored under by 'group'",
+    "path": "name the topics by 'subscribe'",
+}
+"""What Kafka's own source takes and this one does not, and what to do instead."""
+
+_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNITS_BYTES = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_DURATION = re.compile(r"(\d+) ?([a-z]*)")
+_SIZE = re.compile(r"(\d+) ?([kmgt]?)(i?b)?")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How brokers are reached. It can be pickled, and is the key of a client."""
+
+    bootstrap: str
+    settings: tuple[tuple[str, str], ...] = ()
+    """The client's settings under Kafka's names, as ``kafka.*`` gave them."""
+    patience: float = 120.0
+    """Seconds for which brokers may be away."""
+
+
+class Options:
+    """The options of one read or write.
+
+    Example:
+        >>> options = Options({"subscribe": "orders", "linger": "5"}, ["subscribe", "linger"])
+        >>> options.text("subscribe"), options.integer("linger")
+        ('orders', 5)
+        >>> Options({"subscibe": "orders"}, ["subscribe"])
+        Traceback (most recent call last):
+        streamlog.errors.ConfigError: option 'subscibe': unknown, did you mean 'subscribe'?
+    """
+
+    def __init__(
+        self,
+        given: Mapping[str, str],
+        known: Iterable[str],
+        elsewhere: Mapping[str, str] | None = None,
+    ) -> None:
+        """Takes what Spark hands over.
+
+        Args:
+            given: Texts by name.
+            known: Names that are known, beside those of `SHARED` and ``kafka.*``.
+            elsewhere: Names that fit elsewhere only, with what to say of them.
+
+        Raises:
+            ConfigError: A name is unknown or refused.
+        """
+        self._given = {name.lower(): value for name, value in given.items()}
+        self._names = {name.lower(): name for name in (*SHARED, *known)}
+        refused = _REFUSED | {name.lower(): why for name, why in (elsewhere or {}).items()}
+        faults = [fault for name in self._given for fault in self._faults_of(name, refused)]
+        if faults:
+            raise ConfigError("; ".join(faults))
+
+    def _faults_of(self, name: str, refused: Mapping[str, str]) -> Iterator[str]:
+        if name in self._names:
+            return
+        if name in refused:
+            yield f"option '{name}': not taken, {refused[name]}"
+        elif name == _PROTOCOL:
+            if self._given[name].upper() != "PLAINTEXT":
+                yield f"option '{name}': '{self._given[name]}' does not fit: expected PLAINTEXT"
+        elif not name.startswith(_KAFKA):
+            nearest = get_close_matches(name, self._names, n=1)
+            hint = f", did you mean '{self._names[nearest[0]]}'?" if nearest else ""
+            yield f"option '{name}': unknown{hint}"
+
+    def given(self, *names: str) -> list[str]:
+        """Those of the names that have a value."""
+        return [name for name in names if name.lower() in self._given]
+
+    def text(self, name: str, otherwise: str | None = None) -> str | None:
+        """The text of an option, without spaces around it."""
+        text = self._given.get(name.lower())
+        return otherwise if text is None else text.strip()
+
+    def word(self, name: str, words: tuple[str, ...], otherwise: str) -> str:
+        """An option that is one of some words, whatever their case.
+
+        Raises:
+            ConfigError: It is another.
+        """
+        text = (self.text(name) or otherwise).lower()
+        for word in words:
+            if word.lower() == text:
+                return word
+        raise misfit(name, text, " or ".join(f"'{word}'" for word in words))
+
+    def truth(self, name: str, otherwise: bool) -> bool:
+        """An option that is true or false.
+
+        Raises:
+            ConfigError: It is neither.
+        """
+        return self.word(name, ("true", "false"), str(otherwise)) == "true"
+
+    def integer(self, name: str, least: int = 1) -> int | None:
+        """An option that is a number, None if it was not given.
+
+        Raises:
+            ConfigError: It is no number, or smaller than `least`.
+        """
+        text = self.text(name)
+        if text is None:
+            return None
+        if not re.fullmatch(r"-?\d+", text) or int(text) < least:
+            raise misfit(name, text, f"a number of at least {least}")
+        return int(text)
+
+    def size(self, name: str) -> int | None:
+        """An option in bytes, as ``"64 MiB"`` or ``"64m"``; None if it was not given.
+
+        Raises:
+            ConfigError: It is no size.
+        """
+        text = self.text(name)
+        return None if text is None else size(name, text)
+
+    def seconds(self, name: str, otherwise: str) -> float:
+        """An option that is a stretch of time, in seconds.
+
+        Raises:
+            ConfigError: It is none.
+        """
+        return duration(name, self.text(name) or otherwise)
+
+    def connection(self) -> Connection:
+        """How brokers are reached.
+
+        Raises:
+            ConfigError: No address was given, or two.
+        """
+        addresses = self.given("bootstrap", _BOOTSTRAP)
+        if len(addresses) == 2:
+            raise ConfigError(f"option 'bootstrap': given twice, here and as '{_BOOTSTRAP}'")
+        if not addresses:
+            raise ConfigError("option 'bootstrap': missing, expected HOST:PORT of a broker")
+        ours = {_BOOTSTRAP, _PROTOCOL}
+        settings = {
+            name.removeprefix(_KAFKA): value
+            for name, value in self._given.items()
+            if name.startswith(_KAFKA) and name not in ours
+        }
+        return Connection(
+            bootstrap=self._given[addresses[0].lower()],
+            settings=tuple(sorted(settings.items())),
+            patience=self.seconds("brokerTimeout", BROKER_TIMEOUT),
+        )
+
+
+def duration(name: str, text: str) -> float:
+    """The seconds that a text as ``"500ms"`` or ``"15m"`` means; a bare number is milliseconds.
+
+    Raises:
+        ConfigError: It means none.
+
+    Example:
+        >>> duration("maxTriggerDelay", "15m")
+        900.0
+    """
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None or found[2] not in _UNITS_MS:
+        raise misfit(name, text, "a number with ms, s, m, h or d")
+    return int(found[1]) * _UNITS_MS[found[2]] / 1000
+
+
+def size(name: str, text: str) -> int:
+    """The bytes that a text as ``"64 MiB"`` or ``"64m"`` means; units are powers of 1024.
+
+    Raises:
+        ConfigError: It means none.
+
+    Example:
+        >>> size("maxBytesPerTrigger", "1 KiB")
+        1024
+    """
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None or int(found[1]) == 0:
+        raise misfit(name, text, "a size, as 64 MiB")
+    return int(found[1]) * int(1024 ** _UNITS_BYTES[found[2]])
+
+
+def misfit(name: str, value: str, expected: str) -> ConfigError:
+    """The error of a value that does not fit."""
+    return ConfigError(f"option '{name}': '{value}' does not fit: expected {expected}")

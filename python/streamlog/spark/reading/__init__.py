@@ -1,0 +1,1 @@
+"""Reading topics, once or for ever."""

@@ -1,0 +1,91 @@
+"""The reader of a batch: what there is at the moment it is planned."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from streamlog.errors import ConfigError
+from streamlog.spark.reading.logs import Logs, State
+from streamlog.spark.reading.loss import Losses
+from streamlog.spark.reading.offsets import Offsets, Place
+from streamlog.spark.reading.places import AtEnd, AtOffsets, place_of
+from streamlog.spark.reading.ranges import OffsetRange, cut
+from streamlog.spark.reading.records import Task
+from streamlog.spark.reading.settings import Reading
+from streamlog.spark.reading.sizes import bytes_per_offset
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+__all__ = ["BatchReader"]
+
+_POINTS = 4
+"""Places of a range that are looked at for the size of its records."""
+
+
+class BatchReader(DataSourceReader):
+    """Reads once. Beginning and end are settled when it is planned, so that tasks agree."""
+
+    def __init__(self, reading: Reading) -> None:
+        """No broker is asked yet."""
+        self.reading = reading
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The ranges of offsets to read, one for each task.
+
+        Raises:
+            StreamlogError: A topic is not there, records are not, or brokers are away.
+        """
+        connection = self.reading.connection
+        logs = Logs(connection, self.reading.subscription)
+        state = logs.ends()
+        begins = logs.begins(state.ids)
+        starts, stops = self._bounds(logs, state, begins)
+        ranges = [
+            OffsetRange(topic, partition, starts[topic, partition], stop, state.ids[topic])
+            for (topic, partition), stop in sorted(stops.items())
+        ]
+
+        def record_bytes(part: OffsetRange) -> float:
+            return bytes_per_offset(connection, part, _POINTS)
+
+        return cut(self.narrowed(logs, ranges), self.reading.split, record_bytes)
+
+    def narrowed(self, logs: Logs, ranges: list[OffsetRange]) -> list[OffsetRange]:
+        """What is left of the ranges after filters; all of it."""
+        return ranges
+
+    def read(self, partition: InputPartition) -> Iterator["pyarrow.RecordBatch"]:
+        """The records of a range."""
+        if not isinstance(partition, OffsetRange):
+            # Spark reads an empty table so.
+            return iter(())
+        return Task(self.reading, partition).batches()
+
+    def _bounds(self, logs: Logs, state: State, begins: Offsets) -> tuple[Offsets, Offsets]:
+        reading, ends = self.reading, state.ends
+        starts = place_of(reading.start, logs, ends)
+        stops = place_of(reading.end or AtEnd("latest"), logs, ends)
+        losses = Losses(reading.fails_on_loss)
+        for place in ends:
+            self._check_order(place, starts[place], stops[place])
+            bounds = (begins.get(place, 0), ends[place])
+            starts[place] = _within(place, starts[place], bounds, losses)
+            stops[place] = _within(place, stops[place], bounds, losses)
+        return starts, stops
+
+    def _check_order(self, place: Place, start: int, stop: int) -> None:
+        reading = self.reading
+        are_given = isinstance(reading.start, AtOffsets) or isinstance(reading.end, AtOffsets)
+        if start > stop and are_given:
+            topic, partition = place
+            words = f"topic '{topic}', partition {partition}: the read would begin at {start}"
+            raise ConfigError(f"{words} (startingOffsets) and end at {stop} (endingOffsets)")
+
+
+def _within(place: Place, offset: int, bounds: tuple[int, int], losses: Losses) -> int:
+    earliest, latest = bounds
+    if not earliest <= offset <= latest:
+        losses.outside(place, offset, bounds)
+    return min(max(offset, earliest), latest)

@@ -1,0 +1,95 @@
+"""The columns of a topic, and the parts of them that a read asks for.
+
+They are those of Kafka's own source, by name, type and order. What is not asked for is not made:
+neither by the client nor for Spark.
+"""
+
+from difflib import get_close_matches
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from streamlog.errors import ConfigError
+from streamlog.spark.options import Options
+
+__all__ = ["ARROW_NAMES", "HEADERS", "schema_of", "wanted"]
+
+HEADERS = "headers"
+
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_TYPES: dict[str, DataType] = {
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+    HEADERS: ArrayType(_HEADER),
+}
+
+ARROW_NAMES = {name: name for name in _TYPES} | {"timestampType": "timestamp_type"}
+"""What the client calls the columns."""
+
+
+def schema_of(options: Options) -> StructType:
+    """The columns that the options ask for: Kafka's seven, with headers or without, or some.
+
+    Raises:
+        ConfigError: There is no such column, or it is named twice.
+
+    Example:
+        >>> schema_of(Options({"columns": "value,offset"}, ["columns"])).simpleString()
+        'struct<value:binary,offset:bigint>'
+    """
+    text = options.text("columns")
+    has_headers = options.truth("includeHeaders", False)
+    if text is None:
+        names = [name for name in _TYPES if name != HEADERS or has_headers]
+    else:
+        names = [name.strip() for name in text.split(",")]
+        if has_headers and HEADERS not in names:
+            raise ConfigError("option 'includeHeaders': given with 'columns' that have no headers")
+    return StructType([_field("option 'columns'", names, name) for name in names])
+
+
+def wanted(schema: StructType, options: Options) -> tuple[str, ...]:
+    """The names of the columns of a schema that was given to Spark, or that Spark was given.
+
+    Raises:
+        ConfigError: There is no such column, it is of another type, or ``columns`` differ.
+    """
+    names = schema.fieldNames()
+    for field in schema.fields:
+        own = _field("the schema", names, field.name)
+        if not _is_same(own.dataType, field.dataType):
+            is_type, has_type = own.dataType.simpleString(), field.dataType.simpleString()
+            words = f"the schema: column '{field.name}' is {is_type}, not {has_type}"
+            raise ConfigError(f"{words}: cast it after reading")
+    if options.given("columns") and names != schema_of(options).fieldNames():
+        raise ConfigError("option 'columns': the schema that is given names others")
+    return tuple(names)
+
+
+def _field(where: str, names: list[str], name: str) -> StructField:
+    if name not in _TYPES:
+        nearest = get_close_matches(name, _TYPES, n=1)
+        hint = f", did you mean '{nearest[0]}'?" if nearest else f": there are {', '.join(_TYPES)}"
+        raise ConfigError(f"{where}: there is no column '{name}'{hint}")
+    if names.count(name) > 1:
+        raise ConfigError(f"{where}: column '{name}' is named twice")
+    return StructField(name, _TYPES[name])
+
+
+def _is_same(own: DataType, given: DataType) -> bool:
+    # Whether nulls are allowed inside is no difference: nobody can say it in a text.
+    return own.simpleString() == given.simpleString()

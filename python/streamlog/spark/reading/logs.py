@@ -1,0 +1,136 @@
+"""Where the logs of what is read begin and end, as the brokers say."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+import streamlog
+from streamlog.errors import TopicNotFound
+from streamlog.spark.clients import client_of
+from streamlog.spark.options import Connection
+from streamlog.spark.patience import patiently
+from streamlog.spark.reading.offsets import Offsets, Place
+from streamlog.spark.reading.subscription import Subscription
+
+__all__ = ["Logs", "State", "time_of"]
+
+_T = TypeVar("_T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class State:
+    """What there was at one moment."""
+
+    ends: Offsets = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    """The ids of the topics: another one under the same name is another topic."""
+    missing: set[str] = field(default_factory=set)
+    """Topics that are named and not there."""
+
+
+class Logs:
+    """Asks for the partitions that are read. Brokers that are away are waited for."""
+
+    def __init__(self, connection: Connection, subscription: Subscription) -> None:
+        """No broker is asked yet."""
+        self._connection = connection
+        self._subscription = subscription
+
+    @property
+    def client(self) -> streamlog.Client:
+        """The client that asks."""
+        return client_of(self._connection)
+
+    def state(self) -> State:
+        """The topics that are there, and where they end."""
+        state = State()
+        for topic in self._topics():
+            try:
+                state.ids[topic] = self._topic_id(topic)
+                state.ends |= self._read_of(topic, self._ends_of(topic))
+            except TopicNotFound:
+                state.ids.pop(topic, None)
+                state.missing.add(topic)
+        there = {place for place in state.ends if place[0] in state.ids}
+        gone = {place[0] for place in self._subscription.places if place not in there}
+        state.missing |= gone
+        return state
+
+    def ends(self) -> State:
+        """As ``state``, where all that is named has to be there.
+
+        Raises:
+            TopicNotFound: A topic or a partition that is named is not there.
+        """
+        state = self.state()
+        for topic in sorted(state.missing):
+            if self._subscription.named() is not None:
+                raise TopicNotFound(f"there is no topic '{topic}', or no such partition of it")
+        return state
+
+    def begins(self, topics: Iterable[str]) -> Offsets:
+        """The first offsets of the topics' partitions; topics that are not there are left out."""
+        return self._each(topics, lambda topic: self.client.admin.begin_offsets(topic))
+
+    def all_ends(self, topics: Iterable[str]) -> Offsets:
+        """The ends of the topics' partitions; topics that are not there are left out."""
+        return self._each(topics, self._ends_of)
+
+    def at(self, topic: str, time_ms: int) -> dict[Place, int | None]:
+        """The first offsets of that time or later; None where there is none."""
+        time = time_of(time_ms)
+        found = self._patiently(lambda: self.client.admin.offsets_at(topic, time))
+        return {
+            (topic, number): offset
+            for number, offset in found.items()
+            if self._subscription.has((topic, number))
+        }
+
+    def committed(self, group: str) -> Offsets:
+        """The offsets that a group has stored."""
+        return self._patiently(lambda: self.client.admin.group(group).committed())
+
+    def commit(self, group: str, offsets: Offsets) -> None:
+        """Stores offsets for a group.
+
+        Raises:
+            StreamlogError: They were not stored; brokers that are away are not waited for.
+        """
+        self.client.admin.group(group).commit(offsets)
+
+    def _topics(self) -> list[str]:
+        named = self._subscription.named()
+        if named is not None:
+            return list(named)
+        found = self._patiently(lambda: self.client.admin.topics())
+        return sorted(topic for topic in found if self._subscription.matches(topic))
+
+    def _topic_id(self, topic: str) -> str:
+        return self._patiently(lambda: self.client.admin.topic(topic).id)
+
+    def _ends_of(self, topic: str) -> dict[int, int | None]:
+        return self._patiently(lambda: self.client.admin.end_offsets(topic))
+
+    def _each(self, topics: Iterable[str], ask: Callable[[str], dict[int, int | None]]) -> Offsets:
+        found: Offsets = {}
+        for topic in topics:
+            try:
+                found |= self._read_of(topic, self._patiently(partial(ask, topic)))
+            except TopicNotFound:
+                continue
+        return found
+
+    def _read_of(self, topic: str, offsets: dict[int, int | None]) -> Offsets:
+        places = {(topic, number): offset or 0 for number, offset in offsets.items()}
+        return {place: at for place, at in places.items() if self._subscription.has(place)}
+
+    def _patiently(self, ask: Callable[[], _T]) -> _T:
+        return patiently(self._connection.patience, ask)
+
+
+def time_of(time_ms: int) -> datetime:
+    """The time of so many milliseconds since 1970."""
+    return _EPOCH + timedelta(milliseconds=time_ms)

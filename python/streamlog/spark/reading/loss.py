@@ -1,0 +1,80 @@
+"""What is done when records are wanted that the log does not have any more.
+
+With ``failOnDataLoss`` the query ends, by an error that names topic, partition, what is wanted and
+what is there. Without it the query goes on, and each loss is a warning that counts them.
+"""
+
+import logging
+import os
+
+from streamlog.errors import OffsetOutOfRange, TopicNotFound
+
+__all__ = ["Losses"]
+
+_log = logging.getLogger("streamlog.spark")
+
+
+class Losses:
+    """The losses of one reader, each told once."""
+
+    count: int
+    """How many there were."""
+    offsets: int
+    """How many offsets were passed over, as far as that can be known."""
+
+    def __init__(self, is_fatal: bool) -> None:
+        """With `is_fatal` the first is an error."""
+        self._is_fatal = is_fatal
+        self.count = 0
+        self.offsets = 0
+
+    def outside(
+        self, place: tuple[str, int], wanted: int, bounds: tuple[int, int], what: str = ""
+    ) -> None:
+        """An offset is wanted that lies outside the log, which has `bounds`.
+
+        Raises:
+            OffsetOutOfRange: Losses are fatal.
+        """
+        topic, partition = place
+        earliest, latest = bounds
+        words = (
+            f"data loss in topic '{topic}', partition {partition}: offset {wanted} is wanted, "
+            f"the earliest is {earliest} and the log ends at {latest}"
+            f"{what or ' (records were deleted, or the topic was made anew)'}"
+        )
+        if self._is_fatal:
+            raise OffsetOutOfRange(f"{words}; {_REMEDY}", wanted, earliest, latest)
+        self._tell(words, max(earliest - wanted, 0))
+
+    def gone(self, place: tuple[str, int], wanted: int) -> None:
+        """The topic or the partition is not there any more, or is another one.
+
+        Raises:
+            TopicNotFound: Losses are fatal.
+        """
+        topic, partition = place
+        words = (
+            f"data loss in topic '{topic}', partition {partition}: offset {wanted} is wanted, and "
+            "there is no earliest one: the topic was deleted, or made anew"
+        )
+        if self._is_fatal:
+            raise TopicNotFound(f"{words}; {_REMEDY}")
+        self._tell(words, 0)
+
+    def _tell(self, words: str, offsets: int) -> None:
+        self.count += 1
+        self.offsets += offsets
+        sums = f"{offsets} offsets passed over; loss {self.count}, {self.offsets} offsets in all"
+        _audible().warning("%s; going on, %s", words, sums)
+
+
+_REMEDY = "failOnDataLoss=false goes on with what there is, and warns"
+
+
+def _audible() -> logging.Logger:
+    """The logger; in a worker of Spark, where nobody sets up logging, it writes to its log."""
+    in_worker = any(name.startswith("PYTHON_WORKER_FACTORY") for name in os.environ)
+    if in_worker and not _log.handlers and not logging.getLogger().handlers:
+        _log.addHandler(logging.StreamHandler())
+    return _log

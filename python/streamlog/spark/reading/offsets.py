@@ -1,0 +1,128 @@
+"""Offsets of several partitions, and the JSON that Spark and its users write them in.
+
+The form is that of Kafka's own source, ``{"topic":{"0":123}}``, in options and in checkpoints.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+from streamlog.errors import ConfigError
+
+__all__ = ["EARLIEST", "LATEST", "Nested", "Offsets", "Place", "flat", "nested", "parsed"]
+
+_T = TypeVar("_T")
+
+Place: TypeAlias = tuple[str, int]
+"""A topic, and the number of a partition of it."""
+Offsets: TypeAlias = dict[Place, int]
+Nested: TypeAlias = dict[str, dict[str, int]]
+"""Offsets as JSON has them."""
+
+EARLIEST = -2
+"""In options, the first offset there is."""
+LATEST = -1
+"""In options, the offset after the last record."""
+
+_EXPECTED = 'expected JSON as {"topic":{"0":123}}'
+
+
+def nested(offsets: Mapping[Place, int]) -> Nested:
+    """Offsets as JSON has them, in the order of topics and partitions.
+
+    Example:
+        >>> nested({("orders", 1): 7, ("orders", 0): 5})
+        {'orders': {'0': 5, '1': 7}}
+    """
+    found: Nested = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def flat(offsets: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """The opposite of ``nested``.
+
+    Example:
+        >>> flat({"orders": {"0": 5}})
+        {('orders', 0): 5}
+    """
+    return {
+        (topic, int(partition)): offset
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    }
+
+
+def parsed(
+    option: str, text: str, value: Callable[[Any], _T], what: str = "an offset"
+) -> dict[Place, _T]:
+    """What an option says of partitions, each value read by `value`.
+
+    Raises:
+        ConfigError: It is not such JSON; the message says where it goes wrong.
+
+    Example:
+        >>> parsed("startingOffsets", '{"orders":{"0":5}}', int)
+        {('orders', 0): 5}
+    """
+    found = {}
+    for topic, partitions in _objects(option, text):
+        if not isinstance(partitions, dict):
+            raise ConfigError(f"option '{option}': '{topic}' has no partitions: {_EXPECTED}")
+        for partition, given in partitions.items():
+            if not re.fullmatch(r"\d+", partition):
+                words = f"option '{option}': '{partition}' of '{topic}' is no partition"
+                raise ConfigError(f"{words}: {_EXPECTED}")
+            try:
+                found[topic, int(partition)] = value(given)
+            except (TypeError, ValueError):
+                words = f"option '{option}': {given!r} of '{topic}', partition {partition}"
+                raise ConfigError(f"{words}, does not fit: expected {what}") from None
+    return found
+
+
+def listed(option: str, text: str) -> list[Place]:
+    """The partitions that ``{"topic":[0,1]}`` names.
+
+    Raises:
+        ConfigError: It is not such JSON.
+
+    Example:
+        >>> listed("assign", '{"orders":[0,2]}')
+        [('orders', 0), ('orders', 2)]
+    """
+    found = []
+    for topic, partitions in _objects(option, text):
+        numbers = partitions if isinstance(partitions, list) else [None]
+        for number in numbers:
+            if not isinstance(number, int) or number < 0:
+                words = f"option '{option}': '{topic}' has no list of partitions"
+                raise ConfigError(f'{words}: expected JSON as {{"topic":[0,1]}}')
+            found.append((topic, number))
+    if not found:
+        raise ConfigError(f"option '{option}': names no partition: expected {{\"topic\":[0,1]}}")
+    return found
+
+
+def _objects(option: str, text: str) -> list[tuple[str, Any]]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ConfigError(f"option '{option}': {error.msg} at {place}: {_EXPECTED}") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"option '{option}': {text} is no object: {_EXPECTED}")
+    return list(found.items())
+
+
+def whole(given: object) -> int:
+    """An offset as an option gives it: a number, or -1 or -2.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or given < EARLIEST:
+        raise ValueError(given)
+    return given

@@ -1,0 +1,118 @@
+"""Reading a range of offsets as Arrow batches, in a task."""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from streamlog._core.bounded import Range
+from streamlog.errors import (
+    BrokerError,
+    ConnectError,
+    OffsetOutOfRange,
+    RequestTimeout,
+    StreamlogError,
+    TopicNotFound,
+)
+from streamlog.spark.clients import client_of
+from streamlog.spark.reading.columns import ARROW_NAMES
+from streamlog.spark.reading.loss import Losses
+from streamlog.spark.reading.ranges import OffsetRange
+from streamlog.spark.reading.settings import Reading
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+__all__ = ["Task"]
+
+_log = logging.getLogger("streamlog.spark")
+_LOOK_SECONDS = 5.0
+"""After so long without a record it is looked whether any can come."""
+
+
+class Task:
+    """Reads a range to its end, past brokers that go away for a while.
+
+    Every record of the range is given out once, or there is an error, or, if losses are not fatal,
+    a warning that counts what is not there.
+    """
+
+    def __init__(self, reading: Reading, part: OffsetRange) -> None:
+        """Nothing is read yet."""
+        self._reading = reading
+        self._part = part
+        self._place = (part.topic, part.partition)
+        self._position = part.start
+        self._losses = Losses(reading.fails_on_loss)
+        self._patience = reading.connection.patience
+        self._deadline = 0.0
+
+    def batches(self) -> Iterator["pyarrow.RecordBatch"]:
+        """The records, with the columns that are wanted.
+
+        Raises:
+            OffsetOutOfRange: Some are not there any more, and that is fatal.
+            TopicNotFound: The topic is not there any more, or is another, and that is fatal.
+            StreamlogError: Brokers were away for too long, or refused.
+        """
+        self._is_alive()
+        while self._position < self._part.stop:
+            try:
+                if not self._is_the_same():
+                    return
+                yield from self._stretch()
+            except OffsetOutOfRange as error:
+                self._pass_over(error.requested, error.earliest, error.latest)
+            except TopicNotFound:
+                self._losses.gone(self._place, self._position)
+                return
+            except (BrokerError, ConnectError, RequestTimeout) as error:
+                self._wait(error)
+
+    def _stretch(self) -> Iterator["pyarrow.RecordBatch"]:
+        part, columns = self._part, self._reading.columns
+        client = client_of(self._reading.connection)
+        span = [(part.partition, self._position, part.stop)]
+        batches = Range(client, part.topic, span, "error").arrow(
+            columns=[ARROW_NAMES[name] for name in columns], timeout=_LOOK_SECONDS
+        )
+        for batch in batches:
+            self._is_alive()
+            self._position = batches.positions()[self._place] or self._position
+            yield batch.rename_columns(list(columns))
+        self._position = part.stop
+
+    def _is_the_same(self) -> bool:
+        """Whether the topic is the one that is meant, and reaches as far as it is to be read."""
+        part = self._part
+        admin = client_of(self._reading.connection).admin
+        if part.topic_id is not None and admin.topic(part.topic).id != part.topic_id:
+            self._losses.gone(self._place, self._position)
+            return False
+        end = admin.end_offsets(part.topic).get(part.partition)
+        if end is None:
+            raise TopicNotFound(part.topic)
+        if end < part.stop:
+            begin = admin.begin_offsets(part.topic)[part.partition] or 0
+            self._losses.outside(self._place, part.stop - 1, (begin, end))
+            self._part = OffsetRange(part.topic, part.partition, part.start, end)
+        return self._position < self._part.stop
+
+    def _pass_over(self, wanted: int, earliest: int, latest: int) -> None:
+        self._losses.outside(self._place, wanted, (earliest, latest))
+        self._position = max(earliest, self._position + 1)
+
+    def _is_alive(self) -> None:
+        self._deadline = time.monotonic() + self._patience
+
+    def _wait(self, error: StreamlogError) -> None:
+        may_pass = not isinstance(error, BrokerError) or error.retriable
+        if not may_pass or time.monotonic() > self._deadline:
+            topic, partition = self._place
+            error.add_note(
+                f"offset {self._position} of topic '{topic}', partition {partition}, could not be "
+                f"read for {self._patience:.0f} s, which 'brokerTimeout' sets"
+            )
+            raise error
+        _log.warning("%s-%d at offset %d: %s", *self._place, self._position, error)
+        time.sleep(min(0.5, self._patience))

@@ -1,0 +1,48 @@
+"""How many bytes a record has, of a range that is about to be read.
+
+The protocol does not tell how many bytes lie between two offsets. A few records are read at some
+points of the range, so that the answer is an estimate: good where neighbours are alike.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from streamlog._core.bounded import Range
+from streamlog.spark.clients import client_of
+from streamlog.spark.options import Connection
+from streamlog.spark.patience import patiently
+from streamlog.spark.reading.ranges import OffsetRange
+
+__all__ = ["bytes_per_offset"]
+
+_SAMPLE_ROWS = 256
+_SAMPLE_BYTES = 64 << 10
+_SAMPLE_SECONDS = 10.0
+
+
+def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1) -> float:
+    """Bytes of key, value and headers for each offset of a range, by looking at so many points.
+
+    Raises:
+        StreamlogError: Nothing could be read.
+    """
+    step = max(1, part.size // points)
+    found = [
+        patiently(connection.patience, partial(_looked_at, connection, part, at))
+        for at in range(part.start, part.stop, step)[:points]
+    ]
+    return max(1.0, sum(found) / len(found)) if found else 1.0
+
+
+def _looked_at(connection: Connection, part: OffsetRange, at: int) -> float:
+    # One answer has to hold a sample, not a megabyte.
+    small = replace(
+        connection,
+        settings=(*connection.settings, ("max.partition.fetch.bytes", str(_SAMPLE_BYTES))),
+    )
+    stop = min(part.stop, at + _SAMPLE_ROWS)
+    batches = Range(client_of(small), part.topic, [(part.partition, at, stop)]).arrow(
+        columns=["key", "value", "headers"], max_rows=_SAMPLE_ROWS, timeout=_SAMPLE_SECONDS
+    )
+    size = sum(int(batch.nbytes) for batch in batches)
+    return size / (stop - at)

@@ -1,0 +1,40 @@
+"""Times as options give them: milliseconds since 1970, ISO 8601, or a stretch before now."""
+
+import re
+import time
+from datetime import datetime
+
+from streamlog.errors import ConfigError
+from streamlog.spark.options import duration, misfit
+
+__all__ = ["time_ms"]
+
+_EXPECTED = "milliseconds since 1970, an ISO time with its zone, or a stretch before now as -1h"
+
+
+def time_ms(option: str, given: object) -> int:
+    """The milliseconds since 1970 that an option's value means.
+
+    Raises:
+        ConfigError: It means no time, or has no time zone.
+
+    Example:
+        >>> time_ms("startingTimestamp", "2026-11-01T00:00:00+00:00")
+        1793491200000
+    """
+    text = str(given).strip()
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    if text.startswith("-"):
+        try:
+            back = duration(option, text[1:])
+        except ConfigError:
+            raise misfit(option, text, _EXPECTED) from None
+        return int((time.time() - back) * 1000)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise misfit(option, text, _EXPECTED) from None
+    if found.tzinfo is None:
+        raise misfit(option, text, "a time with its zone, as 2026-11-01T00:00:00Z")
+    return int(found.timestamp() * 1000)

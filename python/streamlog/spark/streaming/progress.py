@@ -1,0 +1,39 @@
+"""How far a query is, stored under the name of a group so that tools that watch lag see it.
+
+The query itself goes by its checkpoint only: what a group has stored is never read back.
+"""
+
+import logging
+import time
+
+from streamlog.errors import StreamlogError
+from streamlog.spark.reading.logs import Logs
+from streamlog.spark.reading.offsets import Offsets
+
+__all__ = ["Progress"]
+
+_log = logging.getLogger("streamlog.spark")
+_WARN_SECONDS = 60.0
+
+
+class Progress:
+    """Stores offsets for a group, when they have changed."""
+
+    def __init__(self, logs: Logs, group: str | None) -> None:
+        """Without a group it does nothing."""
+        self._logs = logs
+        self._group = group
+        self._stored: Offsets | None = None
+        self._warned = -_WARN_SECONDS
+
+    def store(self, offsets: Offsets) -> None:
+        """Everything before these offsets is done. Failing to tell so is a warning."""
+        if self._group is None or offsets == self._stored or not offsets:
+            return
+        try:
+            self._logs.commit(self._group, offsets)
+            self._stored = dict(offsets)
+        except StreamlogError as error:
+            if time.monotonic() - self._warned >= _WARN_SECONDS:
+                self._warned = time.monotonic()
+                _log.warning("the progress of group '%s' is not stored: %s", self._group, error)
