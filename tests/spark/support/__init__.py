@@ -1,1 +1,1 @@
-"""What tests on Spark stand on when Spark itself is to die."""
+"""What the tests on Spark are made of."""
