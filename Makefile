@@ -4,8 +4,8 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo serve build docs bench bench-python check check-bench check-deps check-trace
-.PHONY: fix fuzz lock settings-page test test-all interop differential compatibility wheels
+.PHONY: help setup demo example-mail serve build docs bench bench-python check check-bench
+.PHONY: check-deps check-trace fix fuzz lock settings-page test test-all interop differential compatibility wheels
 .PHONY: packages clean
 
 PYTHON ?= python3
@@ -26,13 +26,15 @@ help: ## Shows this list
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
-$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt requirements/spark.txt
+$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt requirements/spark.txt \
+  requirements/mail.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: \
 	  -r requirements/dev.txt -r requirements/docs.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: --no-binary pyspark \
 	  -r requirements/spark.txt
+	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/mail.txt
 	@touch $@
 
 $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
@@ -44,6 +46,10 @@ $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
 INPUT ?=
 demo: setup ## Real text through a broker that is killed on the way; make demo INPUT=/some/folder
 	$(BIN)/python examples/demo $(INPUT)
+
+MAILS ?=
+example-mail: setup ## Prices out of mails; make example-mail MAILS=/some/folder, or =FILE.mbox
+	PYTHONPATH=examples $(BIN)/python -m mail $(MAILS)
 
 serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
 	@exec $(BIN)/python -m streamlog.broker
@@ -116,6 +122,10 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	  --no-header --quiet --output-file requirements/docs.txt requirements/docs.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/spark.txt requirements/spark.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file examples/mail/requirements.txt examples/mail/requirements.in
+	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-header --quiet --output-file requirements/mail.txt requirements/mail.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --quiet --output-file requirements/interop.txt requirements/interop.in
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \

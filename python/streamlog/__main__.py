@@ -1,4 +1,8 @@
-"""The ``streamlog`` command, which is the Rust command line in the native module."""
+"""The ``streamlog`` command, which is the Rust command line in the native module.
+
+Pipelines run in Python. Rust knows their words too, so that help, completion and complaints about
+wrong usage are those of every command.
+"""
 
 import signal
 import sys
@@ -11,7 +15,13 @@ def main(*words: str) -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # The command line listens to Ctrl-C itself; Python's handler would raise on the way out.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return run([*words, *sys.argv[1:]])
+    arguments = [*words, *sys.argv[1:]]
+    match arguments:
+        case ["pipeline", "run" | "validate" | "plan" as verb, job] if not job.startswith("-"):
+            from streamlog.spark.pipeline import command
+
+            return command.main(verb, job)
+    return run(arguments)
 
 
 if __name__ == "__main__":

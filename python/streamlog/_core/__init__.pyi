@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
 
-from streamlog._core import admin, aio, arrow, bounded, producing, reading
+from streamlog._core import admin, aio, arrow, bounded, producing, reading, republishing
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
@@ -33,6 +33,7 @@ __all__ = [
     "main",
     "producing",
     "reading",
+    "republishing",
 ]
 
 _T = TypeVar("_T")

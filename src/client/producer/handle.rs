@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::landings::Landings;
 use super::lane::Settled;
 use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
@@ -32,7 +33,7 @@ use crate::types::{PartitionIndex, Timestamp, TopicName, TopicPartition};
 #[derive(Debug)]
 pub struct Producer {
     pub(super) core: Arc<Core>,
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     pub(super) task: AbortHandle,
 }
 
@@ -62,6 +63,7 @@ pub(crate) struct Shared {
     pub(crate) bells: Arc<Bells>,
     pub(super) room: Arc<Room>,
     pub(super) undelivered: Undelivered,
+    pub(crate) landings: Landings,
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
     pub(super) is_closed: AtomicBool,
@@ -73,12 +75,15 @@ impl Producer {
         let compressor = Compressor::new(config.compression, config.compression_level)
             .map_err(|error| ConfigError::single("compression.level", error.to_string()))?;
         let waiter = core.waiter.clone();
+        let nanos = core.brokers.clock().monotonic().as_nanos();
+        let seed = u64::try_from(nanos).unwrap_or(u64::MAX);
         let shared = Arc::new(Shared {
-            topics: Topics::new(in_memory(config.batch_size.0)),
+            topics: Topics::new(in_memory(config.batch_size.0), seed),
             room: Room::new(in_memory(config.buffer.0)),
             bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
             brokers: Arc::clone(&core.brokers),
             undelivered: Undelivered::default(),
+            landings: Landings::default(),
             listed: Mutex::default(),
             flush_below: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
@@ -281,6 +286,7 @@ impl Shared {
             return;
         }
         for (delivery, records) in settled {
+            self.landings.settled(&delivery, records);
             self.undelivered.close(&delivery, records);
         }
         self.bells.settled.wake_all();

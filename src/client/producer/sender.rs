@@ -361,7 +361,10 @@ impl Sender {
     fn identified(&mut self, identified: Result<Identity, ClientError>, now: Duration) {
         self.is_asking_identity = false;
         match identified {
-            Ok(identity) => self.identity = Some(identity),
+            Ok(identity) => {
+                self.shared.landings.identified(identity);
+                self.identity = Some(identity);
+            }
             Err(error) if matches!(error.remedy(), Remedy::Retry | Remedy::Refresh) => {
                 self.pause_until = now.saturating_add(self.backoff.next_pause());
             }

@@ -182,6 +182,11 @@ impl Delivery {
         self.outcome.get().is_some()
     }
 
+    /// Where it is, once it is delivered.
+    pub(crate) fn landed(&self) -> Option<&Landed> {
+        self.outcome.get()?.as_ref().ok()
+    }
+
     /// The error, once it has failed.
     pub(crate) fn failure(&self) -> Option<&ClientError> {
         self.outcome.get()?.as_ref().err()

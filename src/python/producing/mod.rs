@@ -1,5 +1,6 @@
 //! Publishing: producers, the tickets of what is on its way, and where it came to lie.
 
+mod columns;
 mod given;
 mod making;
 mod producer;

@@ -6,6 +6,7 @@ use arc_swap::Guard;
 use pyo3::types::{PyAnyMethods, PyDict, PyString};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
+use super::columns::columns;
 use super::given::{Given, bytes_of, made};
 use super::making::Making;
 use super::ticket::Ticket;
@@ -208,6 +209,20 @@ impl Producer {
             }
         }
         Ok(count)
+    }
+
+    /// For the sink of Spark: a record for each row of some columns, in Arrow's layout.
+    fn _send_columns(
+        &self,
+        topic: Option<&str>,
+        rows: usize,
+        parts: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let py = parts.py();
+        let columns = columns(rows, parts)?;
+        let sender = self.sender(py)?;
+        let producer = sender.get()?;
+        py.detach(|| producer.send_columns(topic, &columns)).map_err(|error| raised(py, error))
     }
 
     #[pyo3(signature = (timeout=None))]

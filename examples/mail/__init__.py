@@ -1,0 +1,1 @@
+"""Prices out of mails: commands around topics, each of which runs by itself."""

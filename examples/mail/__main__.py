@@ -1,0 +1,88 @@
+"""All of it, one command after the other, on a broker of its own.
+
+python -m mail                       a mailbox that is made up
+python -m mail /some/folder          mails of yours: a folder of .eml files, or an mbox; nothing in
+                                     it is changed
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import streamlog
+from mail import config
+
+FOLDER = Path("target/mail")
+PARSERS = 2
+READ_SECONDS = 1800.0
+
+
+def command(name: str, *arguments: str | Path) -> "subprocess.Popen[bytes]":
+    """Starts one of the commands."""
+    return subprocess.Popen([sys.executable, "-m", f"mail.{name}", *arguments])
+
+
+def done(name: str, *arguments: str | Path) -> None:
+    """Runs one of the commands to its end; if it fails, so does this."""
+    code = command(name, *arguments).wait()
+    if code != 0:
+        raise SystemExit(f"mail.{name} ended with {code}")
+
+
+def stopped(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a service, which finishes what it has in hand."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def wait_until_read(client: streamlog.Client, settings: config.Config) -> None:
+    """Waits until the parsers have committed all that is stored."""
+    names = [settings.topics.mails, settings.topics.attachments]
+    ends = {
+        (name, partition): end
+        for name in names
+        for partition, end in client.admin.end_offsets(name).items()
+        if end
+    }
+    group = client.admin.group(settings.parser.group)
+    deadline = time.monotonic() + READ_SECONDS
+    while any((group.committed().get(place) or 0) < end for place, end in ends.items()):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the parsers have not read everything in {READ_SECONDS:.0f} s")
+        time.sleep(0.2)
+
+
+def main() -> int:
+    """Runs everything in the folder target/mail."""
+    given = [Path(argument).resolve() for argument in sys.argv[1:]]
+    settings = config.read(config.DEFAULT)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    with ExitStack() as stack:
+        broker = stack.enter_context(streamlog.Broker(FOLDER / "data"))
+        os.environ["STREAMLOG_BOOTSTRAP"] = broker.address
+        print(f"broker    {broker.address}", flush=True)
+        done("generator", *(["--mails", "0"] if given else []))
+        if given:
+            Path(settings.generator.ledger).unlink()
+        for path in given:
+            done("inlet", path, "--once")
+        if not given:
+            done("inlet", "--once")
+        for _ in range(PARSERS):
+            stack.callback(stopped, command("parser"))
+        client = stack.enter_context(broker.connect())
+        wait_until_read(client, settings)
+        done("pipeline")
+        return command("report").wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""A price list as an XLSX: with numbers as numbers, as people should, or as texts, as they do."""
+
+import io
+from datetime import timedelta
+
+from openpyxl import Workbook
+
+from mail.generator.table import Offer, table
+
+
+def document(offer: Offer, after: str) -> bytes:
+    """A sheet with the table below a title, and one more with something else."""
+    made = table(offer)
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = offer.sender.house
+    sheet["A1"] = f"Prices of {offer.at:%d.%m.%Y}"
+    sheet["A2"] = made.sentence
+    sheet.append([])
+    sheet.append(made.heads)
+    as_numbers = offer.random.random() < 0.6
+    sides = range(
+        len(made.heads) - len(offer.sender.extras) - len(offer.sender.sides), len(made.heads)
+    )
+    for row, deal in zip(made.rows, offer.deals, strict=True):
+        cells: list[object] = list(row)
+        if as_numbers:
+            for place, side in zip(sides, offer.sender.sides, strict=False):
+                price = deal.prices.get(side)
+                cells[place] = None if price is None else float(price)
+        sheet.append(cells)
+        if as_numbers and offer.sender.currency == "cell":
+            # The unit is in the format of the cell then, where nobody can read it: say it beside.
+            sheet.cell(sheet.max_row, len(cells) + 1, deal.instrument.currency)
+    notes = book.create_sheet("Notes")
+    notes.append(["Settlement", offer.at.replace(tzinfo=None) + timedelta(days=2)])
+    notes.append(["Rate used", 1.0837])
+    notes.append([after])
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()

@@ -1,0 +1,1 @@
+"""Mails become records, and leave the place where they were only after that."""

@@ -1,0 +1,99 @@
+"""A folder of mails: one to a file, in it or below it.
+
+It is looked through again and again, as often as `poll` says. A file is a mail as soon as it is
+complete: it was renamed in, or nobody has it open for writing any more. Linux tells: it grants a
+read lease on a file only then. Where a file system knows no leases, a file counts as complete when
+it has not changed for two seconds. Names that begin with a dot, or end in .part or .tmp, are left
+alone.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from mail.inlet.source import Waiting
+from mail.topics import MAIL_BYTES
+
+SETTLED_SECONDS = 2.0
+_UNFINISHED = (".part", ".tmp")
+
+
+class Folder:
+    """The files below `path`; `after` is what becomes of them: move, remove, keep."""
+
+    def __init__(self, path: Path, after: str, done: Path, rejected: Path) -> None:
+        """Makes the folders that it needs."""
+        self._path = path
+        self._after = after
+        self._done = done
+        self._rejected = rejected
+        self._seen: set[str] = set()
+        path.mkdir(parents=True, exist_ok=True)
+
+    def waiting(self) -> Iterator[Waiting]:
+        """The complete ones, in the order of their names."""
+        for name in sorted(self._names()):
+            path = self._path / name
+            try:
+                if name not in self._seen and is_complete(path):
+                    size = path.stat().st_size
+                    yield Waiting(name, path.read_bytes() if size <= MAIL_BYTES else b"", size)
+            except FileNotFoundError:
+                continue
+
+    def stored(self, mails: list[Waiting]) -> None:
+        """Moves or removes them."""
+        for mail in mails:
+            if self._after == "remove":
+                (self._path / mail.name).unlink()
+            elif self._after == "move":
+                self._move(mail.name, self._done)
+            else:
+                self._seen.add(mail.name)
+
+    def rejected(self, mail: Waiting, reason: str) -> None:
+        """Moves it to a folder of its own, with the reason beside it."""
+        if self._after == "keep":
+            self._seen.add(mail.name)
+            return
+        target = self._move(mail.name, self._rejected)
+        target.with_name(target.name + ".reason").write_text(reason + "\n")
+
+    def _names(self) -> Iterator[str]:
+        for folder, folders, files in os.walk(self._path):
+            aside = {self._done.resolve(), self._rejected.resolve()}
+            folders[:] = [name for name in folders if Path(folder, name).resolve() not in aside]
+            for name in files:
+                if not name.startswith(".") and not name.endswith(_UNFINISHED):
+                    yield Path(folder, name).relative_to(self._path).as_posix()
+
+    def _move(self, name: str, folder: Path) -> Path:
+        source, target = self._path / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            # Another mail had this name before: neither may overwrite the other.
+            digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+            target = target.with_name(f"{target.stem}.{digest}{target.suffix}")
+        shutil.move(source, target)
+        return target
+
+
+def is_complete(path: Path) -> bool:
+    """Whether nobody writes to this file any more."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        if error.errno == errno.EAGAIN:
+            return False
+        return time.time() - os.fstat(file).st_mtime > SETTLED_SECONDS
+    else:
+        return True
+    finally:
+        os.close(file)

@@ -1,0 +1,78 @@
+"""What becomes of a mail: a record in the topic of prices, or one among the unread."""
+
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from mail.config import Topics
+from mail.parser.patience import time_limit
+from mail.parser.read import Reader
+from mail.parser.rows import Unreadable
+from mail.topics import LARGEST_BYTES
+from streamlog import Client, Message
+
+READ_SECONDS = 60.0
+
+
+@dataclass
+class Counts:
+    """What was done so far."""
+
+    mails: int = 0
+    prices: int = 0
+    unread: int = 0
+
+
+class Outcomes:
+    """Reads mails, and publishes what came of each under its key."""
+
+    def __init__(self, client: Client, topics: Topics, reader: Reader) -> None:
+        """Publishes with a client."""
+        self.counts = Counts()
+        self._topics = topics
+        self._reader = reader
+        self._producer = client.producer(compression="lz4", max_request_size=LARGEST_BYTES)
+
+    def add(self, message: Message) -> None:
+        """Reads one mail; what cannot be read is kept, with the reason."""
+        raw = message.raw_value or b""
+        self.counts.mails += 1
+        try:
+            with time_limit(READ_SECONDS):
+                reading = self._reader.read(raw, run=time.time_ns() // 1_000_000)
+        except Unreadable as error:
+            self._unread(message, str(error))
+        # The service has to outlive whatever strangers send, and bugs that this uncovers.
+        except Exception as error:
+            self._unread(message, f"{type(error).__name__}: {error}")
+        else:
+            self.counts.prices += len(reading.prices)
+            self._producer.send(self._topics.prices, reading.as_json(), key=message.raw_key)
+
+    def flush(self) -> None:
+        """Waits until all of it is stored."""
+        self._producer.flush()
+
+    def _unread(self, message: Message, reason: str) -> None:
+        self.counts.unread += 1
+        place = f"{message.topic}-{message.partition}:{message.offset}"
+        self._producer.send(
+            self._topics.unread,
+            message.raw_value,
+            key=message.raw_key,
+            headers={"reason": reason.encode(), "place": place.encode()},
+        )
+
+    def __enter__(self) -> Self:
+        """It publishes already."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Delivers what is on its way."""
+        self._producer.__exit__(kind, error, trace)

@@ -1,0 +1,68 @@
+"""Aggregates the prices by instrument and window with Spark: a Parquet table, and a picture.
+
+python -m mail.pipeline
+
+It reads the whole topic and writes the table anew, so a mail that was read again counts once.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from mail import config
+from mail.pipeline import windows
+from mail.pipeline.picture import draw
+
+
+def run(settings: config.Config, spark: SparkSession) -> int:
+    """Writes the table and the picture, and returns how many windows there are."""
+    wanted = settings.pipeline
+    address = settings.broker.address or os.environ.get("STREAMLOG_BOOTSTRAP", "127.0.0.1:9092")
+    table = spark.read.schema(windows.INSTRUMENTS).option("header", True)
+    instruments = table.csv(settings.parser.instruments)
+    readings = windows.latest(windows.readings(spark, settings.topics.prices, address))
+    made = windows.by_window(windows.prices(readings), wanted.window)
+    windows.written(windows.named(made, instruments), wanted.output)
+    stored = spark.read.parquet(wanted.output)
+    draw(stored, wanted.window, Path(wanted.picture))
+    return stored.count()
+
+
+def session(master: str) -> SparkSession:
+    """A session for one run."""
+    # Else its workers are whatever `python3` is first on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
+    builder = SparkSession.Builder().master(master).appName("mail-pipeline")
+    for name, value in {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def main() -> int:
+    """The command."""
+    arguments = config.argument_parser("Aggregates prices with Spark").parse_args()
+    try:
+        settings = config.read(arguments.config)
+    except config.ConfigError as error:
+        print(f"pipeline  {error}", file=sys.stderr)
+        return 1
+    spark = session(settings.pipeline.master)
+    try:
+        count = run(settings, spark)
+    finally:
+        spark.stop()
+    wanted = settings.pipeline
+    print(f"pipeline  {count:,} windows of {wanted.window} in {wanted.output}, {wanted.picture}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Tests of the mail example, from the inlet to the picture."""

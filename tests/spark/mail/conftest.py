@@ -1,0 +1,110 @@
+"""Fixtures of the tests of the mail example: a mailbox, a configuration, and its commands."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from mail import config
+from mail.generator.compose import Mailbox, Truth
+from mail.generator.universe import universe
+from mail.parser.read import Reader
+from mail.parser.reference import Reference
+from py.support.broker import BrokerProcess
+
+ROOT = Path(__file__).parents[3]
+SEED = 11
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The commands of the example, with one configuration."""
+
+    path: Path
+    """Of the configuration."""
+
+    @property
+    def settings(self) -> config.Config:
+        """What it says."""
+        return config.read(self.path)
+
+    def start(self, name: str, *arguments: str | Path) -> "subprocess.Popen[str]":
+        """Starts one."""
+        return subprocess.Popen(
+            [sys.executable, "-m", f"mail.{name}", "--config", self.path, *arguments],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "examples"), "MAIL_PASSWORD": "secret"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, name: str, *arguments: str | Path) -> str:
+        """Runs one to its end, and returns what it said."""
+        process = self.start(name, *arguments)
+        said, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+        return said
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where this test's inbox and all else is."""
+    return tmp_path
+
+
+@pytest.fixture
+def configured(broker: BrokerProcess, folder: Path) -> Callable[..., Commands]:
+    """Makes a configuration with topics of its own; what it is given comes first."""
+
+    def make(more: str = "", inlet: str = "") -> Commands:
+        number = next(_numbers)
+        path = folder / "mail.toml"
+        path.write_text(
+            f"""
+broker.address = "{broker.address}"
+[topics]
+mails = "mails-{number}"
+attachments = "mails-{number}.attachments"
+prices = "prices-{number}"
+unread = "unread-{number}"
+partitions = 2
+[inlet]
+path = "{folder}/inbox"
+done = "{folder}/done"
+rejected = "{folder}/rejected"
+poll = 0.05
+{inlet}
+[parser]
+group = "parsers-{number}"
+instruments = "{folder}/instruments.csv"
+[pipeline]
+output = "{folder}/windows"
+picture = "{folder}/prices.png"
+[generator]
+seed = {SEED}
+large = 0
+ledger = "{folder}/ledger.jsonl"
+{more}
+"""
+        )
+        return Commands(path)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def mailbox() -> list[tuple[bytes, Truth]]:
+    """Three hundred mails, with the truth about each."""
+    return list(Mailbox(config.Generator(mails=300, seed=SEED, large=0)))
+
+
+@pytest.fixture(scope="session")
+def reader() -> Reader:
+    """A reader that knows all instruments."""
+    return Reader(Reference(universe()))

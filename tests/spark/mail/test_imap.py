@@ -1,0 +1,99 @@
+"""The inlet on a real IMAP server."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import streamlog
+from mail.config import Generator
+from mail.generator.compose import Mailbox, Truth
+from mail.identity import identity
+from py.support.broker import until
+from spark.mail.conftest import Commands
+from spark.mail.imap_server import USER, ImapServer
+from spark.mail.test_inlet import end
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ImapServer]:
+    """A server of this test's own."""
+    with ImapServer(tmp_path / "imap") as server:
+        yield server
+
+
+def account(server: ImapServer, done: str = "") -> str:
+    """The account as a table of the configuration."""
+    return f"""
+[imap]
+host = "127.0.0.1"
+port = {server.port}
+tls = false
+user = "{USER}"
+done = "{done}"
+"""
+
+
+def keys(client: streamlog.Client, commands: Commands) -> list[bytes]:
+    """The keys of all mails that are stored."""
+    topics = commands.settings.topics
+    return [
+        message.key
+        for name in (topics.mails, topics.attachments)
+        for message in client.topic(name).read()
+    ]
+
+
+@pytest.mark.timeout(120)
+def test_mails_of_an_account_are_removed_once_they_are_stored(
+    configured: Callable[..., Commands],
+    client: streamlog.Client,
+    server: ImapServer,
+    mailbox: list[tuple[bytes, Truth]],
+) -> None:
+    commands = configured(account(server), inlet='source = "imap"')
+    large, _ = Mailbox(Generator(mails=1, seed=3, large=1)).mail(0)
+    mails = [large, *(raw for raw, _ in mailbox[:25])]
+    server.deliver(mails)
+    there = server.mails()
+    said = commands.run("inlet", "--once")
+    assert "26 mails stored" in said
+    assert sorted(keys(client, commands)) == sorted(identity(raw).encode() for raw in there)
+    assert max(map(len, there)) > 20_000_000
+    assert server.count("INBOX") == 0
+
+
+@pytest.mark.timeout(120)
+def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
+    configured: Callable[..., Commands],
+    client: streamlog.Client,
+    server: ImapServer,
+    mailbox: list[tuple[bytes, Truth]],
+) -> None:
+    with server.account() as own:
+        own.create("Done")
+    commands = configured(account(server, done="Done"), inlet='source = "imap"')
+    mails = [raw for raw, _ in mailbox[:60]]
+    server.deliver(mails[:40])
+    there = server.mails()
+    killed = commands.start("inlet")
+    topics = commands.settings.topics
+    until(lambda: end(client, topics.mails) + end(client, topics.attachments) > 0, 30)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    inlet = commands.start("inlet")
+    until(lambda: server.count("Done") == 40, 30)
+    server.stop()
+    server.start()
+    inlet.send_signal(signal.SIGSTOP)
+    server.deliver(mails[40:])
+    there += server.mails()
+    inlet.send_signal(signal.SIGCONT)
+    until(lambda: server.count("Done") == 60, 40)
+    inlet.terminate()
+    said, _ = inlet.communicate(timeout=20)
+    assert inlet.returncode == 0, said
+    assert server.count("INBOX") == 0
+    assert set(keys(client, commands)) == {identity(raw).encode() for raw in there}
+    assert len(there) == 60

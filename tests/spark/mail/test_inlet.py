@@ -1,0 +1,184 @@
+"""The inlet: every mail of a folder or an mbox is stored before it leaves, whatever happens."""
+
+import hashlib
+import mailbox as boxes
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import streamlog
+from mail.config import Generator
+from mail.generator.compose import Mailbox, Truth
+from mail.inlet.folder import Folder
+from mail.inlet.source import Waiting
+from mail.parser.read import Reader
+from mail.topics import MAIL_BYTES
+from py.support.broker import until
+from spark.mail.conftest import Commands
+
+MAILS = 1500
+KILLS = 3
+
+
+def digest(raw: bytes) -> str:
+    """What tells one mail from another."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def stored(client: streamlog.Client, topic: str) -> list[str]:
+    """The digests of all mails in a topic."""
+    return [digest(message.value or b"") for message in client.topic(topic).read()]
+
+
+def end(client: streamlog.Client, topic: str) -> int:
+    """How many records a topic has had."""
+    if topic not in client.admin.topics():
+        return 0
+    return sum(offset or 0 for offset in client.admin.end_offsets(topic).values())
+
+
+def has(client: streamlog.Client, topic: str, count: int) -> bool:
+    """Whether it has had so many."""
+    return end(client, topic) >= count
+
+
+def fill(folder: Path, count: int) -> set[str]:
+    """Writes so many small mails, and returns their digests."""
+    folder.mkdir(exist_ok=True)
+    digests = set()
+    for number in range(count):
+        raw = f"Message-ID: <{number}@test>\n\nUS0378331005 last USD {number}.25\n".encode()
+        (folder / f"{number:05d}.eml").write_bytes(raw)
+        digests.add(digest(raw))
+    return digests
+
+
+@pytest.mark.timeout(120)
+def test_an_inlet_that_is_killed_loses_no_mail(
+    configured: Callable[..., Commands], client: streamlog.Client, folder: Path
+) -> None:
+    random = Random(7)
+    commands = configured()
+    written = fill(folder / "inbox", MAILS)
+    mails = commands.settings.topics.mails
+    for kill in range(KILLS):
+        begin = end(client, mails)
+        target = begin + random.randrange(1, MAILS // KILLS // 2)
+        process = commands.start("inlet", "--once")
+        until(partial(has, client, mails, target), 30)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        left = {path.name for path in (folder / "inbox").iterdir()}
+        assert left, f"kill {kill} of seed 7 came too late"
+        done = {path.name for path in (folder / "done").rglob("*.eml")}
+        assert len(left | done) == MAILS
+        acknowledged = set(stored(client, mails))
+        assert {digest((folder / "done" / name).read_bytes()) for name in done} <= acknowledged
+    commands.run("inlet", "--once")
+    assert list((folder / "inbox").iterdir()) == []
+    assert set(stored(client, mails)) == written
+    assert {digest(path.read_bytes()) for path in (folder / "done").iterdir()} == written
+
+
+@pytest.mark.timeout(60)
+def test_a_file_is_a_mail_once_nobody_writes_to_it(
+    configured: Callable[..., Commands], client: streamlog.Client, folder: Path
+) -> None:
+    commands = configured(inlet='after = "remove"')
+    fill(folder / "inbox", 1)
+    process = commands.start("inlet")
+    mails = commands.settings.topics.mails
+    until(lambda: end(client, mails) == 1, 20)
+    with (folder / "inbox" / "slow.eml").open("wb") as slow:
+        slow.write(b"Message-ID: <slow@test>\n\nUS0378331005 last ")
+        slow.flush()
+        renamed = folder / "inbox" / ".hidden.part"
+        renamed.write_bytes(b"Message-ID: <renamed@test>\n\n")
+        renamed.rename(folder / "inbox" / "renamed.eml")
+        until(lambda: end(client, mails) == 2, 20)
+        # It was looked at after the other one, and left alone.
+        assert (folder / "inbox" / "slow.eml").exists()
+        slow.write(b"USD 9.25\n")
+    until(lambda: end(client, mails) == 3, 20)
+    until(lambda: list((folder / "inbox").iterdir()) == [], 20)
+    process.terminate()
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 0, said
+    whole = b"Message-ID: <slow@test>\n\nUS0378331005 last USD 9.25\n"
+    assert digest(whole) in stored(client, mails)
+
+
+@pytest.mark.timeout(60)
+def test_a_mail_of_20_mb_passes_and_is_read(
+    configured: Callable[..., Commands], client: streamlog.Client, folder: Path, reader: Reader
+) -> None:
+    commands = configured()
+    raw, truth = Mailbox(Generator(mails=1, seed=3, large=1)).mail(0)
+    assert len(raw) > 20_000_000
+    (folder / "inbox").mkdir()
+    (folder / "inbox" / "large.eml").write_bytes(raw)
+    too_large = b"Message-ID: <huge@test>\n\n" + b"x" * MAIL_BYTES
+    (folder / "inbox" / "huge.eml").write_bytes(too_large)
+    said = commands.run("inlet", "--once")
+    assert "1 rejected" in said
+    assert stored(client, commands.settings.topics.mails) == []
+    (message,) = client.topic(commands.settings.topics.attachments).read()
+    assert digest(message.value or b"") == digest(raw)
+    quotes = reader.read(message.value or b"", run=1).prices
+    assert [(q.instrument, q.side, q.price, q.currency) for q in quotes] == truth.prices
+    assert (folder / "rejected" / "huge.eml").read_bytes() == too_large
+    assert str(MAIL_BYTES) in (folder / "rejected" / "huge.eml.reason").read_text()
+
+
+@pytest.mark.timeout(60)
+def test_an_mbox_and_a_folder_of_ones_own_stay_as_they_are(
+    configured: Callable[..., Commands],
+    client: streamlog.Client,
+    folder: Path,
+    mailbox: list[tuple[bytes, Truth]],
+) -> None:
+    commands = configured()
+    path, own = folder / "own.mbox", folder / "own"
+    own.mkdir()
+    box = boxes.mbox(path)
+    for number, (raw, _) in enumerate(mailbox[:20]):
+        box.add(raw)
+        (own / f"{number}.eml").write_bytes(raw)
+    box.close()
+    before = (path.read_bytes(), sorted(own.iterdir()))
+    said = commands.run("inlet", path, "--once")
+    assert "20 mails stored" in said
+    commands.run("inlet", own, "--once")
+    assert (path.read_bytes(), sorted(own.iterdir())) == before
+    topics = commands.settings.topics
+    keys = [
+        message.key
+        for name in (topics.mails, topics.attachments)
+        for message in client.topic(name).read()
+    ]
+    # By either way it is the same mail.
+    assert len(keys) == 40
+    assert len(set(keys)) == 20
+
+
+def test_two_mails_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    inbox = Folder(tmp_path / "in", "move", tmp_path / "done", tmp_path / "rejected")
+    for raw in (b"one", b"two", b"two"):
+        (tmp_path / "in" / "a.eml").write_bytes(raw)
+        inbox.stored(list(inbox.waiting()))
+    assert sorted(path.read_bytes() for path in (tmp_path / "done").iterdir()) == [b"one", b"two"]
+
+
+def test_a_file_that_changed_hands_meanwhile_stops_nothing(tmp_path: Path) -> None:
+    inbox = Folder(tmp_path / "in", "keep", tmp_path / "done", tmp_path / "rejected")
+    (tmp_path / "in" / "a.eml").write_bytes(b"a")
+    (tmp_path / "in" / "b.eml").write_bytes(b"b")
+    found = []
+    for mail in inbox.waiting():
+        found.append(mail)
+        (tmp_path / "in" / "b.eml").unlink(missing_ok=True)
+    assert found == [Waiting("a.eml", b"a", 1)]
