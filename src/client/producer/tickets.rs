@@ -123,10 +123,7 @@ impl Ticket {
     }
 
     /// The outcome of the record's batch as that of the record; a failure counts as seen.
-    fn told(
-        &self,
-        outcome: &Result<Landed, ClientError>,
-    ) -> Result<RecordMetadata, ClientError> {
+    fn told(&self, outcome: &Result<Landed, ClientError>) -> Result<RecordMetadata, ClientError> {
         match outcome {
             Ok(landed) => Ok(self.metadata(*landed)),
             Err(error) => {
