@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         window_aggregate,
         with_date,
     )
+    from streamlog.spark.java import provide_java
     from streamlog.spark.offline import Load, Loss, load, loaded
     from streamlog.spark.source import StreamlogDataSource
 
@@ -38,13 +39,14 @@ __all__ = [
     "join_table",
     "load",
     "loaded",
+    "provide_java",
     "strictly_decoded",
     "window_aggregate",
     "with_date",
 ]
 
 if not TYPE_CHECKING:
-    _HOMES = {"StreamlogDataSource": "source"} | dict.fromkeys(
+    _HOMES = {"StreamlogDataSource": "source", "provide_java": "java"} | dict.fromkeys(
         ("Load", "Loss", "load", "loaded"), "offline"
     )
 
