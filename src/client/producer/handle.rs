@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::landings::Landings;
 use super::audit::Audit;
+use super::landings::Landings;
 use super::lane::Settled;
 use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
