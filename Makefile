@@ -4,7 +4,7 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo example-mail serve build docs bench bench-python check check-bench
+.PHONY: help setup demo example-mail example-logs serve build docs bench bench-python check check-bench
 .PHONY: check-deps check-trace fix fuzz lock settings-page test test-all interop differential compatibility wheels
 .PHONY: packages clean
 
@@ -53,6 +53,9 @@ demo: setup ## Real text through a broker that is killed on the way; make demo I
 MAILS ?=
 example-mail: setup $(VENV)/spark.stamp ## Prices out of mails; make example-mail MAILS=/some/folder, or =FILE.mbox
 	PYTHONPATH=examples $(BIN)/python -m mail $(MAILS)
+
+example-logs: setup ## Logs, page views, metrics: Spark counts errors, and alerts are held to the truth
+	PYTHONPATH=examples $(BIN)/python -m logs
 
 serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
 	@exec $(BIN)/python -m streamlog.broker

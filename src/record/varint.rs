@@ -40,18 +40,7 @@ fn zigzag_64(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
-#[inline]
-fn put_unsigned(out: &mut Vec<u8>, value: u64) {
-    // Almost every number in a record is small, and lengths mostly take two bytes.
-    let [low, high, ..] = value.to_le_bytes();
-    match value {
-        0..0x80 => out.push(low),
-        0x80..0x4000 => out.extend_from_slice(&[low | 0x80, (high << 1) | (low >> 7)]),
-        _ => put_long(out, value),
-    }
-}
-
-fn put_long(out: &mut Vec<u8>, mut value: u64) {
+fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     loop {
         let [low, ..] = value.to_le_bytes();
         value >>= 7;

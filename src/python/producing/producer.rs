@@ -32,6 +32,8 @@ pub(crate) const WORDS: &[Word] = &[
     Word::seconds("delivery_timeout", "delivery.timeout.ms"),
     Word::plain("idempotence", "enable.idempotence"),
     Word::plain("partitioner", "partitioner"),
+    Word::plain("audit", "audit.tier"),
+    Word::seconds("audit_window", "audit.window.ms"),
 ];
 
 /// Records between two looks at signals, when no wait looks at them.

@@ -25,8 +25,8 @@ impl Ticket {
         Ok(self.inner.get()?.settling())
     }
 
-    /// The outcome, which is waited for with the interpreter released. What is known already is told
-    /// at once: letting go of the interpreter costs more than all else.
+    /// The outcome, which is waited for with the interpreter released. What is known already is
+    /// told at once: letting go of the interpreter costs more than all else.
     fn outcome(
         &self,
         py: Python<'_>,

@@ -33,6 +33,8 @@ class Subscription:
             ConfigError: None of them is given, or several, or it does not fit.
 
         Example:
+            >>> from streamlog.spark.reading.subscription import Subscription
+            >>> from streamlog.spark.options import Options
             >>> names = ["subscribe", "subscribePattern", "assign"]
             >>> Subscription.of(Options({"subscribe": "orders, refunds"}, names)).topics
             ('orders', 'refunds')
