@@ -39,7 +39,7 @@ impl Producer {
                 headers: &headers,
                 timestamp: Some(columns.timestamp(row).unwrap_or(now)),
             };
-            if !self.append_known(&mut known, &record)? {
+            if !self.append_known(&mut known, topic, &record)? {
                 self.send(&record)?;
             }
         }
@@ -55,12 +55,12 @@ impl Producer {
     fn append_known<'a>(
         &self,
         known: &mut Known<'a>,
-        record: &ProducerRecord<'a>,
+        topic: &'a str,
+        record: &ProducerRecord<'_>,
     ) -> Result<bool, ClientError> {
         let size = self.size_of(record)?;
-        let is_known = known.as_ref().is_some_and(|(topic, _)| *topic == record.topic);
-        if !is_known {
-            *known = self.shared.topics.get(record.topic).map(|queues| (record.topic, queues));
+        if known.as_ref().is_none_or(|(name, _)| *name != topic) {
+            *known = self.shared.topics.get(topic).map(|queues| (topic, queues));
         }
         let Some((_, queues)) = known else { return Ok(false) };
         let has_partition = record.partition.is_none_or(|partition| {
