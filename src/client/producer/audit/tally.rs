@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::TOPIC;
 use super::windows::{Windows, start_of};
 use crate::client::producer::tickets::Landed;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::TopicName;
+
+/// Where counts are told.
+pub(crate) const TOPIC: &str = "streamlog.audit";
 
 /// The audit of a producer. Callers tell, the sending task counts.
 #[derive(Debug)]
