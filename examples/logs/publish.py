@@ -7,11 +7,13 @@ python -m logs.publish --journal                 the journal of this machine, un
 
 import argparse
 import json
+import os
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import streamlog
 from logs import config
@@ -49,40 +51,42 @@ def time_after_all(settings: config.Config) -> int:
     return int(time.time() * 1000) + (2 * alerts.window_seconds + alerts.delay_seconds) * 1000
 
 
-def follow(path: Path) -> Iterator[str]:
-    """The lines that are added to a file, also after it was replaced by a new one."""
-    file = path.open(errors="replace")
-    file.seek(0, 2)
+def follow(path: Path) -> Iterator[bytes]:
+    """The lines that are added to a file from now on, also to one that takes its place."""
+    file = path.open("rb")
+    file.seek(0, os.SEEK_END)
+    return _lines(path, file)
+
+
+def _lines(path: Path, file: BinaryIO) -> Iterator[bytes]:
     while True:
         line = file.readline()
-        if line.endswith("\n"):
-            yield line.rstrip("\n")
+        if line.endswith(b"\n"):
+            yield line.rstrip(b"\n")
             continue
-        file.seek(file.tell() - len(line.encode()))
-        time.sleep(0.2)
-        if (
-            path.exists()
-            and path.stat().st_ino != Path(f"/proc/self/fd/{file.fileno()}").stat().st_ino
-        ):
+        file.seek(-len(line), os.SEEK_CUR)
+        if path.exists() and path.stat().st_ino != os.fstat(file.fileno()).st_ino:
             file.close()
-            file = path.open(errors="replace")
+            file = path.open("rb")
+        else:
+            time.sleep(0.2)
 
 
-def journal() -> Iterator[str]:
+def journal() -> Iterator[bytes]:
     """The lines of this machine's journal from now on."""
     command = ["journalctl", "--follow", "--lines=0", "--output=short-iso-precise"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            yield line.rstrip("\n")
+            yield line.rstrip(b"\n")
 
 
-def publish_lines(client: streamlog.Client, topic: str, lines: Iterator[str]) -> None:
+def publish_lines(client: streamlog.Client, topic: str, lines: Iterator[bytes]) -> None:
     """Publishes lines of this machine; an empty one says nothing."""
     host = socket.gethostname().encode()
     with client.producer() as producer:
         for line in filter(None, lines):
-            producer.send(topic, line.encode(), key=host)
+            producer.send(topic, line, key=host)
 
 
 def main() -> None:

@@ -42,7 +42,9 @@ def stopped(process: "subprocess.Popen[bytes]") -> None:
         process.kill()
 
 
-def wait_until_read(client: streamlog.Client, settings: config.Config) -> None:
+def wait_until_read(
+    client: streamlog.Client, settings: config.Config, parsers: "list[subprocess.Popen[bytes]]"
+) -> None:
     """Waits until the parsers have committed all that is stored."""
     names = [settings.topics.mails, settings.topics.attachments]
     ends = {
@@ -54,6 +56,8 @@ def wait_until_read(client: streamlog.Client, settings: config.Config) -> None:
     group = client.admin.group(settings.parser.group)
     deadline = time.monotonic() + READ_SECONDS
     while any((group.committed().get(place) or 0) < end for place, end in ends.items()):
+        if any(parser.poll() is not None for parser in parsers):
+            raise SystemExit("a parser has ended")
         if time.monotonic() > deadline:
             raise SystemExit(f"the parsers have not read everything in {READ_SECONDS:.0f} s")
         time.sleep(0.2)
@@ -76,10 +80,13 @@ def main() -> int:
             done("inlet", path, "--once")
         if not given:
             done("inlet", "--once")
-        for _ in range(PARSERS):
-            stack.callback(stopped, command("parser"))
+        parsers = [command("parser") for _ in range(PARSERS)]
+        for parser in parsers:
+            stack.callback(stopped, parser)
         client = stack.enter_context(broker.connect())
-        wait_until_read(client, settings)
+        wait_until_read(client, settings, parsers)
+        while parsers:
+            stopped(parsers.pop())
         done("pipeline")
         return command("report").wait()
 

@@ -107,9 +107,9 @@ class Config:
     generator: Generator = field(default_factory=Generator)
 
 
-def argument_parser(description: str) -> ArgumentParser:
+def argument_parser(name: str, description: str) -> ArgumentParser:
     """What every command takes: the file."""
-    parser = ArgumentParser(description=description)
+    parser = ArgumentParser(prog=f"python -m mail.{name}", description=description)
     parser.add_argument("--config", type=Path, default=DEFAULT, help="the file (mail.toml)")
     return parser
 

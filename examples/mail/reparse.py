@@ -68,7 +68,7 @@ def reparse(
 
 def main() -> int:
     """The command."""
-    parser = config.argument_parser("Reads mails again")
+    parser = config.argument_parser("reparse", "Reads mails again")
     parser.add_argument("--from", dest="since", type=moment, help="stored then or later")
     parser.add_argument("--until", type=moment, help="stored before")
     parser.add_argument("--sender", default="", help="an address, or a part of it")

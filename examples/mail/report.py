@@ -123,7 +123,7 @@ def tell(log: Log) -> None:
     print(f"read      {len(log.readings):,} mails with {prices:,} prices")
     if log.unread:
         reason, count = Counter(map(_short, log.unread.values())).most_common(1)[0]
-        print(f"unread    {len(log.unread):,} mails; of {count:,} the reason is {reason}")
+        print(f"unread    {len(log.unread):,} mails; {count:,} of them by {reason}")
     outcomes = len(log.readings) + len(log.unread)
     if log.span:
         rate, needed = outcomes / log.span, MAILS_A_DAY / DAY_SECONDS
@@ -153,7 +153,7 @@ def tell_scores(scores: dict[str, Score], lost: int) -> None:
 
 def main() -> int:
     """The command."""
-    parser = config.argument_parser("Compares with the ledger")
+    parser = config.argument_parser("report", "Compares with the ledger")
     parser.add_argument("--ledger", type=Path, help="the truth (generator.ledger)")
     arguments = parser.parse_args()
     try:

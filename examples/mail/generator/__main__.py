@@ -33,7 +33,7 @@ def generate(settings: config.Generator, folder: Path, table: Path) -> tuple[int
 
 def main() -> int:
     """The command."""
-    parser = config.argument_parser("Makes up a mailbox")
+    parser = config.argument_parser("generator", "Makes up a mailbox")
     parser.add_argument("--mails", type=int, help="how many")
     parser.add_argument("--seed", type=int, help="another seed is another mailbox")
     parser.add_argument("--folder", type=Path, help="where they go (inlet.path)")

@@ -65,7 +65,7 @@ def _told(store: Store) -> str:
 
 def main() -> int:
     """The command."""
-    parser = config.argument_parser("Stores mails in topics")
+    parser = config.argument_parser("inlet", "Stores mails in topics")
     parser.add_argument("path", type=Path, nargs="?", help="a folder or an mbox of yours")
     parser.add_argument("--once", action="store_true", help="end when nothing waits any more")
     arguments = parser.parse_args()

@@ -56,7 +56,7 @@ def _told(outcomes: Outcomes) -> str:
 
 def main() -> int:
     """The command."""
-    arguments = config.argument_parser("Reads prices out of mails").parse_args()
+    arguments = config.argument_parser("parser", "Reads prices out of mails").parse_args()
     try:
         run(config.read(arguments.config))
     except (config.ConfigError, streamlog.StreamlogError, OSError) as error:

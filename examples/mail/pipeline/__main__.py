@@ -7,6 +7,7 @@ It reads the whole topic and writes the table anew, so a mail that was read agai
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -32,9 +33,12 @@ def run(settings: config.Config, spark: SparkSession) -> int:
 
 def session(master: str) -> SparkSession:
     """A session for one run."""
-    # Else its workers are whatever `python3` is first on the path.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
+    for name, text in {
+        # Else its workers are whatever `python3` is first on the path.
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_CONF_DIR": str(Path(__file__).with_name("conf")),
+    }.items():
+        os.environ.setdefault(name, text)
     builder = SparkSession.Builder().master(master).appName("mail-pipeline")
     for name, value in {
         "spark.sql.session.timeZone": "UTC",
@@ -48,12 +52,14 @@ def session(master: str) -> SparkSession:
 
 def main() -> int:
     """The command."""
-    arguments = config.argument_parser("Aggregates prices with Spark").parse_args()
+    arguments = config.argument_parser("pipeline", "Aggregates prices with Spark").parse_args()
     try:
         settings = config.read(arguments.config)
     except config.ConfigError as error:
         print(f"pipeline  {error}", file=sys.stderr)
         return 1
+    # It tells of a package that is not used here.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     spark = session(settings.pipeline.master)
     try:
         count = run(settings, spark)

@@ -6,6 +6,12 @@ Functions take and give data frames; ``load`` keeps topics as files of Parquet.
 # Checkers of types know this name; `typing` itself would cost a command its quick start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from streamlog.spark.audit import (
+        compare_tiers,
+        count_windows,
+        missing_counts,
+        told_counts,
+    )
     from streamlog.spark.functions import (
         dead_letters,
         decode_avro,
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
         window_aggregate,
         with_date,
     )
+    from streamlog.spark.java import provide_java
     from streamlog.spark.offline import Load, Loss, load, loaded
     from streamlog.spark.source import StreamlogDataSource
 
@@ -27,6 +34,8 @@ __all__ = [
     "Load",
     "Loss",
     "StreamlogDataSource",
+    "compare_tiers",
+    "count_windows",
     "dead_letters",
     "decode_avro",
     "decode_csv",
@@ -38,15 +47,23 @@ __all__ = [
     "join_table",
     "load",
     "loaded",
+    "missing_counts",
+    "provide_java",
     "strictly_decoded",
+    "told_counts",
     "window_aggregate",
     "with_date",
 ]
 
 if not TYPE_CHECKING:
-    _HOMES = {"StreamlogDataSource": "source"} | dict.fromkeys(
-        ("Load", "Loss", "load", "loaded"), "offline"
-    )
+    _HOMES = {
+        "StreamlogDataSource": "source",
+        "provide_java": "java",
+        **dict.fromkeys(("Load", "Loss", "load", "loaded"), "offline"),
+        **dict.fromkeys(
+            ("compare_tiers", "count_windows", "missing_counts", "told_counts"), "audit"
+        ),
+    }
 
     def __getattr__(name: str) -> object:
         """Loads what is asked for: Spark's workers need the source alone, a job's file nothing."""

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::audit::Audit;
 use super::landings::Landings;
 use super::lane::Settled;
 use super::partitioner::Chosen;
@@ -63,6 +64,7 @@ pub(crate) struct Shared {
     pub(crate) bells: Arc<Bells>,
     pub(super) room: Arc<Room>,
     pub(super) undelivered: Undelivered,
+    pub(crate) audit: Option<Audit>,
     pub(crate) landings: Landings,
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
@@ -77,12 +79,15 @@ impl Producer {
         let waiter = core.waiter.clone();
         let nanos = core.brokers.clock().monotonic().as_nanos();
         let seed = u64::try_from(nanos).unwrap_or(u64::MAX);
+        let client = &core.brokers.config().client_id;
+        let name = format!("{client}-{}-{nanos:x}", std::process::id());
         let shared = Arc::new(Shared {
             topics: Topics::new(in_memory(config.batch_size.0), seed),
             room: Room::new(in_memory(config.buffer.0)),
             bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
             brokers: Arc::clone(&core.brokers),
             undelivered: Undelivered::default(),
+            audit: Audit::of(&config, name),
             landings: Landings::default(),
             listed: Mutex::default(),
             flush_below: AtomicU64::new(0),
@@ -150,6 +155,18 @@ impl Producer {
     /// [`ClientError::Delivery`] with the failures that no ticket was asked about, and
     /// [`ClientError::Timeout`].
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        let flushed = self.flush_records(timeout);
+        if !Self::leaves_counts(&flushed) {
+            return flushed;
+        }
+        let told = match self.tell_counts() {
+            Ok(true) => self.flush_records(timeout),
+            told => told.map(drop),
+        };
+        flushed.and(told)
+    }
+
+    fn flush_records(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
@@ -333,6 +350,7 @@ impl Shared {
             value: record.value,
             headers: record.headers,
             size,
+            window: self.audit.as_ref().map(|_| self.config.audit_window),
         };
         let open = |partition: &TopicPartition| {
             let make = |ordinal| Delivery::new(partition.clone(), ordinal, Arc::clone(&self.bells));

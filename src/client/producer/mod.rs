@@ -8,6 +8,7 @@
 //! A queue belongs to the callers and the task together, a lane to the task alone. Memory is
 //! bounded by one budget: who sends faster than the brokers take waits.
 
+mod audit;
 mod awaiting;
 mod columns;
 mod config;

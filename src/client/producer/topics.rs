@@ -1,6 +1,6 @@
 //! The queues of every topic that a producer has sent to.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::partitioner::Turn;
@@ -13,7 +13,7 @@ pub(crate) struct Topics {
     batch_size: usize,
     /// What makes records without a key begin elsewhere in each producer.
     seed: u64,
-    by_name: RwLock<HashMap<TopicName, Arc<TopicQueues>>>,
+    by_name: RwLock<BTreeMap<TopicName, Arc<TopicQueues>>>,
 }
 
 /// One topic.

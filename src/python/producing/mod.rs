@@ -7,7 +7,7 @@ mod producer;
 mod record_metadata;
 mod ticket;
 
-pub(super) use given::Given;
+pub(super) use given::{Given, Keywords};
 pub(super) use producer::Producer;
 pub(super) use record_metadata::RecordMetadata;
 pub(super) use ticket::Ticket;

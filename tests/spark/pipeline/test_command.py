@@ -41,7 +41,7 @@ def has_copied(log: Path, process: "subprocess.Popen[str]") -> bool:
     return "100 out" in log.read_text() or process.poll() is not None
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_a_stream_runs_until_it_is_asked_to_stop(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
@@ -58,11 +58,12 @@ def test_a_stream_runs_until_it_is_asked_to_stop(
         with log.open("w") as out:
             process = start(tmp_path, broker.address, out)
         try:
-            until(partial(has_copied, log, process), 80)
+            until(partial(has_copied, log, process), 100)
             process.send_signal(number)
             assert process.wait(20) == code, log.read_text()
         finally:
             process.kill()
+            process.wait()
         told = [line for line in log.read_text().splitlines() if line.startswith("copy: ")]
         assert len(told) == 1, log.read_text()
         assert "100 rows in, 100 out" in told[0]

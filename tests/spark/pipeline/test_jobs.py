@@ -126,8 +126,7 @@ exactly_once = "yes"
         "job.toml:1: nmae: unknown; did you mean 'name'?",
         "job.toml:2: stream: 'checkpoint' is missing",
         "job.toml:3: stream.triger: unknown; did you mean 'trigger'?",
-        "job.toml:4: source.orders: it has none of them; expected one of "
-        "'topic', 'pattern', 'files', 'jdbc'",
+        "job.toml:4: source.orders: one of 'topic', 'pattern', 'files', 'jdbc' is missing",
         "job.toml:5: source.orders.topics: unknown; did you mean 'topic'?",
         "job.toml:6: source.orders.strat: unknown; did you mean 'start'?",
         "job.toml:7: source.orders.decode.format: 'jsn' does not fit, expected 'json', 'csv', "
@@ -157,11 +156,12 @@ topic = "b"
         ("", "job.toml:1: sink: there is none"),
         ("a = ", "job.toml: it is no TOML: "),
         (MINIMAL + "key = 'x'", 'job.toml:7: sink.b.key: it goes with encode = "json"'),
+        (MINIMAL + "exactly_once = true", "job.toml:7: sink.b.exactly_once: for streams only"),
         (MINIMAL + "output = 'update'", "job.toml:7: sink.b.output: only a stream has one"),
         (MINIMAL + "date = 'x'", "job.toml:7: sink.b.date: it is not for topic, which has "),
         (MINIMAL + "topc = 'x'", "job.toml:7: sink.b.topc: unknown; did you mean 'topic'?"),
         (MINIMAL.replace('"a"\n[', '"${NO}"\n['), "job.toml:3: source.a.topic: the environment ha"),
-        (MINIMAL + "files = 'x'", "job.toml:4: sink.b: it has topic and files; expected one of"),
+        (MINIMAL + "files = 'x'", "job.toml:4: sink.b: it has topic and files, expected only on"),
         ("[source]\na = 1\n" + MINIMAL[MINIMAL.index("[sink") :], "job.toml:2: source.a: expecte"),
         (MINIMAL + "[step.a]\nsql = 'SELECT 1'", "job.toml:7: step.a: a view of this name is the"),
         (MINIMAL + "[step.a-b]\nsql = 'SELECT 1'", "job.toml:7: step.a-b: expected a name of let"),

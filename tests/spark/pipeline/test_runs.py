@@ -1,6 +1,7 @@
 """Jobs that run: from topics, files and a database, to topics, files and a database."""
 
 import json
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -35,8 +36,11 @@ def job_of(broker: BrokerProcess, tmp_path: Path) -> Callable[[str], Job]:
 
 
 @pytest.fixture
-def execute(spark: SparkSession, job_of: Callable[[str], Job]) -> Execute:
+def execute(spark: SparkSession, job_of: Callable[[str], Job], tmp_path: Path) -> Execute:
     """Runs a job's text to its end and returns what it told."""
+    assert spark._jvm is not None
+    # Else the database writes its log where the tests were started.
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
 
     def run(text: str) -> list[str]:
         told: list[str] = []
@@ -75,15 +79,7 @@ def rows_out(told: list[str]) -> dict[str, int]:
     return found
 
 
-def test_a_table_goes_through_every_kind_of_step_and_sink(
-    spark: SparkSession, client: streamlog.Client, topic: str, tmp_path: Path, execute: Execute
-) -> None:
-    for name in (topic, topic + ".dead", topic + ".out"):
-        client.admin.create_topic(name, partitions=2)
-    values = orders(0, 600)
-    publish(client, topic, values + values[:100])
-    (tmp_path / "items.csv").write_text("item,price\ni0,2.5\ni1,1.0\n")
-    told = execute(f"""
+TABLES = """
 [source.orders]
 topic = "{topic}"
 decode = {{ schema = "id BIGINT NOT NULL, item STRING", dead_letters = "{topic}.dead" }}
@@ -117,7 +113,19 @@ by = "item"
 from = "counts"
 jdbc = "jdbc:derby:memory:{topic};create=true"
 table = "counts"
-""")
+"""
+
+
+def test_a_table_goes_through_every_kind_of_step_and_sink(
+    spark: SparkSession, client: streamlog.Client, topic: str, tmp_path: Path, execute: Execute
+) -> None:
+    for name in (topic, topic + ".dead", topic + ".out"):
+        client.admin.create_topic(name, partitions=2)
+    values = orders(0, 600)
+    publish(client, topic, values)
+    publish(client, topic, values[:100])
+    (tmp_path / "items.csv").write_text("item,price\ni0,2.5\ni1,1.0\n")
+    told = execute(TABLES.format(topic=topic))
     assert rows_out(told) == {
         "topic": 540,
         "files": 540,
@@ -139,7 +147,7 @@ table = "counts"
     told = execute(f"""
 [source.counts]
 jdbc = "jdbc:derby:memory:{topic}"
-query = "SELECT item, SUM(n) AS n FROM counts GROUP BY item"
+query = 'SELECT "item", SUM("n") AS n FROM counts GROUP BY "item"'
 [sink.files]
 from = "counts"
 files = "counts.json"
@@ -164,6 +172,7 @@ sql = "SELECT value.id, value.item, timestamp FROM orders"
 from = "flat"
 topic = "{topic}.out"
 encode = "json"
+exactly_once = true
 [sink.files]
 from = "flat"
 files = "archive"
@@ -212,7 +221,7 @@ def test_streams_are_joined_and_folded_by_a_job(
     publish(client, topic, [json.dumps({"id": n}).encode() for n in range(100)])
     publish(client, topic + ".paid", [json.dumps({"id": n}).encode() for n in range(0, 100, 2)])
     told = execute(f"""
-stream = {{ trigger = "available-now", checkpoint = "checkpoints" }}
+stream = {{ trigger = "once", checkpoint = "checkpoints" }}
 [source.orders]
 topic = "{topic}"
 start = "earliest"
@@ -254,12 +263,52 @@ files = "archive"
 """)
 
 
+def test_a_window_without_a_watermark_ends_the_streams_that_started_before(
+    spark: SparkSession, client: streamlog.Client, topic: str, job_of: Callable[[str], Job]
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    text = (
+        STREAM.format(topic=topic)
+        + """
+[step.counts]
+from = "flat"
+window = { length = "1 minute", aggregates = { n = "count(*)" } }
+[sink.counts]
+from = "counts"
+files = "counts"
+"""
+    )
+    with pytest.raises(ConfigError, match=r"job\.toml:\d+: sink\.counts: .*watermark"):
+        Run(job_of(text), spark, tell=print).go()
+    assert spark.streams.active == []
+
+
+def test_a_stopped_job_ends_what_it_does(
+    spark: SparkSession, job_of: Callable[[str], Job], tmp_path: Path
+) -> None:
+    (tmp_path / "one.txt").write_text("1\n")
+    job = job_of("""
+[source.one]
+files = "one.txt"
+[step.slow]
+sql = "SELECT string(a.id) AS value FROM range(100000) a, range(100000) b, one WHERE a.id = -b.id"
+[sink.files]
+from = "slow"
+files = "out"
+""")
+    begun = time.monotonic()
+    run = Run(job, spark, tell=print, is_stopped=lambda: time.monotonic() > begun + 3)
+    assert not run.go()
+    assert not (tmp_path / "out" / "_SUCCESS").exists()
+
+
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    "case",
     [
         (("SELECT value.id", "SELECT value.idd"), r"job\.toml:\d+: step\.flat: .*idd"),
         (("FROM orders", "FROM orderz"), r"job\.toml:\d+: step\.flat: .*orderz"),
         (("id BIGINT NOT", "id BIGINTT NOT"), r"job\.toml:\d+: source\.orders: schema: .*BIGINTT"),
+        (('encode = "json"', ""), r"job\.toml:\d+: sink\.copy: 'flat' has no column 'value'"),
         (('date = "timestamp"', 'by = "day"'), r"job\.toml:\d+: sink\.files: by: .*day"),
         (("[sink.copy]", "[source.s]\nfiles='.'\nformat='text'\nstatic=true\n[sink.s]\nfrom='s'\n"
           "files='t'\n[sink.copy]"), r"job\.toml:\d+: sink\.s: its rows are no stream"),
@@ -267,14 +316,12 @@ files = "archive"
 )  # fmt: skip
 def test_what_spark_refuses_is_told_with_its_place_and_nothing_starts(
     spark: SparkSession,
-    client: streamlog.Client,
     topic: str,
     tmp_path: Path,
     job_of: Callable[[str], Job],
-    change: tuple[str, str],
-    fault: str,
+    case: tuple[tuple[str, str], str],
 ) -> None:
-    client.admin.create_topic(topic, partitions=1)
+    change, fault = case
     text = STREAM.format(topic=topic)
     assert change[0] in text
     with pytest.raises(ConfigError, match=fault):

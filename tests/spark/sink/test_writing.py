@@ -151,12 +151,11 @@ def test_a_row_that_cannot_be_written_fails_the_task(
     large = spark.range(1).selectExpr("repeat('x', 20000) value")
     with pytest.raises(PySparkException, match=r"more than max\.message\.bytes of the topic"):
         write(large, broker, topic=topic)
-    headers = spark.range(1).selectExpr(
-        f"'v' value, cast(array(struct(null, null)) as {_HEADERS}) headers"
-    )
+    nameless = f"cast(array(struct(null, null)) as {_HEADERS}) headers"
+    headers = spark.range(1).selectExpr("'v' value", nameless)
     with pytest.raises(PySparkException, match="column 'headers': a header has no key"):
         write(headers, broker, topic=topic)
-    beyond = spark.range(1).selectExpr("'v' value, 7 partition")
+    beyond = spark.range(1).selectExpr("'v' value", "7 partition")
     with pytest.raises(PySparkException, match=f"no topic or partition '{topic}-7'"):
         write(beyond, broker, topic=topic)
     unknown = spark.range(1).selectExpr("'v' value")
@@ -205,7 +204,8 @@ def _stream(
         with client.producer() as producer:
             producer.send_all(source, range(run * 150, run * 150 + 150), key=str, value=str)
         table = spark.readStream.format("streamlog").option("bootstrap", broker.address)
-        rows = table.option("subscribe", source).load().select("key", "value")
+        table = table.option("subscribe", source).option("startingOffsets", "earliest")
+        rows = table.load().select("key", "value")
         writer = rows.writeStream.format("streamlog").option("bootstrap", broker.address)
         writer = writer.option("topic", topic).options(**options)
         writer = writer.option("checkpointLocation", str(folder / "checkpoint"))

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from functools import partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import streamlog
-from streamlog.errors import ConfigError, StreamlogError
+from streamlog.errors import ConfigError, MissingExtra, StreamlogError
 from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.progress import ROWS, Progress
 from streamlog.spark.pipeline.sink import Sink
@@ -69,9 +69,9 @@ class Run:
         self._views: dict[str, DataFrame] = {}
         self._undecoded: dict[str, DataFrame] = {}
         for source in job.sources:
-            self._add(source, lambda source=source: source.open(session))  # type: ignore[misc]
+            self._add(source, partial(source.open, session))
         for step in job.steps:
-            self._add(step, lambda step=step: step.table(session, self._views))  # type: ignore[misc]
+            self._add(step, partial(step.table, session, self._views))
         self._rows = {sink.name: self._of(sink) for sink in job.sinks}
 
     def go(self) -> bool:
@@ -96,6 +96,8 @@ class Run:
             if view.watermark is not None:
                 table = table.withWatermark(view.watermark.time, view.watermark.delay)
             table.createOrReplaceTempView(view.name)
+        except MissingExtra:
+            raise
         except Exception as error:
             raise ConfigError(f"{view.place}: {_reason(error)}") from error
         self._views[view.name] = table
@@ -116,17 +118,30 @@ class Run:
         return rows
 
     def _write_all(self) -> bool:
-        with ThreadPoolExecutor(1, "streamlog-pipeline") as pool:
+        is_over = Event()
+        watcher = Thread(target=self._cancel_when_stopped, args=[is_over], daemon=True)
+        watcher.start()
+        try:
             for sink in self._job.sinks:
                 begun = time.monotonic()
-                writing = pool.submit(self._write, sink)
-                while not _is_done(writing):
-                    if self._is_stopped():
-                        self._cancel()
-                        return False
-                seconds = time.monotonic() - begun
-                self._tell(f"{sink.name}: {writing.result():,} rows, {seconds:.1f} s")
+                rows = self._write(sink)
+                self._tell(f"{sink.name}: {rows:,} rows, {time.monotonic() - begun:.1f} s")
+                if self._is_stopped():
+                    return sink is self._job.sinks[-1]
+        except Exception:
+            if self._is_stopped():
+                return False
+            raise
+        finally:
+            is_over.set()
+            watcher.join()
         return True
+
+    def _cancel_when_stopped(self, is_over: Event) -> None:
+        """Ends Spark's work from outside: its sources are found only on the thread that began."""
+        while not is_over.wait(_GLANCE_SECONDS):
+            if self._is_stopped():
+                self._cancel()
 
     def _write(self, sink: Sink) -> int:
         from pyspark.sql import Observation
@@ -146,7 +161,7 @@ class Run:
         started: list[Progress] = []
         try:
             for sink in self._job.sinks:
-                started.append(Progress(sink.name, self._start(sink)))
+                started.append(Progress(sink.name, self._started(sink)))
             return self._watch(started)
         finally:
             for progress in started:
@@ -167,6 +182,15 @@ class Run:
                 return True
             time.sleep(_GLANCE_SECONDS)
         return False
+
+    def _started(self, sink: Sink) -> "StreamingQuery":
+        """The query of a sink; some rules of streams show only now."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self._start(sink)
+        except AnalysisException as error:
+            raise ConfigError(f"{sink.place}: {_reason(error)}") from error
 
     def _start(self, sink: Sink) -> "StreamingQuery":
         from pyspark.sql import functions as F
@@ -191,15 +215,13 @@ class Run:
         return writer.start(sink.where) if sink.kind == "files" else writer.start()
 
 
-def _is_done(writing: "Future[int]") -> bool:
-    try:
-        writing.exception(_GLANCE_SECONDS)
-    except NotYet:
-        return False
-    return True
-
-
 def _reason(error: Exception) -> str:
     """What is wrong in a line: Spark's messages go on with plans and stacks."""
     text = str(error).strip()
-    return text if isinstance(error, StreamlogError) else text.split("\n", 1)[0]
+    if isinstance(error, StreamlogError):
+        return text
+    lines = [line.lstrip(": ") for line in text.splitlines()] or [type(error).__name__]
+    # What the bridge to Java says first is only which of its objects was called.
+    return (
+        lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while") else lines[0]
+    )

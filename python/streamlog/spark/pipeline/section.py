@@ -122,8 +122,18 @@ class Section:
         listed = ", ".join(f"'{key}'" for key in keys)
         if len(found) == 1:
             return found[0]
-        self.fault(f"it has {' and '.join(found) or 'none of them'}; expected one of {listed}")
+        several = f"it has {' and '.join(found)}, expected only one of them"
+        self.fault(several if found else f"one of {listed} is missing")
         return None
+
+    def kind(self, kinds: Mapping[str, Collection[str]]) -> str | None:
+        """The one of the kinds that it is, each with its own keys; those of others are a fault."""
+        kind = self.one_of(*kinds)
+        strange = self.has(*(key for keys in kinds.values() for key in keys))
+        if kind is not None:
+            for key in [key for key in strange if key not in kinds[kind]]:
+                self.fault(f"it is not for {kind}, which has {', '.join(kinds[kind])}", key)
+        return kind
 
     def text(self, key: str, otherwise: str = "", *, is_needed: bool = False) -> str:
         """A string, with the variables of the environment in it."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from streamlog.errors import ConfigError
 from streamlog.spark.pipeline.section import Section
@@ -30,7 +30,8 @@ class Sink:
     name: str
     place: str
     """Where the file says so."""
-    kind: Literal["topic", "files", "jdbc"]
+    kind: str
+    """``topic``, ``files`` or ``jdbc``."""
     view: str
     where: str
     """The topic, the folder, or the address of the database."""
@@ -48,10 +49,7 @@ class Sink:
     @classmethod
     def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Sink":
         """Takes a table of `sink`; paths are relative to the folder."""
-        kind = section.one_of(*_KEYS) or "files"
-        strange = {key for keys in _KEYS.values() for key in keys} - {*_KEYS[kind]}
-        for key in section.has(*strange):
-            section.fault(f"it is not for {kind}, which has {', '.join(_KEYS[kind])}", key)
+        kind = section.kind(_KEYS) or "files"
         where = section.text(kind)
         options: dict[str, str] = {}
         if kind == "topic":
@@ -66,7 +64,7 @@ class Sink:
         sink = cls(
             name=section.name,
             place=section.place,
-            kind=kind,  # type: ignore[arg-type]
+            kind=kind,
             view=section.text("from", is_needed=True),
             where=located(where, folder) if kind == "files" else where,
             format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
@@ -87,6 +85,8 @@ class Sink:
             section.fault("a stream appends", "mode")
         if not is_stream and section.has("output"):
             section.fault("only a stream has one", "output")
+        if not is_stream and self.options.get("exactlyOnce") == "true":
+            section.fault("for streams only: a table is written once", "exactly_once")
         if self.key is not None and self.encode == "none":
             section.fault('it goes with encode = "json"; else the view has a column key', "key")
         if self.kind == "files" and self.output != "append":
@@ -100,8 +100,10 @@ class Sink:
             return functions.dead_letters(table)
         if self.encode == "json":
             return functions.encode_json(table, key=self.key)
-        if self.kind == "topic":
-            return _records(table)
+        if self.kind == "topic" and "value" not in table.columns:
+            has = ", ".join(table.columns)
+            message = f"'{self.view}' has no column 'value', only {has}"
+            raise ConfigError(f'{message}; encode = "json" makes one of them')
         return table if self.date is None else functions.with_date(table, self.date)
 
     def write(self, rows: "DataFrame") -> None:
@@ -131,13 +133,3 @@ class Sink:
         if self.options.get("exactlyOnce") == "true":
             told += ", exactly once"
         return told + (f", by {', '.join(self.folders)}" if self.folders else "")
-
-
-def _records(table: "DataFrame") -> "DataFrame":
-    """A view as records: texts become bytes."""
-    if "value" not in table.columns:
-        has = ", ".join(table.columns)
-        message = f"its view has no column 'value', only {has}; encode = \"json\" makes one of them"
-        raise ConfigError(message)
-    texts = {name for name, kind in table.dtypes if name in ("key", "value") and kind == "string"}
-    return table.withColumns({name: table[name].cast("binary") for name in texts})

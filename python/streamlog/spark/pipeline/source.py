@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Section
@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["Source", "Watermark", "located"]
 
 _FILES = ("csv", "json", "orc", "parquet", "text")
-_TOPIC_KEYS = ("bootstrap", "start", "end", "group", "headers", "fail_on_data_loss")
-_FILE_KEYS = ("format", "schema")
-_JDBC_KEYS = ("table", "query", "driver")
+_ENDINGS = {name: name for name in _FILES} | {"jsonl": "json", "ndjson": "json", "txt": "text"}
+_OF_TOPICS = ("bootstrap", "start", "end", "group", "headers", "fail_on_data_loss")
+_KEYS = {
+    "topic": _OF_TOPICS,
+    "pattern": _OF_TOPICS,
+    "files": ("format", "schema"),
+    "jdbc": ("table", "query", "driver"),
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class Source:
     name: str
     place: str
     """Where the file says so."""
-    kind: Literal["topic", "pattern", "files", "jdbc"]
+    kind: str
+    """``topic``, ``pattern``, ``files`` or ``jdbc``."""
     what: tuple[str, ...]
     """Topics, a pattern, paths, or the address of a database."""
     format: str
@@ -57,10 +63,7 @@ class Source:
     @classmethod
     def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Source":
         """Takes a table of `source`; paths are relative to the folder."""
-        kind = section.one_of("topic", "pattern", "files", "jdbc") or "topic"
-        keys = {"files": _FILE_KEYS, "jdbc": _JDBC_KEYS}.get(kind, _TOPIC_KEYS)
-        for strange in section.has(*{*_TOPIC_KEYS, *_FILE_KEYS, *_JDBC_KEYS} - {*keys}):
-            section.fault(f"it is not for {kind}, which has {', '.join(keys)}", strange)
+        kind = section.kind(_KEYS) or "topic"
         is_static = section.flag("static") or kind == "jdbc"
         decode = section.table("decode")
         reader = {"files": _read_files, "jdbc": _read_jdbc}.get(kind, _read_topics)
@@ -68,7 +71,7 @@ class Source:
         source = cls(
             name=section.name,
             place=section.place,
-            kind=kind,  # type: ignore[arg-type]
+            kind=kind,
             what=what,
             format=word,
             options=options | section.settings("options"),
@@ -88,13 +91,14 @@ class Source:
 
     def open(self, session: "SparkSession") -> "DataFrame":
         """Its rows; nothing is decoded yet."""
-        reader = session.readStream if self.is_stream else session.read
-        reader = reader.format(self.format).options(**self.options)
-        if self.schema:
-            reader = reader.schema(self.schema)
-        if self.kind != "files":
-            return reader.load()
-        return reader.load(self.what[0]) if self.is_stream else reader.load(list(self.what))  # type: ignore[arg-type]
+        paths = list(self.what) if self.kind == "files" else []
+        if self.is_stream:
+            stream = session.readStream.format(self.format).options(**self.options)
+            stream = stream.schema(self.schema) if self.schema else stream
+            return stream.load(*paths)
+        reader = session.read.format(self.format).options(**self.options)
+        reader = reader.schema(self.schema) if self.schema else reader
+        return reader.load(paths or None)
 
     def __str__(self) -> str:
         """For a plan."""
@@ -138,9 +142,10 @@ def _place(section: Section, key: str, prefix: str) -> dict[str, str]:
 def _read_files(section: Section, kind: str, folder: Path, bootstrap: str) -> Parts:
     what = tuple(located(path, folder) for path in section.texts("files"))
     endings = {Path(path).suffix.removeprefix(".") for path in what}
-    known = endings.pop() if len(endings) == 1 else ""
-    word = section.word("format", _FILES, known if known in _FILES else "")
-    return what, word, section.text("schema"), {}
+    found = _ENDINGS.get(endings.pop() if len(endings) == 1 else "")
+    if found is None and not section.has("format"):
+        section.fault(f"'format' is missing, one of {', '.join(_FILES)}: the names do not tell it")
+    return what, section.word("format", _FILES, found or "text"), section.text("schema"), {}
 
 
 def _read_jdbc(section: Section, kind: str, folder: Path, bootstrap: str) -> Parts:
