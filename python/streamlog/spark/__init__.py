@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         window_aggregate,
         with_date,
     )
+    from streamlog.spark.java import provide_java
     from streamlog.spark.offline import Load, Loss, load, loaded
     from streamlog.spark.source import StreamlogDataSource
 
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "loaded",
     "missing_counts",
+    "provide_java",
     "strictly_decoded",
     "told_counts",
     "window_aggregate",
@@ -56,6 +58,7 @@ __all__ = [
 if not TYPE_CHECKING:
     _HOMES = {
         "StreamlogDataSource": "source",
+        "provide_java": "java",
         **dict.fromkeys(("Load", "Loss", "load", "loaded"), "offline"),
         **dict.fromkeys(
             ("compare_tiers", "count_windows", "missing_counts", "told_counts"), "audit"

@@ -63,6 +63,7 @@ def test_a_stream_runs_until_it_is_asked_to_stop(
             assert process.wait(20) == code, log.read_text()
         finally:
             process.kill()
+            process.wait()
         told = [line for line in log.read_text().splitlines() if line.startswith("copy: ")]
         assert len(told) == 1, log.read_text()
         assert "100 rows in, 100 out" in told[0]

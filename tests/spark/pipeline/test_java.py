@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamlog.errors import MissingExtra
-from streamlog.spark.pipeline.java import java_home
+from streamlog.spark.java import java_home
 
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:

@@ -147,7 +147,7 @@ def test_a_table_goes_through_every_kind_of_step_and_sink(
     told = execute(f"""
 [source.counts]
 jdbc = "jdbc:derby:memory:{topic}"
-query = "SELECT item, SUM(n) AS n FROM counts GROUP BY item"
+query = 'SELECT "item", SUM("n") AS n FROM counts GROUP BY "item"'
 [sink.files]
 from = "counts"
 files = "counts.json"

@@ -218,4 +218,10 @@ class Run:
 def _reason(error: Exception) -> str:
     """What is wrong in a line: Spark's messages go on with plans and stacks."""
     text = str(error).strip()
-    return text if isinstance(error, StreamlogError) else text.split("\n", 1)[0]
+    if isinstance(error, StreamlogError):
+        return text
+    lines = [line.lstrip(": ") for line in text.splitlines()] or [type(error).__name__]
+    # What the bridge to Java says first is only which of its objects was called.
+    return (
+        lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while") else lines[0]
+    )

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from streamlog.errors import MissingExtra
-from streamlog.spark.pipeline.java import provide_java
+from streamlog.spark.java import provide_java
 from streamlog.spark.pipeline.job import Job
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
         settings["spark.ui.showConsoleProgress"] = str(is_watched).lower()
         if job.master.startswith("local"):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            settings |= _LOCAL
+            # Spark's own 200 suit a cluster; each is a task, and a store of a stream's state.
+            settings |= _LOCAL | {"spark.sql.shuffle.partitions": str(len(os.sched_getaffinity(0)))}
     for name, value in (settings | job.spark).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

