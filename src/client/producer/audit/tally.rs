@@ -65,10 +65,10 @@ impl Audit {
         let mut state = self.state();
         let mut has_told = false;
         while let Some(((topic, start), count)) = state.counts.pop_first() {
-            let sent = send(&self.text(&topic, start, count, state.number));
-            if !matches!(sent, Ok(true)) {
+            let outcome = send(&self.text(&topic, start, count, state.number));
+            if !matches!(outcome, Ok(true)) {
                 state.counts.insert((topic, start), count);
-                return sent.map(|_| has_told);
+                return outcome.map(|_| has_told);
             }
             state.number = state.number.saturating_add(1);
             has_told = true;
