@@ -4,9 +4,9 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo example-mail serve build docs bench bench-python check check-bench
-.PHONY: check-deps check-trace fix fuzz lock settings-page test test-all interop differential compatibility wheels
-.PHONY: packages clean
+.PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
+.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all interop
+.PHONY: differential compatibility wheels packages clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,12 +26,15 @@ help: ## Shows this list
 
 setup: $(VENV)/wheel.stamp ## Makes .venv with the pinned tools and the wheel, built from these sources
 
-$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt requirements/spark.txt \
-  requirements/mail.txt
+$(VENV)/tools.stamp: requirements/dev.txt requirements/docs.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; assert v >= (3, 11), f"Python 3.11 or later, not {v}"'
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: \
 	  -r requirements/dev.txt -r requirements/docs.txt
+	@touch $@
+
+# Apart from the others, for it is half a gigabyte, which neither a demo nor a benchmark needs.
+$(VENV)/spark.stamp: $(VENV)/tools.stamp requirements/spark.txt requirements/mail.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: --no-binary pyspark \
 	  -r requirements/spark.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/mail.txt
@@ -48,8 +51,11 @@ demo: setup ## Real text through a broker that is killed on the way; make demo I
 	$(BIN)/python examples/demo $(INPUT)
 
 MAILS ?=
-example-mail: setup ## Prices out of mails; make example-mail MAILS=/some/folder, or =FILE.mbox
+example-mail: setup $(VENV)/spark.stamp ## Prices out of mails; make example-mail MAILS=/some/folder, or =FILE.mbox
 	PYTHONPATH=examples $(BIN)/python -m mail $(MAILS)
+
+example-logs: setup ## Logs, page views, metrics: Spark counts errors, and alerts are held to the truth
+	PYTHONPATH=examples $(BIN)/python -m logs
 
 serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C
 	@exec $(BIN)/python -m streamlog.broker
@@ -58,7 +64,7 @@ build: ## Builds the release binary, target/release/streamlog
 	cargo build --release --locked --bin streamlog
 
 EXAMPLES := target/examples
-check: setup ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
+check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
 	cargo fmt --check
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 	ruff format --check --quiet .
@@ -76,12 +82,16 @@ bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --js
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
-docs: $(VENV)/tools.stamp ## The pages as a site, target/docs, and the Rust API, target/doc; a broken link fails
+docs: $(VENV)/spark.stamp ## The pages as a site, target/docs, and the Rust API, target/doc; a broken link fails
 	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
 
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
+
+SPARK ?=
+bench-spark: setup ## Reading with Spark beside its ceiling and Kafka's connector; SPARK="--rows 1000000"
+	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
 
 check-bench: ## The bench: its format and lints, and one short round of ruler and spike
 	cargo fmt --manifest-path bench/Cargo.toml --check

@@ -23,10 +23,28 @@ EMBEDDED = {
 }
 
 
+# 10 M records/s where the client in Rust does 16 M.
+ARROW_MIN = 10 / 16
+
+ARROW = """
+import json, sys, time
+import pyarrow, streamlog
+address, count = sys.argv[1], int(sys.argv[2])
+with streamlog.connect(address) as client:
+    began = time.perf_counter()
+    with client.consumer("client") as consumer:
+        batches, done = consumer.arrow(), 0
+        while done < count:
+            done += len(next(batches))
+        print(json.dumps({"consumed_per_second": done / (time.perf_counter() - began)}))
+"""
+
+
 def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
     """All of them, one after another."""
     yield from embedded(rounds, records, place)
     yield from rust(rounds, records, place)
+    yield from arrow(rounds, records, place)
     yield from python(rounds, records)
 
 
@@ -36,8 +54,7 @@ def embedded(rounds: int, records: int, place: Place) -> Iterator[Figure]:
     for _ in range(rounds):
         with tempfile.TemporaryDirectory(dir=place.data) as folder:
             command = [*place.priority, str(INSIDE), str(Path(folder) / "data"), str(records)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            runs.append(json.loads(done.stdout))
+            runs.append(measured(command))
     for name, (title, batch) in EMBEDDED.items():
         values = sorted(run[name] for run in runs)
         work = Work("flushed", "embedded", record_bytes=200, batch=batch)
@@ -50,15 +67,38 @@ def rust(rounds: int, records: int, place: Place) -> Iterator[Figure]:
     runs: list[dict[str, float]] = []
     for _ in range(rounds):
         with running(broker(shards=2, flushed=True), place, flushed=True) as started:
-            command = [str(CLIENT), started.address, str(records)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            runs.append(json.loads(done.stdout))
+            runs.append(measured([str(CLIENT), started.address, str(records)]))
     work = Work("flushed", "Rust", record_bytes=200)
     for name in ("produced_per_second", "consumed_per_second"):
         values = sorted(run[name] for run in runs)
         title = name.replace("_per_second", ", records/s")
         median = statistics.median(values)
         yield Figure("Rust client", title, median, work, low=values[0], high=values[-1])
+
+
+def arrow(rounds: int, records: int, place: Place) -> Iterator[Figure]:
+    """Record batches with all columns, beside messages in Rust: one broker, one topic.
+
+    Both are connected before, and count from the making of the consumer.
+    """
+    ratios: list[float] = []
+    for _ in range(rounds):
+        with running(broker(shards=2, flushed=True), place, flushed=True) as started:
+            beside = measured([str(CLIENT), started.address, str(records)])["consumed_per_second"]
+            # The topic has the other's warm-up too.
+            read = [sys.executable, "-c", ARROW, started.address, str(records + records // 10)]
+            ratios.append(measured(read)["consumed_per_second"] / beside)
+    work = Work("flushed", "Python", record_bytes=200)
+    value, low, high = statistics.median(ratios), min(ratios), max(ratios)
+    row = "Python arrow(), all columns"
+    yield Figure(row, "rate ÷ Rust client", value, work, at_least(ARROW_MIN), low, high)
+
+
+def measured(command: list[str]) -> dict[str, float]:
+    """The line of JSON that a command prints."""
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
 
 
 def python(rounds: int, records: int) -> Iterator[Figure]:
@@ -76,6 +116,9 @@ def python(rounds: int, records: int) -> Iterator[Figure]:
     def ratio(kind: str, peer: str, own: str = "streamlog") -> float:
         return medians[f"test_{kind}[{kind}_{peer}]"] / medians[f"test_{kind}[{kind}_{own}]"]
 
+    row = "Python produce, each ticket asked"
+    rate = ratio("produce", "confluent_keyed", "streamlog_keyed")
+    yield Figure(row, "rate ÷ confluent-kafka", rate, work, at_least(3))
     row = "Python consume, touching .value"
     yield Figure(row, "rate ÷ confluent-kafka", ratio("consume", "confluent"), work, at_least(4))
     yield Figure(row, "rate ÷ kafka-python", ratio("consume", "kafka_python"), work, at_least(15))

@@ -9,6 +9,7 @@ have write.caching, so that the clients are measured and not the disk that they 
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 from operator import itemgetter
@@ -44,7 +45,23 @@ def produce_streamlog(address: str, topic: str) -> None:
 
 
 def produce_streamlog_keyed(address: str, topic: str) -> None:
-    """Sends each record with a key, and asks each ticket."""
+    """Sends each record with a key, and asks each ticket once its outcome is known."""
+    open_tickets = deque[streamlog.Ticket]()
+    asked = 0
+    with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
+        for number in range(COUNT):
+            open_tickets.append(producer.send(topic, VALUE, key=KEYS[number % len(KEYS)]))
+            if number % 1000 == 0:
+                while open_tickets and open_tickets[0].done():
+                    assert open_tickets.popleft().exception() is None
+                    asked += 1
+        producer.flush()
+        assert all(ticket.exception() is None for ticket in open_tickets)
+    assert asked + len(open_tickets) == COUNT
+
+
+def produce_streamlog_keyed_kept(address: str, topic: str) -> None:
+    """Sends each record with a key, keeps every ticket, and asks all of them at the end."""
     with streamlog.connect(address) as client, client.producer(batch_size="1 MiB") as producer:
         tickets = [producer.send(topic, VALUE, key=KEYS[n % len(KEYS)]) for n in range(COUNT)]
         producer.flush()
@@ -226,6 +243,7 @@ def filled(address: str) -> str:
     [
         produce_streamlog,
         produce_streamlog_keyed,
+        produce_streamlog_keyed_kept,
         produce_streamlog_send_all,
         produce_streamlog_send_all_keyed,
         produce_confluent,

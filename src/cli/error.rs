@@ -26,6 +26,13 @@ pub(crate) enum CommandError {
     #[error("{0}; nothing was done, --yes does it")]
     Unconfirmed(String),
 
+    /// Only the Python package can do it.
+    #[error(
+        "{0} is run by Python and Spark: pip install \"streamlog[spark]\", and call the streamlog \
+         that comes with it"
+    )]
+    NeedsPython(String),
+
     /// A file, or standard input, cannot be read.
     #[error("cannot read {name}")]
     Input {
@@ -51,7 +58,9 @@ impl CommandError {
         match self {
             Self::Client(error) => exit_of(error),
             Self::Config(_) | Self::Unconfirmed(_) => Exit::Usage,
-            Self::Storage(_) | Self::Input { .. } | Self::Output(_) => Exit::Failed,
+            Self::Storage(_) | Self::NeedsPython(_) | Self::Input { .. } | Self::Output(_) => {
+                Exit::Failed
+            }
         }
     }
 }

@@ -9,7 +9,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
 use crate::cli::records::{consume, produce, tail};
-use crate::cli::{Exit, bench, broker, cluster, completion, config, group, log, node, topic};
+use crate::cli::{
+    Exit, bench, broker, cluster, completion, config, group, log, node, pipeline, topic,
+};
 
 /// The command's name.
 const NAME: &str = "streamlog";
@@ -35,6 +37,7 @@ enum Noun {
     Config(config::Options),
     Log(log::Options),
     Bench(bench::Options),
+    Pipeline(pipeline::Options),
     Completion(completion::Options),
 }
 
@@ -52,6 +55,7 @@ impl Noun {
             Self::Config(options) => options.run(),
             Self::Log(options) => options.run(),
             Self::Bench(options) => options.run(),
+            Self::Pipeline(options) => options.run(),
             Self::Completion(options) => options.run(),
         }
     }
@@ -102,5 +106,11 @@ mod tests {
         assert_eq!(run(&[]), Exit::Usage);
         assert_eq!(run(&["--no-such-option"]), Exit::Usage);
         assert_eq!(run(&["no-such-noun"]), Exit::Usage);
+    }
+
+    #[test]
+    fn a_pipeline_is_not_run_without_python() {
+        assert_eq!(run(&["pipeline", "run", "job.toml"]), Exit::Failed);
+        assert_eq!(run(&["pipeline", "run"]), Exit::Usage);
     }
 }

@@ -20,6 +20,7 @@ mod main;
 mod node;
 mod output;
 mod payload;
+mod pipeline;
 mod position;
 mod progress;
 mod reach;

@@ -62,6 +62,11 @@ impl Client {
         Ok(Self { core: Arc::new(Core { brokers, waiter, background }) })
     }
 
+    /// What its parts share.
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
     /// The settings.
     pub fn config(&self) -> &ClientConfig {
         self.core.brokers.config()

@@ -19,6 +19,7 @@ mod error;
 mod handle;
 mod offsets;
 mod producer;
+mod republish;
 mod settings;
 mod signals;
 mod waiting;
@@ -43,7 +44,9 @@ pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;
 pub use offsets::FoundOffset;
 pub use producer::{
-    Acks, Choice, Partitioner, Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket,
+    Acks, BytesGiven, Choice, ColumnsGiven, HeadersGiven, Landing, NumbersGiven, Partitioner,
+    Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket, Validity,
 };
+pub use republish::{Progress, Republication, StagedPart, Stamp};
 pub use settings::ClientSettings;
 pub use signals::Signals;

@@ -79,3 +79,27 @@ pub trait Disk: Send + Sync + Debug {
     /// `WouldBlock` when somebody else holds it; the message is then that owner's text.
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>>;
 }
+
+/// Makes a directory, and its parents, so that the names of all that were not there are durable;
+/// the name of `path` itself also when it was, for whoever made it may not have got so far.
+///
+/// # Errors
+/// Those of the disk; some of the directories may be there then.
+pub fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    let mut named = vec![path];
+    let parents = path.ancestors().skip(1).take_while(|parent| !parent.as_os_str().is_empty());
+    for parent in parents {
+        if disk.exists(parent)? {
+            break;
+        }
+        named.push(parent);
+    }
+    disk.create_dir(path)?;
+    // What leads to a name is durable before it.
+    for name in named.into_iter().rev() {
+        if let Some(parent) = name.parent() {
+            disk.sync_dir(parent)?;
+        }
+    }
+    Ok(())
+}

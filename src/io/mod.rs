@@ -26,7 +26,7 @@ mod system;
 mod system_tests;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use disk::{Disk, Entry, OpenMode};
+pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
 pub use error::is_out_of_space;
 pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use gate::{Gate, Waited};

@@ -11,6 +11,10 @@ const PREFIX: usize = 4;
 /// How much room a read gets at least, so that one call takes what a pipelining client sent.
 const READ_ROOM: usize = 64 * 1024;
 
+/// A large frame gets a buffer of its size at once if no more than this is missing, or no more than
+/// has come: growing by doubling copies all of it, and holds up to twice as much.
+const TRUSTED: usize = 2 << 20;
+
 /// Why a connection cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
@@ -60,8 +64,21 @@ impl FrameBuffer {
     /// # Errors
     /// `WouldBlock` when there is nothing; otherwise as the socket.
     pub fn fill(&mut self, stream: &TcpStream) -> io::Result<usize> {
-        self.bytes.reserve(READ_ROOM);
+        self.make_room();
         stream.try_read_buf(&mut self.bytes)
+    }
+
+    fn make_room(&mut self) {
+        let (missing, held) = (self.missing(), self.held());
+        let room = self.bytes.capacity() - held;
+        let is_large = missing + held > 2 * READ_ROOM;
+        if !is_large || missing > held.max(TRUSTED) {
+            self.bytes.reserve(READ_ROOM);
+        } else if room < missing {
+            let mut whole = BytesMut::with_capacity(held + missing);
+            whole.extend_from_slice(&self.bytes);
+            self.bytes = whole;
+        }
     }
 
     /// The next whole frame, without its length; `None` when more bytes are needed.
@@ -178,6 +195,27 @@ mod tests {
         let mut buffer = holding(b"\0\0\0\x02ab\xff\0\0\0");
         assert_eq!(buffer.next_frames().unwrap().unwrap().iter_mut().count(), 1);
         assert!(matches!(buffer.next_frames(), Err(FrameError::Length { .. })));
+    }
+
+    #[test]
+    fn a_large_frame_is_received_into_a_buffer_of_its_size() {
+        let size = 20 * READ_ROOM;
+        let prefix = i32::try_from(size).unwrap().to_be_bytes();
+        let mut buffer = FrameBuffer { bytes: prefix[..].into(), frame_max: size };
+        while buffer.missing() > 0 {
+            buffer.make_room();
+            let room = buffer.bytes.capacity() - buffer.held();
+            buffer.bytes.resize(buffer.held() + room.min(READ_ROOM).min(buffer.missing()), 7);
+            assert!(buffer.bytes.capacity() <= PREFIX + size);
+        }
+        assert_eq!(buffer.next_frame().unwrap().unwrap().len(), size);
+    }
+
+    #[test]
+    fn who_announces_much_and_sends_little_is_given_little_room() {
+        let mut buffer = FrameBuffer { bytes: [0x7f; PREFIX][..].into(), frame_max: usize::MAX };
+        buffer.make_room();
+        assert!(buffer.bytes.capacity() <= 2 * READ_ROOM);
     }
 
     #[test]

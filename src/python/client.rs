@@ -113,7 +113,7 @@ impl Client {
         text_signature = "($self, topics, *, group=None, commit='processed', commit_interval=1.0, \
                           start='earliest', on_out_of_range='earliest', key=None, value=None, \
                           on_error='raise', on_assign=None, on_revoke=None, stop=None, \
-                          signals=False, buffer='32 MiB', fetch_bytes='8 MiB', fetch_wait=0.5, \
+                          signals=False, buffer='24 MiB', fetch_bytes='8 MiB', fetch_wait=0.5, \
                           config=None)"
     )]
     fn consumer(

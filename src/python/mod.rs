@@ -15,4 +15,5 @@ mod module;
 mod owned;
 mod producing;
 mod reading;
+mod republishing;
 mod signals;

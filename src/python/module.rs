@@ -63,6 +63,19 @@ mod core {
         use crate::python::producing::Ticket;
     }
 
+    /// What the exactly-once sink of Spark stands on.
+    #[pyo3::pymodule]
+    mod republishing {
+        #[pymodule_export]
+        use crate::python::republishing::landings;
+        #[pymodule_export]
+        use crate::python::republishing::new_identity;
+        #[pymodule_export]
+        use crate::python::republishing::republish;
+        #[pymodule_export]
+        use crate::python::republishing::republished;
+    }
+
     /// Administration.
     #[pyo3::pymodule]
     mod admin {
@@ -101,7 +114,8 @@ mod core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // So that `from streamlog._core.reading import ...` finds them, as it finds their stubs.
         let modules = module.py().import("sys")?.getattr("modules")?;
-        for name in ["reading", "bounded", "arrow", "producing", "admin", "aio"] {
+        let names = ["reading", "bounded", "arrow", "producing", "republishing", "admin", "aio"];
+        for name in names {
             modules.set_item(format!("streamlog._core.{name}"), module.getattr(name)?)?;
         }
         Forks::install(module)

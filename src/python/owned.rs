@@ -17,15 +17,16 @@ use super::errors::ForkError;
 
 /// How often this process was forked off since the module was loaded; kept by the module.
 #[pyclass(frozen, module = "streamlog._core")]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Forks {
-    count: Arc<AtomicU32>,
+    /// Read for as long as the process lives, by whatever was made in it.
+    count: &'static AtomicU32,
 }
 
 /// The process that something was made in, as far as forks tell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
-    forks: Arc<AtomicU32>,
+    forks: &'static AtomicU32,
     at: u32,
 }
 
@@ -55,7 +56,7 @@ impl Forks {
     /// Lets the module count forks.
     pub(crate) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
-        let forks = Bound::new(py, Self::default())?;
+        let forks = Bound::new(py, Self { count: Box::leak(Box::default()) })?;
         let options = [("after_in_child", forks.getattr("forked")?)].into_py_dict(py)?;
         py.import("os")?.call_method("register_at_fork", (), Some(&options))?;
         module.setattr(Self::NAME, forks)
@@ -66,7 +67,7 @@ impl Birth {
     /// Now, in this process.
     pub(crate) fn now(py: Python<'_>) -> PyResult<Self> {
         let forks = py.import("streamlog._core")?.getattr(Forks::NAME)?;
-        let forks = Arc::clone(&forks.cast::<Forks>()?.get().count);
+        let forks = forks.cast::<Forks>()?.get().count;
         let at = forks.load(Ordering::Acquire);
         Ok(Self { forks, at })
     }
@@ -90,7 +91,7 @@ impl Birth {
 impl<T> Owned<T> {
     /// Takes care of `value`, made in the process of `birth`.
     pub(crate) fn new(value: T, birth: &Birth) -> Self {
-        Self { value: Some(value), birth: birth.clone() }
+        Self { value: Some(value), birth: *birth }
     }
 
     /// The value, unless this is a child of its process.

@@ -99,8 +99,13 @@ impl<'a> Records<'a> {
         self.size.saturating_sub(self.cursor.left())
     }
 
-    #[inline]
+    /// Records and bytes that are left, as far as the batch tells the truth.
+    pub fn left(&self) -> (usize, usize) {
+        (self.count.saturating_sub(self.index) as usize, self.cursor.left())
+    }
+
     /// Sets the walk down, to go on later over the same bytes.
+    #[inline]
     pub fn suspend(&self) -> RecordsAt {
         RecordsAt {
             position: self.position(),

@@ -91,6 +91,10 @@ class Session:
             contexts = self._folder / "contexts.toml"
             contexts.write_text(self._real(block.text))
             self._shell.run(f"STREAMLOG_CONFIG={contexts} streamlog cluster status")
+        elif "[sink." in block.text:
+            job = self._folder / "pipeline.toml"
+            job.write_text(self._real(block.text))
+            self._shell.run(f"streamlog pipeline validate {job}")
         else:
             settings = self._folder / f"settings.{block.language}"
             settings.write_text(block.text)

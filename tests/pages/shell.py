@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_SECONDS = 60.0
+_SECONDS = 90.0
 _BROKERS = ("streamlog broker", "python -m streamlog.broker")
 _INTERRUPT = "^C"
 

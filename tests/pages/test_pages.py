@@ -17,6 +17,8 @@ EXCUSES_AT_MOST = 3
 
 
 QUICK_START = "docs/quick-start.md"
+ON_SPARK = "docs/spark/"
+"""Pages that are followed with the tests on Spark."""
 
 
 def to_run(page: str) -> list[Block]:
@@ -25,7 +27,10 @@ def to_run(page: str) -> list[Block]:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("page", [page for page in pages() if to_run(page) and page != QUICK_START])
+@pytest.mark.parametrize(
+    "page",
+    [page for page in pages() if to_run(page) and not page.startswith((QUICK_START, ON_SPARK))],
+)
 def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     Session(tmp_path, to_run(page)).follow()
 

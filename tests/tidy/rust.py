@@ -102,11 +102,27 @@ def functions(masked: str) -> Iterator[Function]:
         parameters = _items(masked[opening + 1 : end_of_parameters])
         if parameters and re.match(r"(?:&\s*)?(?:'\w+\s+)?(?:mut\s+)?self\b", parameters[0]):
             parameters = parameters[1:]
+        keywords = _keywords_of_python(masked, found.start())
+        parameters = [part for part in parameters if part.split(":")[0].strip() not in keywords]
         body = _body(masked, end_of_parameters + 1)
         if body is None:
             continue
         lines = masked.count("\n", found.start(), closing(masked, body)) + 1
         yield Function(found[1], line_of(masked, found.start()), lines, len(parameters))
+
+
+def _keywords_of_python(masked: str, position: int) -> set[str]:
+    """Names behind the `*` of the signature that the function at `position` has in Python.
+
+    They are options, as they are in Python's own code.
+    """
+    above = masked[max(masked.rfind(edge, 0, position) for edge in "{};") + 1 : position]
+    signature = re.search(r"\bsignature\s*=\s*\(", above)
+    if signature is None:
+        return set()
+    items = _items(above[signature.end() : closing(above, signature.end() - 1)])
+    behind = items[items.index("*") + 1 :] if "*" in items else []
+    return {item.split("=")[0].strip() for item in behind}
 
 
 def _skip_generics(masked: str, position: int) -> int:

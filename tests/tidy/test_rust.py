@@ -41,6 +41,21 @@ impl<T> S<T> {
     assert found == [("one", 3, 6, 3), ("none", 10, 1, 0), ("lines", 11, 6, 2)]
 
 
+def test_keywords_of_python_are_options_and_no_parameters() -> None:
+    source = """
+impl S {
+    #[pyo3(signature = (topic, value, *, key=None, headers=None))]
+    #[expect(clippy::too_many_arguments, reason = "(")]
+    fn send(&self, topic: T, value: V, key: Option<&K<'_>>, headers: Option<H>) {}
+    #[pyo3(signature = (a, b=None))]
+    fn plain(&self, a: u8, b: Option<u8>) {}
+    fn after(a: u8, b: u8) {}
+}
+"""
+    found = [(f.name, f.parameters) for f in rust.functions(rust.mask(source))]
+    assert found == [("send", 2), ("plain", 2), ("after", 2)]
+
+
 def test_an_enum_has_its_cases_and_attributes() -> None:
     source = """
 #[derive(Debug, Error)]

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
 
-from streamlog._core import admin, aio, arrow, bounded, producing, reading
+from streamlog._core import admin, aio, arrow, bounded, producing, reading, republishing
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
@@ -33,6 +33,7 @@ __all__ = [
     "main",
     "producing",
     "reading",
+    "republishing",
 ]
 
 _T = TypeVar("_T")
@@ -99,6 +100,8 @@ class Client:
         delivery_timeout: float = 120.0,
         idempotence: bool | None = None,
         partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice = "keyed",
+        audit: str = "",
+        audit_window: float = 600.0,
         key: _Serializer | None = None,
         value: _Serializer | None = None,
         config: _Config | None = None,
@@ -120,6 +123,9 @@ class Client:
             partitioner: Who chooses partitions: the key's hash (without one, records stay
                 together until a batch is full), never the key, any, one after another; or a
                 callable of topic, key, value and the number of partitions.
+            audit: A name under which delivered records are counted; the counts are published to the
+                topic ``streamlog.audit`` every ten seconds and by ``flush``.
+            audit_window: Seconds of the records' times that are counted together.
             key: Makes bytes of the keys that are sent; texts are encoded as UTF-8.
             value: Makes bytes of the values that are sent; None stays a tombstone.
             config: Other settings of a producer under Kafka's names.
@@ -151,7 +157,7 @@ class Client:
         on_revoke: _Changed | None = None,
         stop: Event | None = None,
         signals: bool = False,
-        buffer: int | str = "32 MiB",
+        buffer: int | str = "24 MiB",
         fetch_bytes: int | str = "8 MiB",
         fetch_wait: float = 0.5,
         config: _Config | None = None,
@@ -175,7 +181,7 @@ class Client:
         on_revoke: _Changed | None = None,
         stop: Event | None = None,
         signals: bool = False,
-        buffer: int | str = "32 MiB",
+        buffer: int | str = "24 MiB",
         fetch_bytes: int | str = "8 MiB",
         fetch_wait: float = 0.5,
         config: _Config | None = None,

@@ -88,6 +88,15 @@ class Producer:
             2
         """
 
+    def _send_columns(
+        self, topic: str | None, rows: int, parts: dict[str, tuple[object, ...]]
+    ) -> None:
+        """Hands over a record for each row of some columns, for the sink of Spark.
+
+        Columns are memory views of Arrow's buffers: the bits of validity (or None), the ends of
+        the values, and their bytes; for numbers, the bits and the numbers.
+        """
+
     def flush(self, timeout: float | None = None) -> None:
         """Waits until everything handed over before has been delivered, or has failed.
 

@@ -39,6 +39,8 @@ class ProducerOptions(TypedDict, total=False):
     delivery_timeout: float
     idempotence: bool | None
     partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice
+    audit: str
+    audit_window: float
     key: _Serializer | None
     value: _Serializer | None
     config: Mapping[str, Any] | None

@@ -1,5 +1,75 @@
-"""Topics as tables and streams of Spark: ``format("streamlog")``."""
+"""Topics as tables and streams of Spark, ``format("streamlog")``, and what pipelines are made of.
 
-from streamlog.spark.source import StreamlogDataSource
+Functions take and give data frames; ``load`` keeps topics as files of Parquet.
+"""
 
-__all__ = ["StreamlogDataSource"]
+# Checkers of types know this name; `typing` itself would cost a command its quick start.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from streamlog.spark.audit import (
+        compare_tiers,
+        count_windows,
+        missing_counts,
+        told_counts,
+    )
+    from streamlog.spark.functions import (
+        dead_letters,
+        decode_avro,
+        decode_csv,
+        decode_json,
+        decoded,
+        deduplicate,
+        encode_json,
+        join_streams,
+        join_table,
+        strictly_decoded,
+        window_aggregate,
+        with_date,
+    )
+    from streamlog.spark.java import provide_java
+    from streamlog.spark.offline import Load, Loss, load, loaded
+    from streamlog.spark.source import StreamlogDataSource
+
+__all__ = [
+    "Load",
+    "Loss",
+    "StreamlogDataSource",
+    "compare_tiers",
+    "count_windows",
+    "dead_letters",
+    "decode_avro",
+    "decode_csv",
+    "decode_json",
+    "decoded",
+    "deduplicate",
+    "encode_json",
+    "join_streams",
+    "join_table",
+    "load",
+    "loaded",
+    "missing_counts",
+    "provide_java",
+    "strictly_decoded",
+    "told_counts",
+    "window_aggregate",
+    "with_date",
+]
+
+if not TYPE_CHECKING:
+    _HOMES = {
+        "StreamlogDataSource": "source",
+        "provide_java": "java",
+        **dict.fromkeys(("Load", "Loss", "load", "loaded"), "offline"),
+        **dict.fromkeys(
+            ("compare_tiers", "count_windows", "missing_counts", "told_counts"), "audit"
+        ),
+    }
+
+    def __getattr__(name: str) -> object:
+        """Loads what is asked for: Spark's workers need the source alone, a job's file nothing."""
+        if name not in __all__:
+            raise AttributeError(f"module 'streamlog.spark' has no attribute {name!r}")
+        home = _HOMES.get(name, "functions")
+        value = getattr(__import__(f"streamlog.spark.{home}", fromlist=[name]), name)
+        globals()[name] = value
+        return value

@@ -63,6 +63,7 @@ class Options:
     """The options of one read or write.
 
     Example:
+        >>> from streamlog.spark.options import Options
         >>> options = Options({"subscribe": "orders", "linger": "5"}, ["subscribe", "linger"])
         >>> options.text("subscribe"), options.integer("linger")
         ('orders', 5)
@@ -197,6 +198,7 @@ def duration(name: str, text: str) -> float:
         ConfigError: It means none.
 
     Example:
+        >>> from streamlog.spark.options import duration
         >>> duration("maxTriggerDelay", "15m")
         900.0
     """
@@ -213,6 +215,7 @@ def size(name: str, text: str) -> int:
         ConfigError: It means none.
 
     Example:
+        >>> from streamlog.spark.options import size
         >>> size("maxBytesPerTrigger", "1 KiB")
         1024
     """

@@ -44,7 +44,8 @@ class StreamlogDataSource(DataSource):
             ConfigError: An option or the schema does not fit.
         """
         reading = Reading.of_batch(self.options, schema)
-        return FilteringReader(reading) if is_asked_for_filters() else BatchReader(reading)
+        takes_filters = reading.pushdown and is_asked_for_filters()
+        return FilteringReader(reading) if takes_filters else BatchReader(reading)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Reads on.

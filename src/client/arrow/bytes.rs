@@ -21,7 +21,24 @@ impl BytesColumn {
         Self { ends: vec![0], bytes: Vec::new(), nulls: NullBufferBuilder::new(0) }
     }
 
+    /// Makes room for so many values, of so many bytes together.
+    pub(super) fn reserve(&mut self, values: usize, bytes: usize) {
+        self.ends.reserve(values);
+        self.bytes.reserve(bytes);
+    }
+
+    /// Appends the same value so often.
+    pub(super) fn push_often(&mut self, value: &[u8], times: usize) {
+        self.reserve(times, value.len().saturating_mul(times));
+        for _ in 0..times {
+            self.bytes.extend_from_slice(value);
+            self.ends.push(end(self.bytes.len()));
+        }
+        self.nulls.append_n_non_nulls(times);
+    }
+
     /// Appends a value, or null.
+    #[inline]
     pub(super) fn push(&mut self, value: Option<&[u8]>) {
         match value {
             Some(value) => {

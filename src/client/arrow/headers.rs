@@ -24,6 +24,11 @@ impl HeadersColumn {
         Self { ends: vec![0], keys: BytesColumn::new(), values: BytesColumn::new() }
     }
 
+    /// Makes room for the headers of so many records.
+    pub(super) fn reserve(&mut self, records: usize) {
+        self.ends.reserve(records);
+    }
+
     /// Appends a record's headers. What is no UTF-8 in a name is replaced, as in a message.
     pub(super) fn push(&mut self, headers: &Headers<'_>) {
         for header in headers.clone() {

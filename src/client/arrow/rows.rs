@@ -25,6 +25,9 @@ pub struct RowsMax {
     pub bytes: ByteSize,
 }
 
+/// There is room made for so many times what a log's batch has: more like it will follow.
+const MORE: usize = 4;
+
 /// Rows that are being filled.
 #[derive(Debug)]
 pub struct Rows {
@@ -147,7 +150,7 @@ impl Rows {
         let rows = self.count;
         if let Some(topics) = &mut self.topics {
             let topic = run.partition.topic.as_str().as_bytes();
-            (run.from..rows).for_each(|_| topics.push(Some(topic)));
+            topics.push_often(topic, rows.saturating_sub(run.from));
         }
         if let Some(partitions) = &mut self.partitions {
             partitions.resize(rows, run.partition.partition.0);
@@ -168,6 +171,30 @@ impl Sink for Rows {
             self.end_run();
             let partition = partition.clone();
             self.run = Some(Run { partition, timestamp_type, from: self.count });
+        }
+    }
+
+    /// Each column is to grow once, not by doubling, which would copy all of it again.
+    fn expect(&mut self, records: usize, bytes: usize) {
+        let mean = bytes.checked_div(records).unwrap_or_default();
+        let rows = records.saturating_mul(MORE).min(self.max.rows.saturating_sub(self.count));
+        let room = usize::try_from(self.max.bytes.0).unwrap_or(usize::MAX);
+        let room = room.saturating_sub(self.bytes);
+        if let Some(offsets) = &mut self.offsets {
+            offsets.reserve(rows);
+        }
+        if let Some(times) = &mut self.times {
+            times.micros.reserve(rows);
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.reserve(rows, 0);
+        }
+        if let Some(values) = &mut self.values {
+            // The last record may go beyond the limit.
+            values.reserve(rows, bytes.saturating_mul(MORE).min(room).saturating_add(mean));
+        }
+        if let Some(headers) = &mut self.headers {
+            headers.reserve(rows);
         }
     }
 
@@ -208,6 +235,7 @@ impl Times {
     }
 
     /// A time that is none, or too far away for microseconds, is null.
+    #[inline]
     fn push(&mut self, timestamp: Timestamp) {
         let known = (timestamp != Timestamp::NONE).then_some(timestamp.millis());
         let micros = known.and_then(|millis| millis.checked_mul(1_000));

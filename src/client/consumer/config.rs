@@ -68,7 +68,7 @@ impl Default for ConsumerConfig {
             partition_fetch_max: ByteSize(1 << 20),
             fetch_min: ByteSize(1),
             fetch_wait: Duration::from_millis(500),
-            buffer: ByteSize(32 << 20),
+            buffer: ByteSize(24 << 20),
             check_crcs: true,
             auto_create_topics: true,
             reports_changes: false,

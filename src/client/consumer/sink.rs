@@ -37,6 +37,12 @@ pub trait Sink {
     /// The records that follow are this partition's, with times of this type.
     fn begin(&mut self, partition: &TopicPartition, timestamp_type: TimestampType);
 
+    /// About so many records of so many bytes together follow, unless it is full before: a chance
+    /// to make room once for all of them.
+    fn expect(&mut self, records: usize, bytes: usize) {
+        let _ = (records, bytes);
+    }
+
     /// Takes a record; only called after `begin`, and while it is not full.
     fn take(&mut self, record: &ReadRecord<'_>);
 

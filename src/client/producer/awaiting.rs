@@ -61,6 +61,18 @@ impl Producer {
     /// # Errors
     /// As [`flush`](Self::flush).
     pub async fn flushing(&self) -> Result<(), ClientError> {
+        let flushed = self.flushing_records().await;
+        if !Self::leaves_counts(&flushed) {
+            return flushed;
+        }
+        let told = match self.telling_counts().await {
+            Ok(true) => self.flushing_records().await,
+            told => told.map(drop),
+        };
+        flushed.and(told)
+    }
+
+    async fn flushing_records(&self) -> Result<(), ClientError> {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());

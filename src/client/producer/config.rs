@@ -6,6 +6,8 @@ use crate::client::Partitioner;
 use crate::config::{ByteSize, ConfigError, Key, Kind, millis, number, size, switch};
 use crate::record::{Compression, Compressor};
 
+const AUDIT_TIER_MAX: usize = 200;
+
 /// When a broker answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Acks {
@@ -56,6 +58,10 @@ pub struct ProducerConfig {
     pub in_flight_max: usize,
     /// Who chooses partitions.
     pub partitioner: Partitioner,
+    /// The tier under which delivered records are counted for the audit; `None` counts nothing.
+    pub audit: Option<String>,
+    /// The width of the windows in which they are counted.
+    pub audit_window: Duration,
 }
 
 impl Default for ProducerConfig {
@@ -73,6 +79,8 @@ impl Default for ProducerConfig {
             delivery_timeout: Duration::from_mins(2),
             in_flight_max: 5,
             partitioner: Partitioner::default(),
+            audit: None,
+            audit_window: Duration::from_mins(10),
         }
     }
 }
@@ -194,6 +202,27 @@ impl ProducerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 1, 1000).map(|v| c.in_flight_max = v),
             get: |c| c.in_flight_max.to_string(),
+        },
+        Key {
+            name: "audit.tier",
+            about: "Delivered records are counted under this name, and told to streamlog.audit.",
+            kind: Kind::String,
+            set: |c, text| {
+                let tier = text.trim();
+                if tier.len() > AUDIT_TIER_MAX {
+                    return Err(format!("at most {AUDIT_TIER_MAX} bytes, or empty"));
+                }
+                c.audit = (!tier.is_empty()).then(|| tier.to_owned());
+                Ok(())
+            },
+            get: |c| c.audit.clone().unwrap_or_default(),
+        },
+        Key {
+            name: "audit.window.ms",
+            about: "The width of the windows of time in which they are counted.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 1).map(|v| c.audit_window = v),
+            get: |c| c.audit_window.as_millis().to_string(),
         },
     ];
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::audit::Audit;
+use super::landings::Landings;
 use super::lane::Settled;
 use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
@@ -32,7 +34,7 @@ use crate::types::{PartitionIndex, Timestamp, TopicName, TopicPartition};
 #[derive(Debug)]
 pub struct Producer {
     pub(super) core: Arc<Core>,
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     pub(super) task: AbortHandle,
 }
 
@@ -60,8 +62,10 @@ pub(crate) struct Shared {
     pub(crate) brokers: Arc<Brokers>,
     pub(crate) topics: Topics,
     pub(crate) bells: Arc<Bells>,
-    pub(super) room: Arc<Room>,
+    pub(crate) room: Arc<Room>,
     pub(super) undelivered: Undelivered,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) landings: Landings,
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
     pub(super) is_closed: AtomicBool,
@@ -73,12 +77,18 @@ impl Producer {
         let compressor = Compressor::new(config.compression, config.compression_level)
             .map_err(|error| ConfigError::single("compression.level", error.to_string()))?;
         let waiter = core.waiter.clone();
+        let nanos = core.brokers.clock().monotonic().as_nanos();
+        let seed = u64::try_from(nanos).unwrap_or(u64::MAX);
+        let client = &core.brokers.config().client_id;
+        let name = format!("{client}-{}-{nanos:x}", std::process::id());
         let shared = Arc::new(Shared {
-            topics: Topics::new(in_memory(config.batch_size.0)),
+            topics: Topics::new(in_memory(config.batch_size.0), seed),
             room: Room::new(in_memory(config.buffer.0)),
             bells: Arc::new(Bells { settled: Bell::default(), work: Notify::new(), waiter }),
             brokers: Arc::clone(&core.brokers),
             undelivered: Undelivered::default(),
+            audit: Audit::of(&config, name),
+            landings: Landings::default(),
             listed: Mutex::default(),
             flush_below: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
@@ -145,6 +155,18 @@ impl Producer {
     /// [`ClientError::Delivery`] with the failures that no ticket was asked about, and
     /// [`ClientError::Timeout`].
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
+        let flushed = self.flush_records(timeout);
+        if !Self::leaves_counts(&flushed) {
+            return flushed;
+        }
+        let told = match self.tell_counts() {
+            Ok(true) => self.flush_records(timeout),
+            told => told.map(drop),
+        };
+        flushed.and(told)
+    }
+
+    fn flush_records(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
@@ -173,7 +195,7 @@ impl Producer {
         flushed
     }
 
-    pub(super) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
+    pub(crate) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
         let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
         let limit = in_memory(self.shared.config.request_max.0);
         if size.saturating_add(HEADER_SIZE) > limit {
@@ -281,6 +303,7 @@ impl Shared {
             return;
         }
         for (delivery, records) in settled {
+            self.landings.settled(&delivery, records);
             self.undelivered.close(&delivery, records);
         }
         self.bells.settled.wake_all();
@@ -313,7 +336,7 @@ impl Shared {
     }
 
     /// Appends a record for which `size` bytes of room were taken.
-    pub(super) fn append(
+    pub(crate) fn append(
         &self,
         topic: &TopicQueues,
         record: &ProducerRecord<'_>,
@@ -327,6 +350,7 @@ impl Shared {
             value: record.value,
             headers: record.headers,
             size,
+            window: self.audit.as_ref().map(|_| self.config.audit_window),
         };
         let open = |partition: &TopicPartition| {
             let make = |ordinal| Delivery::new(partition.clone(), ordinal, Arc::clone(&self.bells));

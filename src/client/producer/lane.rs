@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::audit::Windows;
 use super::queue::{Due, Dues, Filled, Queue};
 use super::room::Held;
 use super::tickets::{Delivery, Landed};
@@ -32,6 +33,8 @@ pub(crate) struct Packed {
     pub(crate) records: u32,
     /// Its outcome.
     pub(crate) delivery: Arc<Delivery>,
+    /// Its records by their times, if they are counted.
+    pub(crate) windows: Windows,
     opened_at: Duration,
     /// Whether the broker may have stored it.
     is_in_doubt: bool,
@@ -281,6 +284,7 @@ impl Lane {
             bytes: bytes.into(),
             records,
             delivery: filled.delivery,
+            windows: filled.windows,
             opened_at: filled.opened_at,
             is_in_doubt: false,
             _held: filled.held,

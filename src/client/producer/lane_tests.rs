@@ -56,6 +56,7 @@ impl Callers {
             value: Some(value),
             headers: &[],
             size,
+            window: None,
         };
         let open = |partition: &TopicPartition| {
             let bells = Arc::clone(&self.bells);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::audit::Windows;
 use super::room::{Held, Room};
 use super::tickets::{Delivery, Ticket};
 use crate::client::ClientError;
@@ -42,6 +43,8 @@ pub(crate) struct Filled {
     pub(crate) opened_at: Duration,
     /// The room it takes.
     pub(crate) held: Held,
+    /// Its records by their times, if they are counted.
+    pub(crate) windows: Windows,
 }
 
 /// A record as it is appended.
@@ -53,6 +56,8 @@ pub(crate) struct Appending<'a> {
     pub(crate) headers: &'a [Header<'a>],
     /// The most bytes it takes, already taken from the room.
     pub(crate) size: usize,
+    /// The width of the windows in which it is counted, if it is.
+    pub(crate) window: Option<Duration>,
 }
 
 /// What an append brought about.
@@ -123,6 +128,7 @@ impl Queue {
                 delivery,
                 opened_at,
                 held: Held::new(Arc::clone(room)),
+                windows: Windows::default(),
             });
         }
         let Some(batch) = &mut state.open else { unreachable!("it was opened above") };
@@ -132,6 +138,9 @@ impl Queue {
             limit: Some(self.batch_size),
         })?;
         batch.held.add(record.size);
+        if let Some(width) = record.window {
+            batch.windows.add(width, record.timestamp);
+        }
         let ticket = Ticket::new(Arc::clone(&batch.delivery), index, record.timestamp);
         if batch.builder.size() >= self.batch_size {
             state.close();

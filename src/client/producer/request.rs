@@ -104,7 +104,8 @@ fn row((_, index, batch): &(usize, PartitionIndex, Packed)) -> RequestPartition 
     RequestPartition { index: index.0, records: Records::Elsewhere(batch.bytes.len()) }
 }
 
-fn outcome(
+/// What the answer says of a batch of `size` bytes for a partition.
+pub(crate) fn outcome(
     answer: &ProduceResponse,
     topic: &TopicName,
     index: PartitionIndex,

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::audit::{TELL_EVERY, TOPIC};
 use super::handle::Shared;
 use super::lane::{Identity, Lane, Next, Settled};
 use super::queue::Dues;
 use super::request::{Returned, Shipment};
 use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Connection, Footing, Route, Topology};
-use crate::client::error::Remedy;
+use crate::client::error::{Remedy, topic_name};
 use crate::config::HostPort;
 use crate::record::Compressor;
 use crate::types::{ProducerEpoch, ProducerId, TopicName, TopicPartition};
@@ -43,6 +44,8 @@ pub(crate) struct Sender {
     pause_until: Duration,
     backoff: Backoff,
     next_refresh: Duration,
+    /// When counts are told next, if there are any.
+    tells_at: Option<Duration>,
     /// What stood in the way last, if nothing has gone well since.
     trouble: Option<ClientError>,
 }
@@ -54,6 +57,7 @@ enum Event {
     Answered(HostPort, Vec<Returned>),
     Identified(Result<Identity, ClientError>),
     Refreshed(Result<(), ClientError>),
+    AuditFound(Result<(TopicName, usize), ClientError>),
 }
 
 impl Sender {
@@ -76,6 +80,7 @@ impl Sender {
             pause_until: Duration::ZERO,
             backoff,
             next_refresh,
+            tells_at: None,
             trouble: None,
         }
     }
@@ -141,8 +146,8 @@ impl Sender {
             let lane = &lanes[number];
             !(lane.is_idle() && lane.queue().unlist_if_empty())
         });
-        next = earlier(next, self.refresh(dues.now));
-        next
+        next = earlier(next, self.tell_counts(dues.now));
+        earlier(next, self.refresh(dues.now))
     }
 
     /// Loads the next batch of a lane, if one may go; else tells when to look again.
@@ -254,6 +259,13 @@ impl Sender {
                 self.take_back(returned);
             }
             Event::Identified(identified) => self.identified(identified, now),
+            Event::AuditFound(Ok((name, partitions))) => {
+                self.shared.topics.learn(&name, partitions);
+                self.tells_at = Some(now);
+            }
+            Event::AuditFound(Err(error)) => {
+                tracing::warn!(%error, "the audit's topic is not to be had: counts wait");
+            }
             Event::Refreshed(refreshed) => {
                 self.is_refreshing = false;
                 self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
@@ -271,7 +283,11 @@ impl Sender {
         let mut settled = Settled::new();
         for (number, batch, outcome) in returned {
             match &outcome {
-                Ok(_) => {
+                Ok(landed) => {
+                    if let Some(audit) = &self.shared.audit {
+                        let topic = &batch.delivery.partition().topic;
+                        audit.count(topic, &batch.windows, landed);
+                    }
                     self.backoff.reset();
                     self.trouble = None;
                 }
@@ -333,6 +349,34 @@ impl Sender {
         None
     }
 
+    /// Tells counts that have waited long enough, and when it will do so next.
+    fn tell_counts(&mut self, now: Duration) -> Option<Duration> {
+        if !self.shared.has_counts() {
+            self.tells_at = None;
+            return None;
+        }
+        let tells_at = *self.tells_at.get_or_insert(now.saturating_add(TELL_EVERY));
+        if now < tells_at {
+            return Some(tells_at);
+        }
+        let next = now.saturating_add(TELL_EVERY);
+        self.tells_at = Some(next);
+        if self.shared.topics.get(TOPIC).is_none() {
+            let brokers = Arc::clone(&self.shared.brokers);
+            self.jobs.spawn(async move {
+                let found = async {
+                    let name = topic_name(TOPIC)?;
+                    let partitions = brokers.topic(&name, true).await?.partitions.len();
+                    Ok((name, partitions))
+                };
+                Event::AuditFound(found.await)
+            });
+        } else if let Err(error) = self.shared.tell_counts() {
+            tracing::warn!(%error, "counts of the audit are not told");
+        }
+        Some(next)
+    }
+
     fn ask_identity(&mut self, now: Duration) -> Option<Duration> {
         if self.is_asking_identity {
             return None;
@@ -361,7 +405,10 @@ impl Sender {
     fn identified(&mut self, identified: Result<Identity, ClientError>, now: Duration) {
         self.is_asking_identity = false;
         match identified {
-            Ok(identity) => self.identity = Some(identity),
+            Ok(identity) => {
+                self.shared.landings.identified(identity);
+                self.identity = Some(identity);
+            }
             Err(error) if matches!(error.remedy(), Remedy::Retry | Remedy::Refresh) => {
                 self.pause_until = now.saturating_add(self.backoff.next_pause());
             }

@@ -80,6 +80,11 @@ impl Ticket {
         self.delivery.is_settled()
     }
 
+    /// The outcome if it is known.
+    pub fn outcome(&self) -> Option<Result<RecordMetadata, ClientError>> {
+        self.delivery.outcome.get().map(|outcome| self.told(outcome))
+    }
+
     /// Waits for the outcome, for ever without a `timeout`. The record's batch is sent at once,
     /// since somebody waits for it.
     ///
@@ -93,13 +98,7 @@ impl Ticket {
         let gate = bells.settled.gate();
         let outcome = bells.waiter.wait(gate, timeout, || delivery.outcome.get())?;
         match outcome {
-            Some(Ok(landed)) => Ok(self.metadata(*landed)),
-            Some(Err(error)) => {
-                if !self.is_seen.swap(true, Ordering::AcqRel) {
-                    delivery.seen.fetch_add(1, Ordering::AcqRel);
-                }
-                Err(error.clone())
-            }
+            Some(outcome) => self.told(outcome),
             None => Err(ClientError::Timeout {
                 operation: "delivering a record",
                 elapsed: timeout.unwrap_or_default(),
@@ -119,6 +118,19 @@ impl Ticket {
                     break;
                 }
                 told.await;
+            }
+        }
+    }
+
+    /// The outcome of the record's batch as that of the record; a failure counts as seen.
+    fn told(&self, outcome: &Result<Landed, ClientError>) -> Result<RecordMetadata, ClientError> {
+        match outcome {
+            Ok(landed) => Ok(self.metadata(*landed)),
+            Err(error) => {
+                if !self.is_seen.swap(true, Ordering::AcqRel) {
+                    self.delivery.seen.fetch_add(1, Ordering::AcqRel);
+                }
+                Err(error.clone())
             }
         }
     }
@@ -180,6 +192,11 @@ impl Delivery {
     /// Whether it has its outcome.
     pub(crate) fn is_settled(&self) -> bool {
         self.outcome.get().is_some()
+    }
+
+    /// Where it is, once it is delivered.
+    pub(crate) fn landed(&self) -> Option<&Landed> {
+        self.outcome.get()?.as_ref().ok()
     }
 
     /// The error, once it has failed.

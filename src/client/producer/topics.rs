@@ -1,6 +1,6 @@
 //! The queues of every topic that a producer has sent to.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::partitioner::Turn;
@@ -11,7 +11,9 @@ use crate::types::{PartitionIndex, TopicName, TopicPartition};
 #[derive(Debug)]
 pub(crate) struct Topics {
     batch_size: usize,
-    by_name: RwLock<HashMap<TopicName, Arc<TopicQueues>>>,
+    /// What makes records without a key begin elsewhere in each producer.
+    seed: u64,
+    by_name: RwLock<BTreeMap<TopicName, Arc<TopicQueues>>>,
 }
 
 /// One topic.
@@ -25,8 +27,8 @@ pub(crate) struct TopicQueues {
 
 impl Topics {
     /// No topic yet; batches are full at `batch_size` bytes.
-    pub(crate) fn new(batch_size: usize) -> Self {
-        Self { batch_size, by_name: RwLock::default() }
+    pub(crate) fn new(batch_size: usize, seed: u64) -> Self {
+        Self { batch_size, seed, by_name: RwLock::default() }
     }
 
     /// A topic that was sent to before.
@@ -48,7 +50,7 @@ impl Topics {
             let partition = TopicPartition { topic: name.clone(), partition };
             queues.push(Arc::new(Queue::new(partition, self.batch_size)));
         }
-        let turn = Turn::new(partitions as u64);
+        let turn = Turn::new(self.seed.wrapping_add(partitions as u64));
         let topic = Arc::new(TopicQueues { queues, turn });
         by_name.insert(name.clone(), Arc::clone(&topic));
         topic

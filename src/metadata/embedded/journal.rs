@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, File, OpenMode, is_out_of_space, write_all_at};
+use crate::io::{Disk, File, OpenMode, create_dir_durably, is_out_of_space, write_all_at};
 use crate::metadata::embedded::codec::{FORMAT, HEADER_SIZE, Header, encode_record};
 use crate::metadata::embedded::recovery::{Damage, replay};
 use crate::metadata::embedded::tree::{Change, Tree};
@@ -42,7 +42,7 @@ impl Journal {
         dir: &Path,
         growth: u64,
     ) -> Result<(Self, Tree), StoreError> {
-        create_directory(&*disk, dir)?;
+        create_dir_durably(&*disk, dir).map_err(cannot("create", dir))?;
         if let Some(number) = remove_leftovers(&*disk, dir)? {
             return Self::open_number(disk, dir, number, growth);
         }
@@ -154,17 +154,6 @@ impl Journal {
         let cause = Arc::new(error);
         self.failed = Some(Arc::clone(&cause));
         StoreError::Failed(cause)
-    }
-}
-
-/// Makes the directory, its name durable.
-fn create_directory(disk: &dyn Disk, dir: &Path) -> Result<(), StoreError> {
-    disk.create_dir(dir).map_err(cannot("create", dir))?;
-    match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => {
-            disk.sync_dir(parent).map_err(cannot("flush", parent))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn range<'py>(
     let py = event_loop.py();
     let spans = Range::spans(topic, parts)?;
     let owned = client.get().connected(py)?;
-    let (connected, birth) = (owned.get()?.clone(), owned.birth().clone());
+    let (connected, birth) = (owned.get()?.clone(), *owned.birth());
     let (starts, config) = (spans.starts.clone(), Range::config(client.get()));
     let making = async move {
         if starts.is_empty() {

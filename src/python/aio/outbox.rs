@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use pyo3::types::{PyDict, PyIterator, PyString};
+use pyo3::types::{PyIterator, PyString};
 use pyo3::{Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::event_loop::EventLoop;
 use crate::client;
 use crate::python::owned::Owned;
-use crate::python::producing::{Given, Producer, Ticket};
+use crate::python::producing::{Given, Keywords, Producer, Ticket};
 
 /// Records that one call takes from an iterator, before others have the loop.
 const SOME: u64 = 500;
@@ -77,35 +77,41 @@ impl Outbox {
     }
 
     /// A record of what was given.
-    #[pyo3(
-        signature = (topic, value, **options),
-        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
-                          timestamp=None)"
-    )]
+    #[pyo3(signature = (
+        topic, value, *, key=None, headers=None, partition=None, timestamp=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "those behind the value are Python's keywords")]
     fn prepare(
         &self,
         topic: Bound<'_, PyString>,
         value: &Bound<'_, PyAny>,
-        options: Option<&Bound<'_, PyDict>>,
+        key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        partition: Option<i32>,
+        timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Prepared> {
-        self.producer.get().given(topic, value, options).map(Prepared::new)
+        let said = Keywords { key, headers, partition, timestamp };
+        self.producer.get().given(topic, value, said).map(Prepared::new)
     }
 
     /// Hands over a record, and returns its ticket; else the record, which has to wait.
-    #[pyo3(
-        signature = (topic, value, **options),
-        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
-                          timestamp=None)"
-    )]
+    #[pyo3(signature = (
+        topic, value, *, key=None, headers=None, partition=None, timestamp=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "those behind the value are Python's keywords")]
     fn send<'py>(
         &self,
         topic: Bound<'py, PyString>,
         value: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
+        key: Option<&Bound<'py, PyAny>>,
+        headers: Option<&Bound<'py, PyAny>>,
+        partition: Option<i32>,
+        timestamp: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
         let producer = self.producer.get();
-        let given = producer.given(topic, value, options)?;
+        let said = Keywords { key, headers, partition, timestamp };
+        let given = producer.given(topic, value, said)?;
         match producer.try_send(py, &given)? {
             Some(ticket) => ticket.into_bound_py_any(py),
             None => Prepared::new(given).into_bound_py_any(py),
@@ -122,7 +128,7 @@ impl Outbox {
     fn making_way<'py>(&self, py: Python<'py>, record: &Prepared) -> PyResult<Bound<'py, PyAny>> {
         let (sender, given) = (self.sender(py)?, Arc::clone(&record.given));
         let partition = self.producer.get().partition(py, sender.get()?, &given)?;
-        let birth = sender.birth().clone();
+        let birth = *sender.birth();
         let topic = given.topic(py)?.into_owned();
         let sending = async move {
             let Ok(producer) = sender.get() else { return Err(client::ClientError::Closed) };

@@ -4,18 +4,22 @@ use std::borrow::Cow;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyAnyMethods, PyDict, PyMapping, PyMappingMethods, PyString, PyStringMethods};
+use pyo3::types::{PyAnyMethods, PyMapping, PyMappingMethods, PyString, PyStringMethods};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python};
 
 use super::making::Making;
 use crate::client::{Header, ProducerRecord};
-use crate::config::{ConfigError, Fault};
 use crate::python::arguments;
-use crate::python::errors::refused;
 use crate::types::{PartitionIndex, Timestamp};
 
-/// Keywords of `Producer.send`.
-const OF_RECORDS: [&str; 4] = ["key", "headers", "partition", "timestamp"];
+/// What a call says about its record by keyword.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keywords<'a, 'py> {
+    pub(crate) key: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) partition: Option<i32>,
+    pub(crate) timestamp: Option<&'a Bound<'py, PyAny>>,
+}
 
 /// A record that owns what it is made of.
 #[derive(Debug)]
@@ -75,29 +79,22 @@ impl Given {
         size_of::<Self>() + length(&self.key) + length(&self.value) + headers.sum::<usize>()
     }
 
-    /// The keywords of one record, which are looked at for every record: nothing is made of them
-    /// that is not kept.
-    pub(super) fn take(&mut self, making: &Making, options: &Bound<'_, PyDict>) -> PyResult<()> {
-        for (name, value) in options {
-            if value.is_none() {
-                continue;
-            }
-            match &*name.cast::<PyString>()?.to_cow()? {
-                "key" => self.key = bytes_of("key", making.key.as_ref(), &value)?,
-                "headers" => self.headers = read_headers(&value)?,
-                "partition" => self.partition = Some(value.extract()?),
-                "timestamp" => {
-                    self.timestamp = Some(match arguments::timestamp("timestamp", &value)? {
-                        Some(timestamp) => timestamp,
-                        None => Timestamp::from_millis(value.extract()?),
-                    });
-                }
-                unknown => {
-                    let fault = Fault::unknown(unknown, OF_RECORDS.into_iter());
-                    return Err(refused(&ConfigError { faults: vec![fault] }));
-                }
-            }
+    /// Takes over what the keywords say; nothing is made of them that is not kept.
+    pub(super) fn take(&mut self, making: &Making, said: Keywords<'_, '_>) -> PyResult<()> {
+        let Keywords { key, headers, partition, timestamp } = said;
+        if let Some(key) = key {
+            self.key = bytes_of("key", making.key.as_ref(), key)?;
         }
+        if let Some(headers) = headers {
+            self.headers = read_headers(headers)?;
+        }
+        if let Some(timestamp) = timestamp {
+            self.timestamp = Some(match arguments::timestamp("timestamp", timestamp)? {
+                Some(timestamp) => timestamp,
+                None => Timestamp::from_millis(timestamp.extract()?),
+            });
+        }
+        self.partition = partition;
         Ok(())
     }
 }

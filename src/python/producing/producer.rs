@@ -6,7 +6,8 @@ use arc_swap::Guard;
 use pyo3::types::{PyAnyMethods, PyDict, PyString};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
-use super::given::{Given, bytes_of, made};
+use super::columns::columns;
+use super::given::{Given, Keywords, bytes_of, made};
 use super::making::Making;
 use super::ticket::Ticket;
 use crate::client::{self, ProducerConfig};
@@ -31,6 +32,8 @@ pub(crate) const WORDS: &[Word] = &[
     Word::seconds("delivery_timeout", "delivery.timeout.ms"),
     Word::plain("idempotence", "enable.idempotence"),
     Word::plain("partitioner", "partitioner"),
+    Word::plain("audit", "audit.tier"),
+    Word::seconds("audit_window", "audit.window.ms"),
 ];
 
 /// Records between two looks at signals, when no wait looks at them.
@@ -83,13 +86,11 @@ impl Producer {
         &self,
         topic: Bound<'_, PyString>,
         value: &Bound<'_, PyAny>,
-        options: Option<&Bound<'_, PyDict>>,
+        said: Keywords<'_, '_>,
     ) -> PyResult<Given> {
         let mut given = Given::to(topic);
         given.value = bytes_of("value", self.making.value.as_ref(), value)?;
-        if let Some(options) = options {
-            given.take(&self.making, options)?;
-        }
+        given.take(&self.making, said)?;
         Ok(given)
     }
 
@@ -170,19 +171,22 @@ impl Producer {
 
 #[pymethods]
 impl Producer {
-    #[pyo3(
-        signature = (topic, value, **options),
-        text_signature = "($self, topic, value, *, key=None, headers=None, partition=None, \
-                          timestamp=None)"
-    )]
+    #[pyo3(signature = (
+        topic, value, *, key=None, headers=None, partition=None, timestamp=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "those behind the value are Python's keywords")]
     fn send(
         &self,
-        py: Python<'_>,
         topic: Bound<'_, PyString>,
         value: &Bound<'_, PyAny>,
-        options: Option<&Bound<'_, PyDict>>,
+        key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        partition: Option<i32>,
+        timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Ticket> {
-        let given = self.given(topic, value, options)?;
+        let py = value.py();
+        let said = Keywords { key, headers, partition, timestamp };
+        let given = self.given(topic, value, said)?;
         let sender = self.sender(py)?;
         let ticket = self.send_given(py, sender.get()?, &given)?;
         Ok(Ticket::new(ticket, sender.birth()))
@@ -208,6 +212,20 @@ impl Producer {
             }
         }
         Ok(count)
+    }
+
+    /// For the sink of Spark: a record for each row of some columns, in Arrow's layout.
+    fn _send_columns(
+        &self,
+        topic: Option<&str>,
+        rows: usize,
+        parts: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let py = parts.py();
+        let columns = columns(rows, parts)?;
+        let sender = self.sender(py)?;
+        let producer = sender.get()?;
+        py.detach(|| producer.send_columns(topic, &columns)).map_err(|error| raised(py, error))
     }
 
     #[pyo3(signature = (timeout=None))]

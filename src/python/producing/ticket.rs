@@ -3,7 +3,7 @@
 use pyo3::{PyErr, PyResult, Python, pyclass, pymethods};
 
 use super::record_metadata::RecordMetadata;
-use crate::client;
+use crate::client::{self, ClientError};
 use crate::python::arguments;
 use crate::python::errors::raised;
 use crate::python::owned::{Birth, Owned};
@@ -24,25 +24,33 @@ impl Ticket {
     pub(crate) fn settling(&self) -> PyResult<impl Future<Output = ()> + Send + use<>> {
         Ok(self.inner.get()?.settling())
     }
+
+    /// The outcome, which is waited for with the interpreter released. What is known already is
+    /// told at once: letting go of the interpreter costs more than all else.
+    fn outcome(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+    ) -> PyResult<Result<client::RecordMetadata, ClientError>> {
+        let ticket = self.inner.get()?;
+        let timeout = arguments::timeout(timeout)?;
+        Ok(ticket.outcome().unwrap_or_else(|| py.detach(|| ticket.wait(timeout))))
+    }
 }
 
 #[pymethods]
 impl Ticket {
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
-        let ticket = self.inner.get()?;
-        let timeout = arguments::timeout(timeout)?;
-        let outcome = py.detach(|| ticket.wait(timeout));
+        let outcome = self.outcome(py, timeout)?;
         outcome.map(Into::into).map_err(|error| raised(py, error))
     }
 
     #[pyo3(signature = (timeout=None))]
     fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<PyErr>> {
-        let ticket = self.inner.get()?;
-        let timeout = arguments::timeout(timeout)?;
-        match py.detach(|| ticket.wait(timeout)) {
+        match self.outcome(py, timeout)? {
             Ok(_) => Ok(None),
-            Err(error) if ticket.is_done() => Ok(Some(raised(py, error))),
+            Err(error) if self.done()? => Ok(Some(raised(py, error))),
             Err(error) => Err(raised(py, error)),
         }
     }

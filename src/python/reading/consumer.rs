@@ -76,7 +76,7 @@ impl Consumer {
     ) -> PyResult<Py<Self>> {
         let py = client.py();
         let Subscription { hooks, stop, signals, .. } = subscription;
-        let birth = client.get().connected(py)?.birth().clone();
+        let birth = *client.get().connected(py)?.birth();
         let inner = Owned::new(Arc::new(consumer), &birth);
         let is_watched = stop.is_some() || signals;
         let consumer = Self { inner, client: client.clone().unbind(), hooks, is_watched };

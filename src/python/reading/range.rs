@@ -148,8 +148,8 @@ impl Range {
 
     #[pyo3(
         signature = (**options),
-        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2, \
-                          timeout=None)"
+        text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', \
+                          max_wait=0.2, timeout=None)"
     )]
     fn arrow(
         this: Py<Self>,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
-use crate::io::{Clock, Disk};
+use crate::io::{Clock, Disk, create_dir_durably};
 use crate::storage::directory::checkpoints::Checkpoints;
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::Identity;
@@ -195,8 +195,7 @@ fn take_lock(
 ) -> Result<Box<dyn std::any::Any + Send + Sync>, StorageError> {
     let refused = |action| move |source| StorageError::io(action, path, source);
     if !disk.exists(path).map_err(refused("look for"))? {
-        disk.create_dir(path).map_err(refused("create"))?;
-        small_file::sync_parent(disk, path).map_err(refused("create"))?;
+        create_dir_durably(disk, path).map_err(refused("create"))?;
     }
     let owner = format!("process {} of boot {boot_id}", std::process::id());
     disk.lock(&path.join(names::LOCK), &owner).map_err(|source| match source.kind() {

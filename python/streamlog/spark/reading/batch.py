@@ -16,7 +16,7 @@ from streamlog.spark.reading.settings import Reading
 from streamlog.spark.reading.sizes import bytes_per_offset
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import RecordBatch as _RecordBatch  # type: ignore[import-untyped]
 
 __all__ = ["BatchReader"]
 
@@ -56,7 +56,7 @@ class BatchReader(DataSourceReader):
         """What is left of the ranges after filters; all of it."""
         return ranges
 
-    def read(self, partition: InputPartition) -> Iterator["pyarrow.RecordBatch"]:
+    def read(self, partition: InputPartition) -> Iterator["_RecordBatch"]:
         """The records of a range."""
         if not isinstance(partition, OffsetRange):
             # Spark reads an empty table so.

@@ -48,6 +48,8 @@ def schema_of(options: Options) -> StructType:
         ConfigError: There is no such column, or it is named twice.
 
     Example:
+        >>> from streamlog.spark.reading.columns import schema_of
+        >>> from streamlog.spark.options import Options
         >>> schema_of(Options({"columns": "value,offset"}, ["columns"])).simpleString()
         'struct<value:binary,offset:bigint>'
     """

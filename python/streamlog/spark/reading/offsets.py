@@ -32,6 +32,7 @@ def nested(offsets: Mapping[Place, int]) -> Nested:
     """Offsets as JSON has them, in the order of topics and partitions.
 
     Example:
+        >>> from streamlog.spark.reading.offsets import nested
         >>> nested({("orders", 1): 7, ("orders", 0): 5})
         {'orders': {'0': 5, '1': 7}}
     """
@@ -45,6 +46,7 @@ def flat(offsets: Mapping[str, Mapping[str, int]]) -> Offsets:
     """The opposite of ``nested``.
 
     Example:
+        >>> from streamlog.spark.reading.offsets import flat
         >>> flat({"orders": {"0": 5}})
         {('orders', 0): 5}
     """
@@ -64,6 +66,7 @@ def parsed(
         ConfigError: It is not such JSON; the message says where it goes wrong.
 
     Example:
+        >>> from streamlog.spark.reading.offsets import parsed
         >>> parsed("startingOffsets", '{"orders":{"0":5}}', int)
         {('orders', 0): 5}
     """
@@ -90,6 +93,7 @@ def listed(option: str, text: str) -> list[Place]:
         ConfigError: It is not such JSON.
 
     Example:
+        >>> from streamlog.spark.reading.offsets import listed
         >>> listed("assign", '{"orders":[0,2]}')
         [('orders', 0), ('orders', 2)]
     """

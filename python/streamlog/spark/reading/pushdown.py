@@ -2,6 +2,10 @@
 
 Spark gives filters only where ``spark.sql.python.filterPushdown.enabled`` is on, and refuses a
 reader that could take them where it is off. So there are two readers, and who asks decides.
+
+Spark 4.3 keeps what a filtered read was planned as for all queries of the same ``load()``: the next
+one, with other filters or none, reads that again and lacks rows. So filters are taken only where
+the option ``pushdown`` says that a table is for one query.
 """
 
 import sys
@@ -82,9 +86,9 @@ class FilteringReader(BatchReader):
         return ranges
 
 
-def is_asked_for_filters(depth: int = 2) -> bool:
+def is_asked_for_filters() -> bool:
     """Whether Spark asks for the reader in order to give it filters; asked by what it calls."""
-    frame = sys._getframe(depth)
+    frame = sys._getframe(2)
     spec = frame.f_globals.get("__spec__")
     names = (frame.f_globals.get("__name__", ""), getattr(spec, "name", ""))
     return any(str(name).endswith(_ASKING) for name in names)

@@ -6,6 +6,7 @@ costs its reader that batch once more, and no record is read twice or left out.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from pyspark.sql.datasource import InputPartition
 
@@ -43,6 +44,8 @@ def cut(
             is a limit in bytes.
 
     Example:
+        >>> from streamlog.spark.reading.ranges import OffsetRange, cut
+        >>> from streamlog.spark.reading.settings import Split
         >>> parts = cut([OffsetRange("orders", 0, 0, 10)], Split(max_records=4), lambda part: 1.0)
         >>> [(part.start, part.stop) for part in parts]
         [(0, 3), (3, 6), (6, 10)]
@@ -53,11 +56,11 @@ def cut(
         found = _each(found, lambda part: -(-part.size // most))
     if split.max_bytes is not None:
         size = split.max_bytes
-        found = _each(found, lambda part: round(part.size * record_bytes(part) / size + 0.5))
+        found = _each(found, lambda part: ceil(part.size * record_bytes(part) / size))
     least = split.min_partitions
     if least is not None and len(found) < least:
         total = sum(part.size for part in found)
-        found = _each(found, lambda part: round(part.size / total * least))
+        found = _each(found, lambda part: ceil(part.size / total * least))
     return found
 
 

@@ -21,7 +21,7 @@ from streamlog.spark.reading.ranges import OffsetRange
 from streamlog.spark.reading.settings import Reading
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import RecordBatch as _RecordBatch  # type: ignore[import-untyped]
 
 __all__ = ["Task"]
 
@@ -47,7 +47,7 @@ class Task:
         self._patience = reading.connection.patience
         self._deadline = 0.0
 
-    def batches(self) -> Iterator["pyarrow.RecordBatch"]:
+    def batches(self) -> Iterator["_RecordBatch"]:
         """The records, with the columns that are wanted.
 
         Raises:
@@ -69,7 +69,7 @@ class Task:
             except (BrokerError, ConnectError, RequestTimeout) as error:
                 self._wait(error)
 
-    def _stretch(self) -> Iterator["pyarrow.RecordBatch"]:
+    def _stretch(self) -> Iterator["_RecordBatch"]:
         part, columns = self._part, self._reading.columns
         client = client_of(self._reading.connection)
         span = [(part.partition, self._position, part.stop)]

@@ -19,6 +19,7 @@ def time_ms(option: str, given: object) -> int:
         ConfigError: It means no time, or has no time zone.
 
     Example:
+        >>> from streamlog.spark.reading.times import time_ms
         >>> time_ms("startingTimestamp", "2026-11-01T00:00:00+00:00")
         1793491200000
     """

@@ -1,6 +1,6 @@
-"""Writers of Spark that publish each row at least once."""
+"""Writers as Spark knows them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
@@ -10,32 +10,52 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-import streamlog
+from streamlog.errors import ConfigError
+from streamlog.spark.sink.delivery import Delivery
+from streamlog.spark.sink.exactly.delivery import ExactlyOnce
+from streamlog.spark.sink.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
+__all__ = ["StreamWriter", "Writer"]
 
-class Records:
-    """What both writers share: rows become records."""
+
+class Writer(DataSourceArrowWriter):
+    """Writes a table, at least once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        """Writes to one topic."""
-        self.address = options.get("bootstrap") or options["kafka.bootstrap.servers"]
-        self.topic = options["topic"]
+        """Looks at what was asked for.
+
+        Raises:
+            ConfigError: An option or a column does not fit.
+        """
+        settings = Settings.of(options, schema, overwrite)
+        if settings.is_exactly_once:
+            raise ConfigError("option 'exactlyOnce': for streams only, a table is written once")
+        self._delivery = Delivery(settings)
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
-        """Publishes the rows of a task."""
-        with streamlog.connect(self.address) as client, client.producer() as producer:
-            for batch in iterator:
-                for row in batch.to_pylist():
-                    producer.send(self.topic, row["value"], key=row.get("key"))
-        return WriterCommitMessage()
+        """Publishes the rows of a task; all have been delivered when it returns."""
+        return self._delivery.write(iterator)
 
 
-class Writer(Records, DataSourceArrowWriter):
-    """Writes once."""
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writes a stream, at least once or exactly once."""
 
+    def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        """Looks at what was asked for.
 
-class StreamWriter(Records, DataSourceStreamArrowWriter):
-    """Writes on."""
+        Raises:
+            ConfigError: An option or a column does not fit.
+        """
+        settings = Settings.of(options, schema, overwrite)
+        self._delivery = ExactlyOnce(settings) if settings.is_exactly_once else Delivery(settings)
+
+    def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
+        """Publishes, or stages, the rows of a task; all have been delivered when it returns."""
+        return self._delivery.write(iterator)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """Publishes what the tasks of the batch have staged."""
+        self._delivery.commit(messages, batchId)

@@ -73,6 +73,7 @@ def shared_out(backlogs: Mapping[Place, int], most: int) -> Offsets:
     """At most so many offsets in all, of each partition in proportion to its backlog.
 
     Example:
+        >>> from streamlog.spark.streaming.admission import shared_out
         >>> shared_out({("orders", 0): 10, ("orders", 1): 30}, 8)
         {('orders', 0): 2, ('orders', 1): 6}
     """

@@ -26,7 +26,7 @@ from streamlog.spark.streaming.progress import Progress
 from streamlog.spark.streaming.watch import Watch
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import RecordBatch as _RecordBatch  # type: ignore[import-untyped]
 
 __all__ = ["StreamReader"]
 
@@ -105,7 +105,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
         return cut(ranges, self.reading.split, self._mean_bytes)
 
-    def read(self, partition: InputPartition) -> Iterator["pyarrow.RecordBatch"]:
+    def read(self, partition: InputPartition) -> Iterator["_RecordBatch"]:
         """The records of a range."""
         if not isinstance(partition, OffsetRange):
             return iter(())

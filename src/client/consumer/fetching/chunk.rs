@@ -240,6 +240,8 @@ impl OpenBatch {
         let Origin { partition, timestamp_type, bytes } = &*self.origin;
         let mut records = self.walk.resume(bytes);
         sink.begin(partition, *timestamp_type);
+        let (count, size) = records.left();
+        sink.expect(count, size);
         while !sink.is_full() {
             let Some(record) = records.next().transpose()? else { return Ok(true) };
             let offset = self.base_offset.plus(i64::from(record.offset_delta));

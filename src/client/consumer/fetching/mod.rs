@@ -8,5 +8,7 @@ mod fetcher;
 mod request;
 
 pub(super) use arrivals::{Arrivals, Taken};
-pub(super) use chunk::{Chunk, Source};
+pub(super) use chunk::Chunk;
+pub(crate) use chunk::Source;
 pub(super) use fetcher::Fetcher;
+pub(crate) use request::Order;

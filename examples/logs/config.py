@@ -1,0 +1,79 @@
+"""The settings of all programs of this example, from one file."""
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+FILE = Path(__file__).with_name("config.toml")
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Where records go."""
+
+    system: str
+    pages: str
+    metrics: str
+    alerts: str
+    partitions: int
+
+    @property
+    def inputs(self) -> list[str]:
+        """Those that are counted."""
+        return [self.system, self.pages, self.metrics]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What is made up."""
+
+    seed: int
+    seconds: int
+    hosts: int
+    records_per_second: int
+
+
+@dataclass(frozen=True)
+class Alerts:
+    """What is worth an alert."""
+
+    window_seconds: int
+    delay_seconds: int
+    errors: int
+    checkpoint: str
+
+
+@dataclass(frozen=True)
+class Config:
+    """All of it."""
+
+    bootstrap: str
+    topics: Topics
+    generator: Generator
+    alerts: Alerts
+
+
+def read(path: Path = FILE) -> Config:
+    """What a file says; it has every setting and no other."""
+    settings = tomllib.loads(path.read_text())
+    try:
+        parts = {
+            "topics": _part(Topics, settings.pop("topics")),
+            "generator": _part(Generator, settings.pop("generator")),
+            "alerts": _part(Alerts, settings.pop("alerts")),
+        }
+        return _part(Config, {**settings, **parts})
+    except (KeyError, ValueError) as error:
+        raise SystemExit(f"{path}: {error}") from error
+
+
+def _part(kind: type[_T], settings: dict[str, Any]) -> _T:
+    wanted = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    if settings.keys() != wanted:
+        strange, missing = sorted(settings.keys() - wanted), sorted(wanted - settings.keys())
+        raise ValueError(f"{kind.__name__}: not known: {strange}, missing: {missing}")
+    return kind(**settings)

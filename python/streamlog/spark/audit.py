@@ -1,0 +1,177 @@
+"""Whether what producers delivered is all there, and once: counts by topic and window, compared.
+
+A producer with ``audit="NAME"`` tells how many records it delivered, to the topic
+``streamlog.audit``. Whoever has the records counts them anew: a topic, a load, a table. Each of
+these places is a tier. Counts have the columns ``tier``, ``topic``, ``start`` (of the window),
+``seconds`` (its width), ``records``, and ``duplicates``: how many are there more than once.
+"""
+
+from typing import TYPE_CHECKING
+
+from streamlog.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+__all__ = ["AUDIT_TOPIC", "compare_tiers", "count_windows", "missing_counts", "told_counts"]
+
+AUDIT_TOPIC = "streamlog.audit"
+"""Where producers tell what they have counted."""
+
+_TOLD = (
+    "tier string, producer string, number long, topic string, from_ms long, window_ms long, "
+    "count long"
+)
+_KEY = ["topic", "start", "seconds"]
+
+
+def count_windows(records: "DataFrame", tier: str, *, window: float = 600.0) -> "DataFrame":
+    """Counts the records of a table by topic and window of their time.
+
+    Args:
+        records: With the columns ``topic`` and ``timestamp``; with ``partition`` and ``offset`` as
+            well, records that are there more than once are told apart.
+        tier: What the table is called in the comparison.
+        window: The width of the windows in seconds, that of the producers.
+
+    Raises:
+        ConfigError: A column is missing, or the width does not fit.
+
+    Example:
+        >>> columns = "topic string, partition int, offset long, timestamp timestamp"
+        >>> noon = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
+        >>> rows = [("orders", 0, 0, noon), ("orders", 0, 1, noon), ("orders", 0, 1, noon)]
+        >>> counts = count_windows(spark.createDataFrame(rows, columns), "lake", window=60)
+        >>> counts.select("tier", "topic", "records", "duplicates").first()
+        Row(tier='lake', topic='orders', records=3, duplicates=1)
+    """
+    from pyspark.sql import functions as f
+
+    missing = sorted({"topic", "timestamp"} - set(records.columns))
+    if missing:
+        raise ConfigError(f"records: there is no column '{missing[0]}' to count by")
+    width = round(window * 1000)
+    if width < 1:
+        raise ConfigError(f"window: {window} does not fit: expected at least 0.001 seconds")
+    millis = f.unix_millis("timestamp")
+    start = f.timestamp_millis(millis - f.pmod(millis, f.lit(width)))
+    is_placed = {"partition", "offset"} <= set(records.columns)
+    once: Column = f.countDistinct("partition", "offset") if is_placed else f.count("*")
+    grouped = records.groupBy("topic", start.alias("start"))
+    counted = grouped.agg(f.count("*").alias("records"), (f.count("*") - once).alias("duplicates"))
+    return counted.select(
+        f.lit(tier).alias("tier"),
+        "topic",
+        "start",
+        f.lit(width / 1000).alias("seconds"),
+        "records",
+        "duplicates",
+    )
+
+
+def told_counts(spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC) -> "DataFrame":
+    """What producers have told, added up for each tier, topic and window; each record of it once.
+
+    Args:
+        spark: A session.
+        bootstrap: As for ``format("streamlog")``.
+        topic: Where it was told.
+
+    Example:
+        >>> told_counts(spark, bootstrap=bootstrap).select("tier", "topic", "records").first()
+        Row(tier='front', topic='orders', records=3)
+    """
+    from pyspark.sql import functions as f
+
+    sums = _told(spark, bootstrap, topic).groupBy("tier", "topic", "from_ms", "window_ms")
+    return sums.agg(f.sum("count").alias("records")).select(
+        "tier",
+        "topic",
+        f.timestamp_millis("from_ms").alias("start"),
+        (f.col("window_ms") / 1000).alias("seconds"),
+        "records",
+        f.lit(0).cast("long").alias("duplicates"),
+    )
+
+
+def missing_counts(
+    spark: "SparkSession", *, bootstrap: str, topic: str = AUDIT_TOPIC
+) -> "DataFrame":
+    """Producers some of whose counts are gone, by retention for example, and how many records.
+
+    While there is one, its tier tells less than it delivered.
+
+    Example:
+        >>> missing_counts(spark, bootstrap=bootstrap).count()
+        0
+    """
+    from pyspark.sql import functions as f
+
+    told = _told(spark, bootstrap, topic).groupBy("tier", "producer")
+    counted = told.agg((f.max("number") + 1 - f.count("*")).alias("missing"))
+    return counted.where("missing > 0")
+
+
+def compare_tiers(counts: "DataFrame", against: str) -> "DataFrame":
+    """Holds the counts of all tiers against those of one.
+
+    There is a row for each topic, window and other tier: how many records were ``expected`` and how
+    many ``records`` there are, how many are ``missing`` and how many ``duplicated``, and the
+    ``verdict``: ``complete``, ``missing``, ``duplicated`` or ``missing and duplicated``. What is
+    there more often than expected counts as duplicated, also when its producer could not tell.
+
+    Args:
+        counts: Those of all tiers, by ``union`` of what the other functions give.
+        against: The tier that the others are held against.
+
+    Example:
+        >>> columns = "tier string, topic string, start timestamp, seconds double, records long, \
+duplicates long"
+        >>> noon = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
+        >>> front, lake = ("front", "a", noon, 60.0, 9, 0), ("lake", "a", noon, 60.0, 8, 1)
+        >>> rows = compare_tiers(spark.createDataFrame([front, lake], columns), against="front")
+        >>> rows.select("tier", "expected", "missing", "duplicated", "verdict").first()
+        Row(tier='lake', expected=9, missing=2, duplicated=1, verdict='missing and duplicated')
+    """
+    from pyspark.sql import functions as f
+
+    # They are few, and are looked at four times below: nothing is counted more than once.
+    counts = counts.coalesce(1).localCheckpoint()
+    base = counts.where(f.col("tier") == against).groupBy(*_KEY)
+    expected = base.agg(f.sum("records").alias("expected"))
+    others = counts.where(f.col("tier") != against).groupBy("tier", *_KEY)
+    found = others.agg(f.sum("records").alias("records"), f.sum("duplicates").alias("duplicates"))
+    places = counts.select(*_KEY).distinct().crossJoin(found.select("tier").distinct())
+    whole = places.join(expected, _KEY, "left").join(found, [*_KEY, "tier"], "left")
+    whole = whole.na.fill(0, ["expected", "records", "duplicates"])
+    once = f.col("records") - f.col("duplicates")
+    missing = f.greatest(f.col("expected") - once, f.lit(0))
+    duplicated = f.col("duplicates") + f.greatest(once - f.col("expected"), f.lit(0))
+    verdict = (
+        f.when((missing > 0) & (duplicated > 0), "missing and duplicated")
+        .when(missing > 0, "missing")
+        .when(duplicated > 0, "duplicated")
+        .otherwise("complete")
+    )
+    return whole.select(
+        *_KEY,
+        "tier",
+        "expected",
+        "records",
+        missing.cast("long").alias("missing"),
+        duplicated.cast("long").alias("duplicated"),
+        verdict.alias("verdict"),
+    ).orderBy(*_KEY, "tier")
+
+
+def _told(spark: "SparkSession", bootstrap: str, topic: str) -> "DataFrame":
+    from pyspark.sql import functions as f
+
+    rows = (
+        spark.read.format("streamlog")
+        .option("bootstrap", bootstrap)
+        .option("subscribe", topic)
+        .load()
+    )
+    told = rows.select(f.from_json(f.col("value").cast("string"), _TOLD).alias("told"))
+    return told.select("told.*").dropDuplicates(["producer", "number"])

@@ -1,0 +1,109 @@
+"""Avro in a binary column, decoded by fastavro in batches of Arrow."""
+
+import json
+from io import BytesIO
+from typing import Any, Literal
+
+import pyarrow  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import StringType, StructType
+
+from streamlog.errors import ConfigError, MissingExtra
+from streamlog.spark.functions.avro_types import struct_of
+from streamlog.spark.functions.letters import with_error
+
+__all__ = ["decode_avro"]
+
+_RESULT = "streamlog_avro"
+_CONFLUENT_BYTES = 5
+
+
+def decode_avro(
+    table: DataFrame,
+    schema: str,
+    *,
+    column: str = "value",
+    framing: Literal["none", "confluent"] = "none",
+) -> DataFrame:
+    """Puts a struct in the place of a column with one Avro record in each row.
+
+    As ``decode_json`` in all else. Every value is one record as the schema writes it, to its last
+    byte; Avro cannot tell a record of another schema that happens to fit.
+
+    Args:
+        table: A table or a stream.
+        schema: The writers' schema, as JSON: a record.
+        column: Which column, binary.
+        framing: ``"confluent"`` if a zero byte and four bytes with the number of a schema stand
+            before each record. The number is not looked up.
+
+    Raises:
+        ConfigError: The schema is none, or has what Spark has no type for.
+        MissingExtra: fastavro is not installed, which ``streamlog[avro]`` brings.
+
+    Example:
+        >>> schema = '{"type": "record", "name": "O", "fields": [{"name": "id", "type": "long"}]}'
+        >>> table = spark.sql("SELECT * FROM VALUES (X'04'), (X'0400') AS t(value)")
+        >>> decode_avro(table, schema).select("value.id", "undecoded.error").collect()
+        [Row(id=2, error=None), Row(id=None, error='1 byte after the record')]
+    """
+    try:
+        import fastavro
+    except ImportError as error:
+        message = "fastavro is missing, which decodes Avro: pip install 'streamlog[avro]'"
+        raise MissingExtra(message) from error
+    if framing not in ("none", "confluent"):
+        raise ConfigError(f"framing: '{framing}' does not fit: expected 'none' or 'confluent'")
+    try:
+        parsed = fastavro.parse_schema(json.loads(schema))
+    except (ValueError, TypeError, fastavro.schema.SchemaParseException) as error:
+        raise ConfigError(f"schema: it is no schema of Avro: {error}") from error
+    fields = struct_of(json.loads(schema))
+    result = StructType().add("value", fields).add("error", StringType())
+    skipped = _CONFLUENT_BYTES if framing == "confluent" else 0
+
+    # Spark tells the kind of function by these types, which are therefore there when it runs.
+    def decode(values: pyarrow.Array) -> pyarrow.Array:
+        return _decode(values, parsed, result, skipped)
+
+    decoder = arrow_udf(decode, result)  # type: ignore[call-overload]
+    table = table.withColumn(_RESULT, decoder(F.col(column).cast("binary")))
+    found = F.col(_RESULT)
+    table = with_error(table, column, found.getField("value"), found.getField("error"))
+    return table.drop(_RESULT)
+
+
+def _decode(
+    values: pyarrow.Array,
+    schema: "str | list[Any] | dict[str, Any]",
+    result: StructType,
+    skipped: int,
+) -> pyarrow.Array:
+    """The values and errors of a batch; runs in Spark's workers."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    rows = [_row(value, schema, skipped) for value in values.to_pylist()]
+    return pyarrow.array(rows, type=to_arrow_type(result, timezone="UTC"))
+
+
+def _row(
+    value: bytes | None, schema: "str | list[Any] | dict[str, Any]", skipped: int
+) -> dict[str, Any] | None:
+    from fastavro import schemaless_reader
+
+    if value is None:
+        return None
+    if skipped and (len(value) < skipped or value[0] != 0):
+        return {"value": None, "error": "no frame of Confluent before the record"}
+    rest = BytesIO(value[skipped:])
+    try:
+        record = schemaless_reader(rest, schema)
+    except Exception as error:  # whatever a stranger's bytes make of the decoder
+        return {"value": None, "error": f"not a record of the schema: {type(error).__name__}"}
+    left = len(value) - skipped - rest.tell()
+    if left:
+        plural = "" if left == 1 else "s"
+        return {"value": None, "error": f"{left} byte{plural} after the record"}
+    return {"value": record, "error": None}

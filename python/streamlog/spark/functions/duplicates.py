@@ -1,0 +1,50 @@
+"""Rows that came twice."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from streamlog.errors import ConfigError
+from streamlog.spark.functions.watermarks import has_watermark, watermarked
+
+__all__ = ["deduplicate"]
+
+
+def deduplicate(
+    table: DataFrame,
+    by: Sequence[str],
+    *,
+    within: str | None = None,
+    time: str = "timestamp",
+) -> DataFrame:
+    """Keeps one row of those that are the same in some columns.
+
+    Of a table it is one of them, of a stream the one that came first. A stream remembers what it
+    has seen for as long as the watermark on `time` lets a row be late, so that its state stays
+    small; a duplicate that comes later than that is not recognised.
+
+    Args:
+        table: A table or a stream.
+        by: The columns.
+        within: How far apart duplicates of a stream can be, as ``"10 minutes"``: the watermark of a
+            stream that has none yet.
+        time: The column for that watermark.
+
+    Raises:
+        ConfigError: `by` is empty, or neither `within` nor a watermark bounds a stream's state.
+
+    Example:
+        >>> rows = spark.sql("SELECT * FROM VALUES (1, 'a'), (1, 'a'), (2, 'a') AS t(id, name)")
+        >>> deduplicate(rows, ["id"]).count()
+        2
+    """
+    if not by:
+        raise ConfigError("by: there are no columns")
+    if not table.isStreaming:
+        return table.dropDuplicates(list(by))
+    if within is not None:
+        table = watermarked(table, time, within)
+    elif not has_watermark(table):
+        message = "within: a stream without a watermark would remember all rows for ever; "
+        raise ConfigError(message + "say how far apart duplicates can be, as '10 minutes'")
+    return table.dropDuplicatesWithinWatermark(list(by))

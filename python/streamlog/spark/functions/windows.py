@@ -1,0 +1,66 @@
+"""Aggregates over windows of time."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamlog.errors import ConfigError
+
+__all__ = ["window_aggregate"]
+
+
+def window_aggregate(
+    table: DataFrame,
+    aggregates: Mapping[str, str],
+    *,
+    length: str | None = None,
+    slide: str | None = None,
+    gap: str | None = None,
+    time: str = "timestamp",
+    by: Sequence[str] = (),
+) -> DataFrame:
+    """Aggregates the rows of each window, and of each group in it.
+
+    With ``length`` alone windows are tumbling: they lie side by side. With ``slide`` as well a
+    window of that length begins at every slide, and a row is in several. With ``gap`` they are
+    sessions: a session ends when nothing came for so long.
+
+    The columns are ``window_start``, ``window_end`` (the first instant that is not in the window),
+    those of ``by``, and the aggregates. A stream gives a window in append mode once the watermark
+    of `time` has passed its end.
+
+    Args:
+        table: A table, or a stream with a watermark on `time`.
+        aggregates: Expressions of Spark SQL, by the names of their columns.
+        length: How long a window is: ``"5 minutes"``.
+        slide: How far windows are apart, if not as far as they are long.
+        gap: How long a silence ends a session.
+        time: The column with the time of a row.
+        by: Columns, or expressions, whose values make groups.
+
+    Raises:
+        ConfigError: Both or none of `length` and `gap` are given, or no aggregate.
+
+    Example:
+        >>> rows = spark.sql('''SELECT * FROM VALUES (TIMESTAMP '2026-11-01 08:01', 'ada'),
+        ...     (TIMESTAMP '2026-11-01 08:04', 'ada') AS t(timestamp, name)''')
+        >>> counts = window_aggregate(rows, {"n": "count(*)"}, length="5 minutes", by=["name"])
+        >>> counts.selectExpr("CAST(window_end AS STRING)", "name", "n").collect()
+        [Row(window_end='2026-11-01 08:05:00', name='ada', n=2)]
+    """
+    if (length is None) == (gap is None):
+        raise ConfigError("length, gap: expected exactly one of them")
+    if slide is not None and length is None:
+        raise ConfigError("slide: sessions do not slide; give length, or leave slide out")
+    if not aggregates:
+        raise ConfigError("aggregates: there are none")
+    window: Column = (
+        F.window(time, length, slide) if length is not None else F.session_window(time, str(gap))
+    )
+    groups = [F.expr(name) for name in by]
+    columns = [F.expr(text).alias(name) for name, text in aggregates.items()]
+    found = table.groupBy(window.alias("window"), *groups).agg(*columns)
+    rest = [F.col(f"`{name}`") for name in found.columns if name != "window"]
+    start, end = F.col("window.start"), F.col("window.end")
+    return found.select(start.alias("window_start"), end.alias("window_end"), *rest)

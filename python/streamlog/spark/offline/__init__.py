@@ -1,0 +1,7 @@
+"""Topics as Parquet files: an incremental load, each record exactly once through any kill."""
+
+from streamlog.spark.offline.loading import Load, load
+from streamlog.spark.offline.plan import Loss
+from streamlog.spark.offline.reading import loaded
+
+__all__ = ["Load", "Loss", "load", "loaded"]

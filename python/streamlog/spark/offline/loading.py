@@ -1,0 +1,206 @@
+"""A load: what is unfinished is finished, then what is new is planned and carried out."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from streamlog._core import Client
+from streamlog.errors import ConfigError
+from streamlog.spark.offline.bar import Bar
+from streamlog.spark.offline.job import Executor, Job, Outcome, on_spark
+from streamlog.spark.offline.ledger import Ledger
+from streamlog.spark.offline.plan import Loss, Plan
+from streamlog.spark.offline.planning import Choice, lost, make_plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Load", "Loading", "load"]
+
+_COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+
+
+@dataclass(slots=True)
+class Load:
+    """What a load has done."""
+
+    path: Path
+    records: int = 0
+    files: int = 0
+    size: int = 0
+    """Bytes of the files."""
+    seconds: float = 0.0
+    topics: dict[str, int] = field(default_factory=dict)
+    """Records of each topic that had any."""
+    losses: list[Loss] = field(default_factory=list)
+    """What was deleted before it was loaded."""
+
+
+def load(
+    spark: "SparkSession",
+    path: str | os.PathLike[str],
+    *,
+    bootstrap: str | None = None,
+    subscribe: str | Sequence[str] | None = None,
+    subscribe_pattern: str | None = None,
+    fail_on_data_loss: bool = True,
+    offsets_per_file: int = 1_000_000,
+    compression: str = "zstd",
+    progress: bool | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Load:
+    """Brings what is new in topics into Parquet files, each record exactly once.
+
+    The first load takes all there is, each later one goes on where the one before it ended. It may
+    be killed at any point: the next one finishes what it had begun. Files lie in
+    ``path/topic=NAME/date=YYYY-MM-DD``, by the date of the record's time in UTC, and appear whole;
+    whatever reads Parquet sees each record once, at any moment.
+
+    Args:
+        spark: The session whose executors do the work, classic or Connect.
+        path: A folder of a file system that all executors have mounted; made if it is not there.
+        bootstrap: As for ``streamlog.connect``.
+        subscribe: Topics, as a list or with commas between them.
+        subscribe_pattern: Topics whose whole name fits this pattern of ``re``.
+        fail_on_data_loss: Whether it is an error that records were deleted before they were loaded;
+            else the rest is loaded, and ``losses`` says what is missing.
+        offsets_per_file: A task has at most so many offsets of one partition, and makes a file for
+            each of their dates.
+        compression: ``"zstd"``, ``"snappy"``, ``"gzip"``, ``"lz4"`` or ``"none"``.
+        progress: Whether a bar is shown on standard error; on a terminal if omitted.
+        config: Other settings of the client under Kafka's names.
+
+    Raises:
+        ConfigError: An option does not fit, or another load is at this folder.
+        TopicNotFound: A topic is not there, or not any more.
+        OffsetOutOfRange: Records were deleted before they were loaded.
+
+    Example:
+        >>> streamlog.spark.load(spark, folder, subscribe="orders").topics
+        {'orders': 3}
+        >>> streamlog.spark.load(spark, folder, subscribe="orders").records
+        0
+    """
+    if compression not in _COMPRESSIONS:
+        message = f"compression: '{compression}' does not fit: expected {', '.join(_COMPRESSIONS)}"
+        raise ConfigError(message)
+    if offsets_per_file < 1:
+        raise ConfigError(f"offsets_per_file: {offsets_per_file} does not fit: expected 1 or more")
+    choice = Choice.of(subscribe, subscribe_pattern)
+    with Client(bootstrap, config=config) as client:
+        loading = Loading(client, Ledger(path), compression, fail_on_data_loss, offsets_per_file)
+        return loading.run(choice, on_spark(spark), Bar.shown(progress))
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """A load as it runs."""
+
+    client: Client
+    ledger: Ledger
+    compression: str
+    fail_on_data_loss: bool
+    offsets_per_file: int
+
+    def run(self, choice: Choice, execute: Executor, bar: Bar) -> Load:
+        """Finishes what is unfinished, then loads what is new."""
+        began = time.monotonic()
+        load = Load(self.ledger.path)
+        with self.ledger.held(self.client.admin.cluster().id):
+            self.ledger.sweep()
+            unfinished = self.ledger.unfinished()
+            if unfinished is not None:
+                self._carry_out(unfinished, execute, bar, load)
+            plan = self._plan(choice)
+            if plan.ranges or plan.losses or plan.places != self.ledger.places():
+                self.ledger.begin(plan)
+                self._carry_out(plan, execute, bar, load)
+        load.seconds = time.monotonic() - began
+        return load
+
+    def _plan(self, choice: Choice) -> Plan:
+        plan = make_plan(self.client, choice, self.ledger.newest(), self.fail_on_data_loss)
+        parts = [piece for part in plan.ranges for piece in part.split(self.offsets_per_file)]
+        return Plan(plan.number, parts, plan.places, plan.losses)
+
+    def _carry_out(self, plan: Plan, execute: Executor, bar: Bar, load: Load) -> None:
+        receipts = self._receipts(plan)
+        left = [index for index in range(len(plan.ranges)) if index not in receipts]
+        job = Job(
+            self.client, str(self.ledger.path), plan, self.compression, self.fail_on_data_loss
+        )
+        if left:
+            with self._watched(plan, bar):
+                outcomes = list(execute(job, left))
+            for outcome in outcomes:
+                if not outcome.is_done:
+                    raise lost(outcome.losses[0])
+            receipts |= {outcome.index: outcome for outcome in outcomes}
+        missing = set(range(len(plan.ranges))) - receipts.keys()
+        assert not missing, f"ranges {sorted(missing)} of plan {plan.number} have no outcome"
+        done = Load(self.ledger.path, losses=list(plan.losses))
+        for index, outcome in receipts.items():
+            _count(done, plan.ranges[index].topic, outcome)
+        self.ledger.finish(plan, _summary(done))
+        _join(load, done)
+
+    def _receipts(self, plan: Plan) -> dict[int, Outcome]:
+        kept = self.ledger.receipts(plan)
+        return {index: Outcome.from_json(text) for index, text in kept.items()}
+
+    @contextmanager
+    def _watched(self, plan: Plan, bar: Bar) -> Iterator[None]:
+        """Shows how far a plan is, by the receipts of its tasks."""
+        if not bar.is_shown:
+            yield
+            return
+        over = Event()
+
+        def watch() -> None:
+            while not over.wait(0.5):
+                done = self._receipts(plan)
+                offsets = sum(plan.offsets(index) for index in done)
+                records = sum(outcome.records for outcome in done.values())
+                bar.show(offsets / plan.offsets(), f"{records:,} records")
+
+        watcher = Thread(target=watch, name="streamlog-load", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+            bar.clear()
+
+
+def _count(load: Load, topic: str, outcome: Outcome) -> None:
+    load.records += outcome.records
+    load.files += outcome.files
+    load.size += outcome.size
+    load.losses += outcome.losses
+    if outcome.records:
+        load.topics[topic] = load.topics.get(topic, 0) + outcome.records
+
+
+def _join(load: Load, more: Load) -> None:
+    load.records += more.records
+    load.files += more.files
+    load.size += more.size
+    load.losses += more.losses
+    for topic, records in more.topics.items():
+        load.topics[topic] = load.topics.get(topic, 0) + records
+
+
+def _summary(load: Load) -> dict[str, Any]:
+    return {
+        "records": load.records,
+        "files": load.files,
+        "size": load.size,
+        "topics": load.topics,
+        "losses": [str(loss) for loss in load.losses],
+    }

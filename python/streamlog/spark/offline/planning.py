@@ -1,0 +1,146 @@
+"""Making a plan: from how far everything is planned to where the logs end now."""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from streamlog._core import Client
+from streamlog.errors import ConfigError, OffsetOutOfRange, TopicNotFound
+from streamlog.spark.offline.plan import Loss, Plan, Range, TopicPlaces
+
+__all__ = ["Choice", "lost", "make_plan"]
+
+_log = logging.getLogger("streamlog.spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The topics that are wanted: by their names, or by a pattern."""
+
+    names: tuple[str, ...] = ()
+    pattern: str | None = None
+
+    @classmethod
+    def of(cls, subscribe: str | Sequence[str] | None, pattern: str | None) -> "Choice":
+        """What the two options mean.
+
+        Raises:
+            ConfigError: Not exactly one of them was given, or it chooses nothing.
+        """
+        if (subscribe is None) == (pattern is None):
+            given = "neither" if subscribe is None else "both"
+            message = f"subscribe, subscribe_pattern: {given} given: expected exactly one"
+            raise ConfigError(message)
+        if pattern is not None:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                message = f"subscribe_pattern: '{pattern}' is no pattern: {error}"
+                raise ConfigError(message) from error
+            return cls(pattern=pattern)
+        words = subscribe.split(",") if isinstance(subscribe, str) else subscribe or ()
+        names = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+        if not names:
+            raise ConfigError("subscribe: there is no topic in it")
+        return cls(names)
+
+    def topics(self, client: Client, planned: Mapping[str, TopicPlaces]) -> list[str]:
+        """The topics to load: those that are there, and those of them that were loaded before."""
+        if self.pattern is None:
+            return list(self.names)
+        wanted = re.compile(self.pattern)
+        return sorted(filter(wanted.fullmatch, {*client.admin.topics(), *planned}))
+
+
+@dataclass(slots=True)
+class _Making:
+    """A plan in the making."""
+
+    fails: bool
+    """Whether a loss is an error."""
+    places: dict[str, TopicPlaces]
+    ranges: list[Range] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+
+    def add(self, topic: str, partition: int, wanted: int, bounds: tuple[int, int]) -> None:
+        """What is new in a partition whose log has these bounds."""
+        begin, end = bounds
+        start = wanted
+        if wanted < begin:
+            self.lose(Loss(topic, partition, wanted, begin, "what lay before was deleted"))
+            start = begin
+        elif wanted > end:
+            # What was loaded of it stays; the offsets given out anew are other records.
+            reason = f"the log was cut back, and ends at {end}"
+            self.lose(Loss(topic, partition, wanted, begin, reason))
+            start = end
+        if start < end:
+            self.ranges.append(Range(topic, partition, start, end))
+        self.places[topic].next[partition] = end
+
+    def lose(self, loss: Loss) -> None:
+        """Ends with an error, or takes note."""
+        if self.fails:
+            raise lost(loss)
+        _log.warning("%s", loss)
+        self.losses.append(loss)
+
+
+def make_plan(client: Client, choice: Choice, newest: Plan | None, fail_on_data_loss: bool) -> Plan:
+    """The plan after the newest one; it has no ranges if there is nothing new.
+
+    Raises:
+        TopicNotFound: A topic is not there, or not any more.
+        OffsetOutOfRange: Records were deleted before they were loaded, and that matters.
+    """
+    before = {} if newest is None else newest.places
+    making = _Making(
+        fail_on_data_loss,
+        {topic: TopicPlaces(old.id, dict(old.next)) for topic, old in before.items()},
+    )
+    for topic in choice.topics(client, before):
+        _add_topic(making, client, topic, choice)
+    number = 1 if newest is None else newest.number + 1
+    return Plan(number, making.ranges, making.places, making.losses)
+
+
+def _add_topic(making: _Making, client: Client, topic: str, choice: Choice) -> None:
+    old = making.places.get(topic)
+    try:
+        topic_id = client.admin.topic(topic).id
+        begins, ends = client.admin.begin_offsets(topic), client.admin.end_offsets(topic)
+    except TopicNotFound as error:
+        if old is None or making.fails:
+            message = f"subscribe: there is no topic '{topic}'"
+            if old is not None:
+                message += f" any more; wanted were {_next(old)}. {_REMEDY}"
+            raise TopicNotFound(message) from error
+        _log.warning("there is no topic '%s' any more; wanted were %s", topic, _next(old))
+        return
+    if old is not None and old.id != topic_id:
+        for partition, wanted in old.next.items():
+            reason = "the topic was deleted and made anew"
+            making.lose(Loss(topic, partition, wanted, begins.get(partition) or 0, reason))
+        old = None
+    if old is None:
+        making.places[topic] = TopicPlaces(topic_id)
+    for partition in sorted(ends):
+        begin, end = begins.get(partition), ends[partition]
+        if begin is None or end is None:
+            raise TopicNotFound(f"partition {partition} of '{topic}' does not tell its offsets")
+        # The first load begins with what there is; of a partition that came later, all is wanted.
+        wanted = begin if old is None else old.next.get(partition, 0)
+        making.add(topic, partition, wanted, (begin, end))
+
+
+def lost(loss: Loss) -> OffsetOutOfRange:
+    """The error for records that are gone."""
+    return OffsetOutOfRange(f"{loss}. {_REMEDY}", loss.wanted, loss.earliest)
+
+
+_REMEDY = "What there is is loaded with fail_on_data_loss=False (--no-fail-on-data-loss)"
+
+
+def _next(places: TopicPlaces) -> str:
+    return ", ".join(f"offset {offset} of partition {part}" for part, offset in places.next.items())

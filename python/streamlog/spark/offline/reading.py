@@ -1,0 +1,74 @@
+"""Reading what was loaded, up to the last load that was finished."""
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlog.errors import ConfigError
+from streamlog.spark.offline.ledger import Ledger
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SCHEMA", "loaded"]
+
+SCHEMA = (
+    "partition int, offset long, timestamp timestamp, timestampType int, key binary, value binary, "
+    "headers array<struct<key: string, value: binary>>, topic string, date date"
+)
+"""The columns of the files, and those of their path."""
+
+_PLAN = re.compile(r"load-(\d+)-")
+
+
+def loaded(
+    spark: "SparkSession", path: str | os.PathLike[str], topics: str | None = None
+) -> "DataFrame":
+    """What finished loads have brought, as a table.
+
+    Any reader of Parquet sees each record once, but may see some of a load that is still at work;
+    this table ends where the last finished load ended, in every partition.
+
+    Args:
+        spark: A session.
+        path: The folder of the loads.
+        topics: Only these, with commas between them; all if omitted.
+
+    Raises:
+        ConfigError: No load has made this folder, or it has no such topic.
+
+    Example:
+        >>> streamlog.spark.loaded(spark, folder).select("offset", "key").count()
+        3
+    """
+    ledger = Ledger(path)
+    if not (ledger.hidden / "load.json").is_file():
+        raise ConfigError(f"path: no load has made '{ledger.path}': streamlog.spark.load() does")
+    unfinished = ledger.unfinished()
+    number = None if unfinished is None else unfinished.number
+    files = [
+        str(file)
+        for folder in _folders(ledger.path, topics)
+        for file in sorted(folder.glob("date=*/load-*.parquet"))
+        if _number(file) != number
+    ]
+    if not files:
+        return spark.createDataFrame([], SCHEMA)
+    return spark.read.schema(SCHEMA).option("basePath", str(ledger.path)).parquet(*files)
+
+
+def _folders(path: Path, topics: str | None) -> list[Path]:
+    if topics is None:
+        return sorted(path.glob("topic=*"))
+    folders = [path / f"topic={topic.strip()}" for topic in topics.split(",")]
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(f"topics: '{path}' has nothing of '{folder.name[len('topic=') :]}'")
+    return folders
+
+
+def _number(file: Path) -> int:
+    found = _PLAN.match(file.name)
+    assert found is not None, f"{file.name} is no file of a load"
+    return int(found[1])

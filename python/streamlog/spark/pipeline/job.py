@@ -1,0 +1,148 @@
+"""A job: what its file says, read and checked as a whole before anything starts."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamlog.spark.pipeline.section import Page, Section, hint
+from streamlog.spark.pipeline.sink import Sink
+from streamlog.spark.pipeline.source import Source, located
+from streamlog.spark.pipeline.step import Step
+
+__all__ = ["Job", "Stream"]
+
+_BOOTSTRAP = "127.0.0.1:9092"
+_TRIGGERS = ("once", "available-now")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How a streaming job goes on."""
+
+    trigger: str
+    """``once``, ``available-now``, or an interval such as ``10 seconds``."""
+    checkpoint: str
+    """Below it each sink has a folder of its name."""
+
+    @classmethod
+    def read(cls, section: Section, folder: Path) -> "Stream":
+        """Takes `stream`."""
+        trigger = section.text("trigger", "0 seconds")
+        if trigger not in _TRIGGERS and not trigger[:1].isdigit():
+            listed = "'once', 'available-now' or an interval as '10 seconds'"
+            section.fault(
+                f"'{trigger}' does not fit, expected {listed}{hint(trigger, _TRIGGERS)}", "trigger"
+            )
+        checkpoint = section.text("checkpoint", is_needed=True)
+        section.end()
+        return cls(trigger, located(checkpoint, folder) if checkpoint else "")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A pipeline: its sources, steps and sinks in the order of the file."""
+
+    name: str
+    master: str
+    stream: Stream | None
+    sources: tuple[Source, ...]
+    steps: tuple[Step, ...]
+    sinks: tuple[Sink, ...]
+    spark: dict[str, str] = field(default_factory=dict)
+    """Settings of Spark."""
+
+    @classmethod
+    def of(cls, path: Path) -> "Job":
+        """Reads a job's file.
+
+        Raises:
+            ConfigError: It cannot be read, or does not hold together: one line for each fault.
+        """
+        return cls.read(Page.of(path), path.parent, path.stem)
+
+    @classmethod
+    def read(cls, page: Page, folder: Path, name: str = "job") -> "Job":
+        """Reads a page; paths in it are relative to the folder.
+
+        Raises:
+            ConfigError: It does not hold together: one line for each fault.
+        """
+        root = page.root()
+        bootstrap = root.text("bootstrap", os.environ.get("STREAMLOG_BOOTSTRAP", _BOOTSTRAP))
+        table = root.table("stream")
+        stream = None if table is None else Stream.read(table, folder)
+        is_stream = stream is not None
+        sources = [
+            Source.read(each, folder, bootstrap, is_stream) for each in root.tables("source")
+        ]
+        steps = [Step.read(each, folder) for each in root.tables("step")]
+        sinks = [Sink.read(each, folder, bootstrap, is_stream) for each in root.tables("sink")]
+        job = cls(
+            name=root.text("name", name),
+            master=root.text("master", "local[*]"),
+            stream=stream,
+            sources=tuple(sources),
+            steps=tuple(steps),
+            sinks=(*sinks, *_letters(sources, steps, bootstrap)),
+            spark=root.settings("spark"),
+        )
+        root.end()
+        _check(job, page)
+        page.check()
+        return job
+
+    @property
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """A plan: what there is, its name, the views that it is made of, and what it does."""
+        for source in self.sources:
+            yield "source", source.name, "stream" if source.is_stream else "table", str(source)
+        for step in self.steps:
+            yield "step", step.name, ", ".join(step.inputs) or "sql", str(step)
+        for sink in self.sinks:
+            yield "sink", sink.name, sink.view, str(sink)
+
+
+def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterator[Sink]:
+    """The sinks that nobody wrote: letters of what does not decode."""
+    views: list[Source | Step] = [*sources, *steps]
+    for each in views:
+        decoding = each.decoding
+        if decoding is not None and decoding.dead_letters is not None:
+            at = (each.bootstrap if isinstance(each, Source) else None) or bootstrap
+            topic = decoding.dead_letters
+            yield Sink(
+                name=f"{each.name}.dead_letters",
+                place=each.place,
+                kind="topic",
+                view=each.name,
+                where=topic,
+                options={"bootstrap": at, "topic": topic},
+                are_letters=True,
+            )
+
+
+def _check(job: Job, page: Page) -> None:
+    """Names lead somewhere, backwards, and to one thing each."""
+    if not job.sources:
+        page.fault(("source",), "there is none: [source.NAME] says where rows come from")
+    if not job.sinks:
+        page.fault(("sink",), "there is none: [sink.NAME] says where rows go")
+    known: list[str] = []
+    for kind, views in (("source", job.sources), ("step", job.steps)):
+        for view in views:
+            path = (kind, view.name)
+            if not view.name.isidentifier():
+                page.fault(path, "expected a name of letters, digits and _: SQL calls it so")
+            if view.name in known:
+                page.fault(path, "a view of this name is there already")
+            for name in view.inputs if isinstance(view, Step) else ():
+                if name and name not in known:
+                    page.fault(path, f"no view before it is called '{name}'{hint(name, known)}")
+            known.append(view.name)
+    for sink in job.sinks:
+        if sink.view and sink.view not in known and not sink.are_letters:
+            message = f"no view is called '{sink.view}'{hint(sink.view, known)}"
+            page.fault(("sink", sink.name, "from"), message)
+        if "/" in sink.name:
+            page.fault(("sink", sink.name), "a name has no /: its checkpoint is a folder")

@@ -1,0 +1,79 @@
+"""What a query of a stream has done, a line for each of its triggers."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import SourceProgress, StreamingQueryProgress
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["ROWS", "Progress", "lag"]
+
+ROWS = "streamlog_rows"
+"""The observation that counts the rows that go out."""
+
+
+class Progress:
+    """How far one query is."""
+
+    def __init__(self, name: str, query: "StreamingQuery") -> None:
+        """Nothing is told yet."""
+        self.query = query
+        self.rows_in = 0
+        self.rows_out = 0
+        self._name = name
+        self._told = -1
+
+    def news(self) -> Iterator[str]:
+        """A line for each batch that was done since the last call."""
+        for progress in self.query.recentProgress:
+            if progress.batchId > self._told and not _is_idle(progress):
+                self._told = progress.batchId
+                yield self._line(progress)
+
+    def _line(self, progress: "StreamingQueryProgress") -> str:
+        counted = progress.observedMetrics.get(ROWS)
+        went = int(counted[0]) if counted is not None else 0
+        self.rows_in += progress.numInputRows
+        self.rows_out += went
+        seconds = progress.batchDuration / 1000
+        told = f"{self._name}: batch {progress.batchId}, {progress.numInputRows:,} rows in, "
+        told += f"{went:,} out, {seconds:.1f} s"
+        behind: dict[str, int] = {}
+        for source in progress.sources:
+            behind |= lag_of(source)
+        listed = ", ".join(f"{topic} {count:,}" for topic, count in sorted(behind.items()))
+        return told + (f"; lag {listed}" if listed else "")
+
+
+def lag_of(source: "SourceProgress") -> dict[str, int]:
+    """How many records of each topic a source has not read yet; nothing is said of files."""
+    return lag(_offsets(source.endOffset), _offsets(source.latestOffset))
+
+
+def lag(
+    read: Mapping[str, Mapping[str, int]], latest: Mapping[str, Mapping[str, int]]
+) -> dict[str, int]:
+    """How many records of each topic lie between what was read and the end, by partition."""
+    return {
+        topic: sum(max(0, end - read.get(topic, {}).get(number, 0)) for number, end in ends.items())
+        for topic, ends in latest.items()
+    }
+
+
+def _offsets(text: str | None) -> dict[str, Any]:
+    """Offsets as topics have them, by name and partition; other sources have other forms."""
+    try:
+        found = json.loads(text or "")
+    except ValueError:
+        return {}
+    is_of_topics = isinstance(found, dict) and all(
+        isinstance(each, dict) for each in found.values()
+    )
+    return found if is_of_topics else {}
+
+
+def _is_idle(progress: "StreamingQueryProgress") -> bool:
+    """Whether Spark only tells that it still waits."""
+    return "addBatch" not in progress.durationMs

@@ -1,0 +1,227 @@
+"""A job on its way: all views are made, and only then does anything start."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import streamlog
+from streamlog.errors import ConfigError, MissingExtra, StreamlogError
+from streamlog.spark.pipeline.job import Job
+from streamlog.spark.pipeline.progress import ROWS, Progress
+from streamlog.spark.pipeline.sink import Sink
+from streamlog.spark.pipeline.source import Source
+from streamlog.spark.pipeline.step import Step
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["Run", "reach"]
+
+_GLANCE_SECONDS = 0.2
+
+
+def reach(job: Job) -> None:
+    """Asks the clusters of a job for its topics, before Spark takes its seconds to start.
+
+    Raises:
+        ConnectError: A cluster cannot be reached.
+        TopicNotFound: A topic that is to be read does not exist.
+    """
+    options = [each.options for each in job.sources] + [each.options for each in job.sinks]
+    for address in sorted({each["bootstrap"] for each in options if "bootstrap" in each}):
+        with streamlog.connect(address) as client:
+            client.admin.topics()
+            for source in job.sources:
+                if source.bootstrap == address and source.kind == "topic":
+                    for topic in source.what:
+                        client.topic(topic).describe()
+
+
+class Run:
+    """One run of a job in a session."""
+
+    def __init__(
+        self,
+        job: Job,
+        session: "SparkSession",
+        *,
+        tell: Callable[[str], None],
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Makes every view, so that what does not fit is found before anything starts.
+
+        Args:
+            job: The job.
+            session: Where it runs.
+            tell: Takes a line for people.
+            is_stopped: Whether it shall end; asked several times a second.
+
+        Raises:
+            ConfigError: Spark refuses a source or a step; it says which.
+        """
+        self._job = job
+        self._session = session
+        self._tell = tell
+        self._is_stopped = is_stopped
+        self._views: dict[str, DataFrame] = {}
+        self._undecoded: dict[str, DataFrame] = {}
+        for source in job.sources:
+            self._add(source, partial(source.open, session))
+        for step in job.steps:
+            self._add(step, partial(step.table, session, self._views))
+        self._rows = {sink.name: self._of(sink) for sink in job.sinks}
+
+    def go(self) -> bool:
+        """Runs it to its end, or until it is stopped; whether it came to its end.
+
+        Raises:
+            Exception: Of Spark, as it is; the streams are stopped then.
+        """
+        return self._write_all() if self._job.stream is None else self._stream_all()
+
+    def _add(self, view: Source | Step, make: "Callable[[], DataFrame]") -> None:
+        from streamlog.spark import functions
+
+        try:
+            table = make()
+            if isinstance(view, Source) and view.decoding is not None:
+                table = view.decoding.of(table)
+            if view.decoding is not None:
+                self._undecoded[view.name] = table
+                is_kept = view.decoding.dead_letters is not None
+                table = (functions.decoded if is_kept else functions.strictly_decoded)(table)
+            if view.watermark is not None:
+                table = table.withWatermark(view.watermark.time, view.watermark.delay)
+            table.createOrReplaceTempView(view.name)
+        except MissingExtra:
+            raise
+        except Exception as error:
+            raise ConfigError(f"{view.place}: {_reason(error)}") from error
+        self._views[view.name] = table
+
+    def _of(self, sink: Sink) -> "DataFrame":
+        views = self._undecoded if sink.are_letters else self._views
+        try:
+            rows = sink.rows(views[sink.view])
+            if sink.folders and set(sink.folders) - set(rows.columns):
+                missing = ", ".join(sorted(set(sink.folders) - set(rows.columns)))
+                raise ConfigError(f"by: '{sink.view}' has no column {missing}")
+        except Exception as error:
+            raise ConfigError(f"{sink.place}: {_reason(error)}") from error
+        is_stream = self._job.stream is not None
+        if rows.isStreaming != is_stream:
+            message = "its rows are no stream: all its sources are static"
+            raise ConfigError(f"{sink.place}: {message}")
+        return rows
+
+    def _write_all(self) -> bool:
+        is_over = Event()
+        watcher = Thread(target=self._cancel_when_stopped, args=[is_over], daemon=True)
+        watcher.start()
+        try:
+            for sink in self._job.sinks:
+                begun = time.monotonic()
+                rows = self._write(sink)
+                self._tell(f"{sink.name}: {rows:,} rows, {time.monotonic() - begun:.1f} s")
+                if self._is_stopped():
+                    return sink is self._job.sinks[-1]
+        except Exception:
+            if self._is_stopped():
+                return False
+            raise
+        finally:
+            is_over.set()
+            watcher.join()
+        return True
+
+    def _cancel_when_stopped(self, is_over: Event) -> None:
+        """Ends Spark's work from outside: its sources are found only on the thread that began."""
+        while not is_over.wait(_GLANCE_SECONDS):
+            if self._is_stopped():
+                self._cancel()
+
+    def _write(self, sink: Sink) -> int:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        counted = Observation(ROWS)
+        sink.write(self._rows[sink.name].observe(counted, F.count(F.lit(1)).alias("rows")))
+        return int(counted.get.get("rows", 0))
+
+    def _cancel(self) -> None:
+        if self._job.master.startswith("sc://"):
+            self._session.interruptAll()
+        else:
+            self._session.sparkContext.cancelAllJobs()
+
+    def _stream_all(self) -> bool:
+        started: list[Progress] = []
+        try:
+            for sink in self._job.sinks:
+                started.append(Progress(sink.name, self._started(sink)))
+            return self._watch(started)
+        finally:
+            for progress in started:
+                progress.query.stop()
+
+    def _watch(self, started: list[Progress]) -> bool:
+        """Tells what they do, until all are at their end, one has failed, or it is stopped."""
+        while not self._is_stopped():
+            # Asked first, so that nothing that was done before the end is left untold.
+            is_active = [progress.query.isActive for progress in started]
+            for progress in started:
+                for line in progress.news():
+                    self._tell(line)
+                failure = progress.query.exception()
+                if failure is not None:
+                    raise failure
+            if not any(is_active):
+                return True
+            time.sleep(_GLANCE_SECONDS)
+        return False
+
+    def _started(self, sink: Sink) -> "StreamingQuery":
+        """The query of a sink; some rules of streams show only now."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self._start(sink)
+        except AnalysisException as error:
+            raise ConfigError(f"{sink.place}: {_reason(error)}") from error
+
+    def _start(self, sink: Sink) -> "StreamingQuery":
+        from pyspark.sql import functions as F
+
+        stream = self._job.stream
+        assert stream is not None
+        rows = self._rows[sink.name].observe(ROWS, F.count(F.lit(1)).alias("rows"))
+        writer = rows.writeStream.queryName(f"{self._job.name}.{sink.name}")
+        writer = writer.outputMode(sink.output)
+        writer = writer.option("checkpointLocation", f"{stream.checkpoint}/{sink.name}")
+        if stream.trigger == "once":
+            writer = writer.trigger(once=True)
+        elif stream.trigger == "available-now":
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=stream.trigger)
+        if sink.kind == "jdbc":
+            return writer.foreachBatch(lambda batch, _: sink.write(batch)).start()
+        writer = writer.format(sink.format).options(**sink.options)
+        if sink.folders:
+            writer = writer.partitionBy(*sink.folders)
+        return writer.start(sink.where) if sink.kind == "files" else writer.start()
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong in a line: Spark's messages go on with plans and stacks."""
+    text = str(error).strip()
+    if isinstance(error, StreamlogError):
+        return text
+    lines = [line.lstrip(": ") for line in text.splitlines()] or [type(error).__name__]
+    # What the bridge to Java says first is only which of its objects was called.
+    return (
+        lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while") else lines[0]
+    )

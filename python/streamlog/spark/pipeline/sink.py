@@ -1,0 +1,135 @@
+"""Where a job's rows go: a topic, files, a database."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlog.errors import ConfigError
+from streamlog.spark.pipeline.section import Section
+from streamlog.spark.pipeline.source import located
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, DataFrameWriter
+
+__all__ = ["Sink"]
+
+_FORMATS = ("parquet", "orc", "json", "csv", "text", "delta", "iceberg")
+_OUTPUTS = ("append", "update", "complete")
+_MODES = ("append", "overwrite")
+_KEYS = {
+    "topic": ("bootstrap", "encode", "key", "exactly_once"),
+    "files": ("format", "date", "by", "mode"),
+    "jdbc": ("table", "driver", "mode"),
+}
+
+
+@dataclass(frozen=True)
+class Sink:
+    """One place for the rows of one view."""
+
+    name: str
+    place: str
+    """Where the file says so."""
+    kind: str
+    """``topic``, ``files`` or ``jdbc``."""
+    view: str
+    where: str
+    """The topic, the folder, or the address of the database."""
+    format: str = "streamlog"
+    options: dict[str, str] = field(default_factory=dict)
+    encode: str = "none"
+    key: str | None = None
+    date: str | None = None
+    by: tuple[str, ...] = ()
+    mode: str = "append"
+    output: str = "append"
+    are_letters: bool = False
+    """Whether it takes what did not decode in its view."""
+
+    @classmethod
+    def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Sink":
+        """Takes a table of `sink`; paths are relative to the folder."""
+        kind = section.kind(_KEYS) or "files"
+        where = section.text(kind)
+        options: dict[str, str] = {}
+        if kind == "topic":
+            options = {"bootstrap": section.text("bootstrap", bootstrap), "topic": where}
+            if section.has("exactly_once"):
+                options["exactlyOnce"] = str(section.flag("exactly_once")).lower()
+        elif kind == "jdbc":
+            options = {"url": where, "dbtable": section.text("table", is_needed=True)}
+            if driver := section.text("driver"):
+                options["driver"] = driver
+        named = {"topic": "streamlog", "jdbc": "jdbc"}
+        sink = cls(
+            name=section.name,
+            place=section.place,
+            kind=kind,
+            view=section.text("from", is_needed=True),
+            where=located(where, folder) if kind == "files" else where,
+            format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
+            options=options | section.settings("options"),
+            encode=section.word("encode", ("none", "json"), "none"),
+            key=section.text("key") or None,
+            date=section.text("date") or None,
+            by=section.texts("by"),
+            mode=section.word("mode", _MODES, "append"),
+            output=section.word("output", _OUTPUTS, "append"),
+        )
+        sink._check(section, is_stream)
+        section.end()
+        return sink
+
+    def _check(self, section: Section, is_stream: bool) -> None:
+        if is_stream and section.has("mode"):
+            section.fault("a stream appends", "mode")
+        if not is_stream and section.has("output"):
+            section.fault("only a stream has one", "output")
+        if not is_stream and self.options.get("exactlyOnce") == "true":
+            section.fault("for streams only: a table is written once", "exactly_once")
+        if self.key is not None and self.encode == "none":
+            section.fault('it goes with encode = "json"; else the view has a column key', "key")
+        if self.kind == "files" and self.output != "append":
+            section.fault("files are appended to", "output")
+
+    def rows(self, table: "DataFrame") -> "DataFrame":
+        """The rows of its view as it writes them."""
+        from streamlog.spark import functions
+
+        if self.are_letters:
+            return functions.dead_letters(table)
+        if self.encode == "json":
+            return functions.encode_json(table, key=self.key)
+        if self.kind == "topic" and "value" not in table.columns:
+            has = ", ".join(table.columns)
+            message = f"'{self.view}' has no column 'value', only {has}"
+            raise ConfigError(f'{message}; encode = "json" makes one of them')
+        return table if self.date is None else functions.with_date(table, self.date)
+
+    def write(self, rows: "DataFrame") -> None:
+        """Writes a table, or a batch of a stream into a database."""
+        writer: DataFrameWriter = rows.write.format(self.format).options(**self.options)
+        writer = writer.mode(self.mode)
+        if self.folders:
+            writer = writer.partitionBy(*self.folders)
+        if self.kind == "files":
+            writer.save(self.where)
+        else:
+            writer.save()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The columns that files are in folders by."""
+        return (*(() if self.date is None else ("date",)), *self.by)
+
+    def __str__(self) -> str:
+        """For a plan."""
+        words = {"topic": "topic", "files": self.format, "jdbc": "JDBC"}
+        told = f"{words[self.kind]} {self.where}"
+        if self.kind == "topic":
+            told += f" at {self.options['bootstrap']}"
+        if self.kind == "jdbc":
+            told += f", table {self.options['dbtable']}"
+        if self.options.get("exactlyOnce") == "true":
+            told += ", exactly once"
+        return told + (f", by {', '.join(self.folders)}" if self.folders else "")

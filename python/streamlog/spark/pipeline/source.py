@@ -1,0 +1,178 @@
+"""Where a job's rows come from: topics, files, a database."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamlog.spark.pipeline.decoding import Decoding
+from streamlog.spark.pipeline.section import Section
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Source", "Watermark", "located"]
+
+_FILES = ("csv", "json", "orc", "parquet", "text")
+_ENDINGS = {name: name for name in _FILES} | {"jsonl": "json", "ndjson": "json", "txt": "text"}
+_OF_TOPICS = ("bootstrap", "start", "end", "group", "headers", "fail_on_data_loss")
+_KEYS = {
+    "topic": _OF_TOPICS,
+    "pattern": _OF_TOPICS,
+    "files": ("format", "schema"),
+    "jdbc": ("table", "query", "driver"),
+}
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """How late rows can be."""
+
+    time: str
+    delay: str
+
+    @classmethod
+    def read(cls, section: Section | None) -> "Watermark | None":
+        """Takes `watermark`."""
+        if section is None:
+            return None
+        found = cls(section.text("time", "timestamp"), section.text("delay", is_needed=True))
+        section.end()
+        return found
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table or a stream, and the name that steps know it by."""
+
+    name: str
+    place: str
+    """Where the file says so."""
+    kind: str
+    """``topic``, ``pattern``, ``files`` or ``jdbc``."""
+    what: tuple[str, ...]
+    """Topics, a pattern, paths, or the address of a database."""
+    format: str
+    options: dict[str, str] = field(default_factory=dict)
+    schema: str = ""
+    is_stream: bool = False
+    decoding: Decoding | None = None
+    watermark: Watermark | None = None
+
+    @classmethod
+    def read(cls, section: Section, folder: Path, bootstrap: str, is_stream: bool) -> "Source":
+        """Takes a table of `source`; paths are relative to the folder."""
+        kind = section.kind(_KEYS) or "topic"
+        is_static = section.flag("static") or kind == "jdbc"
+        decode = section.table("decode")
+        reader = {"files": _read_files, "jdbc": _read_jdbc}.get(kind, _read_topics)
+        what, word, schema, options = reader(section, kind, folder, bootstrap)
+        source = cls(
+            name=section.name,
+            place=section.place,
+            kind=kind,
+            what=what,
+            format=word,
+            options=options | section.settings("options"),
+            schema=schema,
+            is_stream=is_stream and not is_static,
+            decoding=None if decode is None else Decoding.read(decode, folder),
+            watermark=Watermark.read(section.table("watermark")),
+        )
+        _check(source, section)
+        section.end()
+        return source
+
+    @property
+    def bootstrap(self) -> str | None:
+        """The cluster of its topics."""
+        return self.options.get("bootstrap")
+
+    def open(self, session: "SparkSession") -> "DataFrame":
+        """Its rows; nothing is decoded yet."""
+        paths = list(self.what) if self.kind == "files" else []
+        if self.is_stream:
+            stream = session.readStream.format(self.format).options(**self.options)
+            stream = stream.schema(self.schema) if self.schema else stream
+            return stream.load(*paths)
+        reader = session.read.format(self.format).options(**self.options)
+        reader = reader.schema(self.schema) if self.schema else reader
+        return reader.load(paths or None)
+
+    def __str__(self) -> str:
+        """For a plan."""
+        words = {"topic": "topic", "pattern": "topics like", "files": self.format, "jdbc": "JDBC"}
+        told = f"{words[self.kind]} {', '.join(self.what)}"
+        if self.bootstrap:
+            told += f" at {self.bootstrap}"
+        start = self.options.get("startingOffsets") or self.options.get("startingTimestamp")
+        told += f" from {start}" if start else ""
+        return told + (f"; {self.decoding}" if self.decoding else "")
+
+
+Parts = tuple[tuple[str, ...], str, str, dict[str, str]]
+
+
+def _read_topics(section: Section, kind: str, folder: Path, bootstrap: str) -> Parts:
+    what = section.texts(kind)
+    options = {"bootstrap": section.text("bootstrap", bootstrap)}
+    options["subscribe" if kind == "topic" else "subscribePattern"] = ",".join(what)
+    options |= _place(section, "start", "starting") | _place(section, "end", "ending")
+    if group := section.text("group"):
+        options["group"] = group
+    if section.flag("headers"):
+        options["includeHeaders"] = "true"
+    if not section.flag("fail_on_data_loss", True):
+        options["failOnDataLoss"] = "false"
+    return what, "streamlog", "", options
+
+
+def _place(section: Section, key: str, prefix: str) -> dict[str, str]:
+    """Options for a place in topics: a word or offsets, or else a time."""
+    if not section.has(key):
+        return {}
+    if isinstance(section.value(key), dict):
+        return {f"{prefix}Offsets": json.dumps(section.value(key))}
+    place = section.text(key)
+    is_offsets = place in ("earliest", "latest") or place.startswith(("group:", "{"))
+    return {f"{prefix}{'Offsets' if is_offsets else 'Timestamp'}": place}
+
+
+def _read_files(section: Section, kind: str, folder: Path, bootstrap: str) -> Parts:
+    what = tuple(located(path, folder) for path in section.texts("files"))
+    endings = {Path(path).suffix.removeprefix(".") for path in what}
+    found = _ENDINGS.get(endings.pop() if len(endings) == 1 else "")
+    if found is None and not section.has("format"):
+        section.fault(f"'format' is missing, one of {', '.join(_FILES)}: the names do not tell it")
+    return what, section.word("format", _FILES, found or "text"), section.text("schema"), {}
+
+
+def _read_jdbc(section: Section, kind: str, folder: Path, bootstrap: str) -> Parts:
+    url = section.text("jdbc")
+    options = {"url": url}
+    what = section.one_of("table", "query")
+    if what is not None:
+        options["dbtable" if what == "table" else "query"] = section.text(what)
+    if driver := section.text("driver"):
+        options["driver"] = driver
+    return (url,), "jdbc", "", options
+
+
+def _check(source: Source, section: Section) -> None:
+    if source.is_stream and source.kind == "files":
+        if len(source.what) > 1:
+            section.fault("a stream reads one path; `*` stands for several", "files")
+        if not source.schema and source.format != "text":
+            section.fault("'schema' is missing: a stream of files does not guess it")
+    if source.is_stream and section.has("end"):
+        section.fault("a stream has no end", "end")
+    if source.kind == "files" and source.format == "text" and source.schema:
+        section.fault("lines have one column, value; decode gives it fields", "schema")
+
+
+def located(path: str, folder: Path) -> str:
+    """A path as Spark takes it: one that is relative begins at the folder."""
+    if "://" in path or path.startswith(("/", "file:", "hdfs:", "dbfs:")):
+        return path
+    return os.path.normpath(folder.absolute() / path)

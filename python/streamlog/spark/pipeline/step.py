@@ -1,0 +1,153 @@
+"""What a job does with its rows on the way: SQL, or one of the functions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamlog.spark.pipeline.decoding import Decoding
+from streamlog.spark.pipeline.section import Section
+from streamlog.spark.pipeline.source import Watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Step"]
+
+VERBS = ("sql", "decode", "deduplicate", "window", "join")
+_HOW = ("inner", "left", "right", "full")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A view made of other views."""
+
+    name: str
+    place: str
+    """Where the file says so."""
+    verb: str
+    inputs: tuple[str, ...]
+    """The views that it names; SQL names its own."""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    decoding: Decoding | None = None
+    watermark: Watermark | None = None
+
+    @classmethod
+    def read(cls, section: Section, folder: Path) -> "Step":
+        """Takes a table of `step`."""
+        verb = section.one_of(*VERBS) or "sql"
+        inputs: tuple[str, ...] = ()
+        if verb == "sql":
+            if section.has("from"):
+                section.fault("SQL names its views itself", "from")
+            arguments: dict[str, Any] = {"sql": section.text("sql")}
+        else:
+            inputs = (section.text("from", is_needed=True),)
+            arguments = {}
+        decoding = None
+        inner = section.table(verb) if verb != "sql" else None
+        if inner is not None and verb == "decode":
+            decoding = Decoding.read(inner, folder)
+        elif inner is not None:
+            arguments = _READERS[verb](inner)
+            inner.end()
+        if verb == "join":
+            inputs = (*inputs, arguments.pop("with", ""))
+        watermark = Watermark.read(section.table("watermark"))
+        section.end()
+        return cls(section.name, section.place, verb, inputs, arguments, decoding, watermark)
+
+    def table(self, session: "SparkSession", views: "Mapping[str, DataFrame]") -> "DataFrame":
+        """Its rows, of those of the views before it."""
+        if self.verb == "sql":
+            return session.sql(self.arguments["sql"])
+        first, *others = (views[name] for name in self.inputs)
+        if self.decoding is not None:
+            return self.decoding.of(first)
+        return _APPLIED[self.verb](first, *others, dict(self.arguments))
+
+    def __str__(self) -> str:
+        """For a plan."""
+        if self.verb == "sql":
+            return " ".join(self.arguments["sql"].split())
+        if self.decoding is not None:
+            return str(self.decoding)
+        told = [f"{key} {_told(value)}" for key, value in self.arguments.items() if value]
+        return f"{self.verb}: {', '.join(told)}"
+
+
+def _read_deduplicate(section: Section) -> dict[str, Any]:
+    return {
+        "by": section.texts("by", is_needed=True),
+        "within": section.text("within") or None,
+        "time": section.text("time", "timestamp"),
+    }
+
+
+def _read_window(section: Section) -> dict[str, Any]:
+    kind = section.one_of("length", "gap")
+    if kind == "gap" and section.has("slide"):
+        section.fault("sessions do not slide", "slide")
+    aggregates = section.strings("aggregates")
+    if not aggregates:
+        section.fault("'aggregates' is missing: { n = \"count(*)\" } for example")
+    return {
+        "length": section.text("length") or None,
+        "slide": section.text("slide") or None,
+        "gap": section.text("gap") or None,
+        "time": section.text("time", "timestamp"),
+        "by": section.texts("by"),
+        "aggregates": aggregates,
+    }
+
+
+def _read_join(section: Section) -> dict[str, Any]:
+    return {
+        "with": section.text("with", is_needed=True),
+        "by": section.texts("by", is_needed=True),
+        "within": section.text("within") or None,
+        "time": section.text("time", "timestamp"),
+        "how": section.word("how", _HOW, "inner"),
+    }
+
+
+_READERS: dict[str, Callable[[Section], dict[str, Any]]] = {
+    "deduplicate": _read_deduplicate,
+    "window": _read_window,
+    "join": _read_join,
+}
+
+
+def _deduplicated(table: "DataFrame", arguments: dict[str, Any]) -> "DataFrame":
+    from streamlog.spark import functions
+
+    return functions.deduplicate(table, arguments.pop("by"), **arguments)
+
+
+def _windowed(table: "DataFrame", arguments: dict[str, Any]) -> "DataFrame":
+    from streamlog.spark import functions
+
+    return functions.window_aggregate(table, arguments.pop("aggregates"), **arguments)
+
+
+def _joined(left: "DataFrame", right: "DataFrame", arguments: dict[str, Any]) -> "DataFrame":
+    from streamlog.spark import functions
+
+    by, how = arguments["by"], arguments["how"]
+    if arguments["within"] is None:
+        return functions.join_table(left, right, by, how=how)
+    within, time = arguments["within"], arguments["time"]
+    return functions.join_streams(left, right, by, within=within, time=time, how=how)
+
+
+_APPLIED: "dict[str, Callable[..., DataFrame]]" = {
+    "deduplicate": _deduplicated,
+    "window": _windowed,
+    "join": _joined,
+}
+
+
+def _told(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {each}" for key, each in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,106 @@
+"""Committing a batch on the driver."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import streamlog
+from streamlog._core.republishing import new_identity
+from streamlog.spark.sink.exactly.commit_log import CommitLog
+from streamlog.spark.sink.exactly.publication import OnStep, Publication, Step
+from streamlog.spark.sink.exactly.record import BatchRecord, Part, PartitionPlan
+from streamlog.spark.sink.exactly.stage import StagedRows
+
+__all__ = ["Commit"]
+
+_SEQUENCES = 2**31
+"""Sequence numbers have so many values; 0 follows the last."""
+
+
+class Commit:
+    """What the driver of a query does when the tasks of a batch are done."""
+
+    def __init__(
+        self, client: streamlog.Client, query: str, on_step: OnStep = lambda step: None
+    ) -> None:
+        """Commits for this query; `on_step` is told after each step."""
+        self._client = client
+        self._log = CommitLog(client, query)
+        self._on_step = on_step
+
+    def batch(self, number: int, rows: Sequence[StagedRows]) -> None:
+        """Makes the batch happen, unless it has: its rows are published when this returns.
+
+        What a crash left of the last batch is finished first.
+
+        Raises:
+            FencedError: Another driver runs the same query.
+            StreamlogError: The last batch cannot be finished; the message says why.
+        """
+        self._on_step(Step.STAGED)
+        last = self._log.last()
+        if last is not None:
+            Publication(self._client, last[1], self._on_step).finish()
+            if last[1].batch >= number:
+                return
+        record = self._record(number, rows, last)
+        offset = self._log.append(record)
+        self._on_step(Step.COMMITTED)
+        Publication(self._client, record, self._on_step).publish()
+        self._log.forget_before(offset)
+
+    def _record(
+        self, number: int, rows: Sequence[StagedRows], last: tuple[int, BatchRecord] | None
+    ) -> BatchRecord:
+        topics = {target: staged for row in rows for target, staged in row.topics.items()}
+        before = {} if last is None else {plan.place: plan for plan in last[1].partitions}
+        plans = {
+            place: replace(plan, sequence=_after(plan), offset=0, staged_end=0, parts=())
+            for place, plan in before.items()
+        }
+        for target, staged in topics.items():
+            plans |= {plan.place: plan for plan in self._plans(target, staged, rows, before)}
+        if last is None:
+            producer, epoch = new_identity(self._client)
+        else:
+            producer, epoch = last[1].producer, last[1].epoch
+        return BatchRecord(
+            batch=number,
+            previous=None if last is None else last[0],
+            writer=str(uuid.uuid4()),
+            producer=producer,
+            epoch=epoch,
+            staged={staged: self._client.admin.topic(staged).id for staged in topics.values()},
+            partitions=tuple(plans[place] for place in sorted(plans)),
+        )
+
+    def _plans(
+        self,
+        target: str,
+        staged: str,
+        rows: Sequence[StagedRows],
+        before: Mapping[tuple[str, int], PartitionPlan],
+    ) -> list[PartitionPlan]:
+        """What the batch brings each partition of a target."""
+        ends = self._client.admin.end_offsets(target)
+        return [
+            PartitionPlan(
+                target=target,
+                staged=staged,
+                partition=partition,
+                sequence=_after(before.get((target, partition))),
+                offset=ends.get(partition) or 0,
+                staged_end=end or 0,
+                parts=_parts(rows, (staged, partition)),
+            )
+            for partition, end in self._client.admin.end_offsets(staged).items()
+        ]
+
+
+def _parts(rows: Sequence[StagedRows], place: tuple[str, int]) -> tuple[Part, ...]:
+    return tuple(row.parts[place] for row in rows if place in row.parts)
+
+
+def _after(plan: PartitionPlan | None) -> int:
+    """The number that follows those of a plan."""
+    return 0 if plan is None else (plan.sequence + plan.records) % _SEQUENCES

@@ -1,0 +1,85 @@
+"""The commit log of a query: a topic of one partition, in which the first record of a batch counts.
+
+Every record names the one that it follows. Of two that follow the same one, the first in the log
+counts and the other is passed over by everybody, its writer included; so the log decides between
+drivers that do not know of each other. What lies before the last record that counts is deleted.
+"""
+
+from collections.abc import Iterator
+
+import streamlog
+from streamlog.errors import FencedError, TopicNotFound
+from streamlog.spark.sink.exactly.record import BatchRecord
+
+__all__ = ["CommitLog", "commit_topic"]
+
+_PREFIX = "__streamlog_commits."
+_RECORD_BYTES = 32 << 20
+_SETTINGS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "max.message.bytes": str(_RECORD_BYTES),
+    "segment.bytes": str(2 * _RECORD_BYTES),
+    "message.timestamp.type": "CreateTime",
+}
+
+
+def commit_topic(query: str) -> str:
+    """The name of the topic that decides what a query has published.
+
+    Example:
+        >>> commit_topic("4c1f")
+        '__streamlog_commits.4c1f'
+    """
+    return f"{_PREFIX}{query}"
+
+
+class CommitLog:
+    """The commit log of one query."""
+
+    def __init__(self, client: streamlog.Client, query: str) -> None:
+        """Opens it; a query that has none yet gets one with its first record."""
+        self._client = client
+        self.topic = commit_topic(query)
+
+    def last(self) -> tuple[int, BatchRecord] | None:
+        """The last record that counts, and its offset."""
+        try:
+            counting = list(self._counting())
+        except TopicNotFound:
+            return None
+        return counting[-1] if counting else None
+
+    def append(self, record: BatchRecord) -> int:
+        """Appends a record, and returns its offset if it counts.
+
+        Raises:
+            FencedError: Another driver was quicker: the record does not count.
+        """
+        self._client.admin.create_topic(self.topic, partitions=1, config=_SETTINGS, exist_ok=True)
+        largest = _RECORD_BYTES
+        with self._client.producer(max_request_size=largest, compression="zstd") as producer:
+            placed = producer.send(self.topic, record.encoded(), partition=0).result()
+        for offset, counting in self._counting():
+            if counting.writer == record.writer:
+                return offset
+        raise FencedError(
+            f"another driver of this query has committed batch {record.batch} (record "
+            f"{placed.offset} of '{self.topic}' follows one that was followed already): one "
+            "checkpoint serves one running query"
+        )
+
+    def forget_before(self, offset: int) -> None:
+        """Deletes the records below the offset of one that counts."""
+        if self._client.topic(self.topic).partition(0).begin_offset() < offset:
+            self._client.admin.delete_records(self.topic, 0, before=offset)
+
+    def _counting(self) -> Iterator[tuple[int, BatchRecord]]:
+        last: int | None = None
+        for message in self._client.topic(self.topic).partition(0).read():
+            record = BatchRecord.decoded(message.value or b"")
+            # Only what comes before one that counts is ever deleted.
+            if last is None or record.previous == last:
+                last = message.offset
+                yield message.offset, record

@@ -1,0 +1,102 @@
+"""The rows of a task on their way to staging topics."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql.datasource import WriterCommitMessage
+
+from streamlog._core.republishing import landings
+from streamlog.errors import ConfigError, StreamlogError
+from streamlog.spark.clients import client_of
+from streamlog.spark.patience import patiently
+from streamlog.spark.sink.columns import Columns, send
+from streamlog.spark.sink.exactly.record import Part
+from streamlog.spark.sink.exactly.staging import Target, prepared
+from streamlog.spark.sink.rows import columns_in, producing
+from streamlog.spark.sink.settings import Settings
+
+if TYPE_CHECKING:
+    from streamlog._core.producing import Producer
+
+__all__ = ["StagedRows", "stage"]
+
+
+@dataclass(frozen=True)
+class StagedRows(WriterCommitMessage):
+    """What a task has staged: the driver decides whether it counts."""
+
+    query: str
+    topics: dict[str, str]
+    """The staging topic of each target."""
+    parts: dict[tuple[str, int], Part]
+    """What lies in each partition of the staging topics."""
+
+
+def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> StagedRows:
+    """Stages the rows of a task under the id of a producer that nobody else has.
+
+    Raises:
+        DeliveryError: Records were not delivered.
+        TopicNotFound: There is no such target.
+        ConfigError: A row does not fit its target.
+    """
+    targets = _Targets(settings, query)
+    largest = None if settings.topic is None else targets.of(settings.topic).batch_bytes
+    with producing(settings, largest) as producer:
+        for batch in rows:
+            targets.send(producer, settings.topic, columns_in(batch, settings))
+        producer.flush()
+        found = landings(producer)
+    if found is None:
+        raise StreamlogError("a broker could not tell where it has put staged records; try again")
+    parts = {(topic, partition): Part(*part) for topic, partition, *part in found}
+    return StagedRows(query, targets.topics(), parts)
+
+
+class _Targets:
+    """The topics that the rows of a task go to, as they are met."""
+
+    def __init__(self, settings: Settings, query: str) -> None:
+        self._connection = settings.connection
+        self._query = query
+        self._met: dict[str, Target] = {}
+
+    def of(self, topic: str) -> Target:
+        """The target of this name; its staging topic is there."""
+        if topic not in self._met:
+            client = client_of(self._connection)
+            patience = self._connection.patience
+            self._met[topic] = patiently(patience, lambda: prepared(client, self._query, topic))
+        return self._met[topic]
+
+    def topics(self) -> dict[str, str]:
+        """The staging topic of each."""
+        return {topic: target.staged for topic, target in self._met.items()}
+
+    def send(self, producer: "Producer", topic: str | None, columns: Columns) -> None:
+        """Hands over a record for each row, each to the staging topic of its target."""
+        keys = columns.get("key")
+        if topic is not None:
+            if self.of(topic).needs_keys and (keys is None or keys.null_count):
+                raise _keyless(topic)
+            send(producer, self.of(topic).staged, columns)
+            return
+        named = columns["topic"].dictionary_encode()
+        met = [self.of(name) for name in named.dictionary.to_pylist()]
+        for place, target in enumerate(met):
+            if target.needs_keys and _has_keyless(keys, named.indices, place):
+                raise _keyless(named.dictionary[place].as_py())
+        staged = pa.array([target.staged for target in met], pa.string()).take(named.indices)
+        send(producer, None, columns | {"topic": staged})
+
+
+def _has_keyless(keys: pa.Array | None, topics: pa.Array, topic: int) -> bool:
+    """Whether a row of the topic has no key."""
+    of_topic = [number == topic for number in topics.to_pylist()]
+    return keys is None or bool(keys.filter(pa.array(of_topic, pa.bool_())).null_count)
+
+
+def _keyless(topic: str) -> ConfigError:
+    return ConfigError(f"column 'key': a row has none, and topic '{topic}' is compacted by key")

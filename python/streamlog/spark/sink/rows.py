@@ -1,0 +1,63 @@
+"""Rows of a task on their way to topics."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from streamlog._core.producing import Producer
+from streamlog.errors import ConfigError, StreamlogError
+from streamlog.spark.clients import client_of
+from streamlog.spark.sink.columns import Columns
+from streamlog.spark.sink.settings import Settings
+
+__all__ = ["columns_in", "producing"]
+
+_REQUEST_MAX = "100 MiB"
+"""The topic's max.message.bytes decides, unless kafka.max.request.size was given."""
+
+
+@contextmanager
+def producing(settings: Settings, batch_size: int | None = None) -> Iterator[Producer]:
+    """A producer of the task's own, from which everything has been delivered at the end.
+
+    Raises:
+        DeliveryError: Records were not delivered.
+    """
+    config: dict[str, Any] = {
+        "acks": settings.acks,
+        "compression.type": settings.compression,
+        "partitioner": settings.partitioner,
+        "max.request.size": _REQUEST_MAX,
+    }
+    if batch_size is not None:
+        config["batch.size"] = batch_size
+    # What kafka.* said is a default of the client's already.
+    for name, _ in settings.connection.settings:
+        config.pop(name, None)
+    producer = client_of(settings.connection).producer(config=config)
+    try:
+        yield producer
+        producer.close()
+    except BaseException:
+        # The task fails, and all of its rows are written again: nobody waits for these.
+        with suppress(StreamlogError):
+            producer.close(timeout=0)
+        raise
+
+
+def columns_in(batch: pa.RecordBatch, settings: Settings) -> Columns:
+    """The columns of a batch that records are made of.
+
+    Raises:
+        ConfigError: A row names no topic, or a header has no key.
+    """
+    columns = {name: batch.column(place) for name, place in settings.columns.items()}
+    if "topic" in columns and columns["topic"].null_count:
+        raise ConfigError("column 'topic': a row has none, and there is no option 'topic'")
+    if "headers" in columns:
+        headers = columns["headers"].flatten()
+        if headers.null_count or headers.field(0).null_count:
+            raise ConfigError("column 'headers': a header has no key")
+    return columns

@@ -1,0 +1,93 @@
+"""What a write was asked to do: its options, once they have been looked at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql.types import StructType
+
+from streamlog.errors import ConfigError
+from streamlog.spark.options import Connection, Options
+from streamlog.spark.sink.schema import columns_of
+
+__all__ = ["Settings"]
+
+_OPTIONS = (
+    "topic",
+    "acks",
+    "compression",
+    "partitioner",
+    "includeHeaders",
+    "exactlyOnce",
+    "checkpointLocation",
+    "queryName",
+)
+_ELSEWHERE = {
+    "path": "name the topic by 'topic'",
+    "subscribe": "that is for reading; name the topic by 'topic'",
+    "kafka.acks": "use 'acks'",
+    "kafka.compression.type": "use 'compression'",
+    "kafka.enable.idempotence": "it is always on, but with acks 0 and 1",
+    "kafka.transactional.id": "use 'exactlyOnce'",
+}
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_PARTITIONERS = ("keyed", "sticky", "random", "roundrobin")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options and the columns of a write. It can be pickled."""
+
+    connection: Connection
+    topic: str | None
+    """Where all rows go; each where its column says, if this is None."""
+    columns: dict[str, int]
+    """The place of each column in the table."""
+    acks: str
+    compression: str
+    partitioner: str
+    is_exactly_once: bool
+
+    @classmethod
+    def of(cls, given: Mapping[str, str], schema: StructType, overwrite: bool) -> "Settings":
+        """Looks at what Spark hands over.
+
+        Raises:
+            ConfigError: An option or a column does not fit.
+        """
+        options = Options(given, _OPTIONS, _ELSEWHERE)
+        columns = columns_of(schema)
+        if not options.truth("includeHeaders", True):
+            columns.pop("headers", None)
+        topic = options.text("topic")
+        if topic is not None:
+            columns.pop("topic", None)
+        elif "topic" not in columns:
+            raise ConfigError("option 'topic': missing, and the table has no column 'topic'")
+        if overwrite:
+            raise ConfigError(
+                'mode("overwrite") and outputMode("complete"): a topic is only ever appended to; '
+                'use mode("append"), or outputMode("update")'
+            )
+        settings = cls(
+            connection=options.connection(),
+            topic=topic,
+            columns=columns,
+            acks=options.word("acks", ("all", "1", "0"), "all"),
+            compression=options.word("compression", _CODECS, "none"),
+            partitioner=options.word("partitioner", _PARTITIONERS, "keyed"),
+            is_exactly_once=options.truth("exactlyOnce", False),
+        )
+        if settings.is_exactly_once:
+            settings._check_exactly_once(options)
+        return settings
+
+    def _check_exactly_once(self, options: Options) -> None:
+        if self.acks != "all":
+            raise ConfigError(
+                f"option 'acks': {self.acks} does not fit exactlyOnce, which needs all"
+            )
+        if options.text("checkpointLocation") is None:
+            raise ConfigError(
+                "option 'checkpointLocation': missing, exactlyOnce is once per query and batch, "
+                "which only a checkpoint remembers"
+            )

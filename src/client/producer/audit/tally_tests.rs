@@ -1,0 +1,93 @@
+//! Counting by window, and telling each count once.
+
+use std::time::Duration;
+
+use super::{Audit, Windows};
+use crate::client::producer::tickets::Landed;
+use crate::client::{ClientError, ProducerConfig};
+use crate::types::{Timestamp, TopicName};
+
+const WINDOW: Duration = Duration::from_millis(100);
+
+fn audit() -> Audit {
+    let config = ProducerConfig {
+        audit: Some("front".to_owned()),
+        audit_window: WINDOW,
+        ..ProducerConfig::default()
+    };
+    Audit::of(&config, "p-1".to_owned()).unwrap()
+}
+
+fn topic(name: &str) -> TopicName {
+    name.parse().unwrap()
+}
+
+fn windows(times: &[i64]) -> Windows {
+    let mut windows = Windows::default();
+    for &time in times {
+        windows.add(WINDOW, Timestamp::from_millis(time));
+    }
+    windows
+}
+
+fn told(audit: &Audit) -> Vec<(u64, String, i64, u64)> {
+    let mut texts = Vec::new();
+    let has_told = audit.tell(|text| {
+        texts.push(text.to_owned());
+        Ok(true)
+    });
+    assert_eq!(has_told.unwrap(), !texts.is_empty());
+    let rows = texts.iter().map(|text| {
+        let row: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!((&row["tier"], &row["producer"]), (&"front".into(), &"p-1".into()));
+        assert_eq!(row["window_ms"], 100);
+        let topic = row["topic"].as_str().unwrap().to_owned();
+        let from = row["from_ms"].as_i64().unwrap();
+        (row["number"].as_u64().unwrap(), topic, from, row["count"].as_u64().unwrap())
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_window_has_the_records_of_its_times() {
+    assert_eq!(windows(&[0, 99, 100, 50, 350]).counts(), [(0, 3), (100, 1), (300, 1)]);
+    assert_eq!(windows(&[-1, -100, -101]).counts(), [(-100, 2), (-200, 1)]);
+}
+
+#[test]
+fn what_was_delivered_is_told_once_and_numbered() {
+    let audit = audit();
+    let landed = Landed::default();
+    audit.count(&topic("a"), &windows(&[5, 105]), &landed);
+    audit.count(&topic("a"), &windows(&[7]), &landed);
+    audit.count(&topic("b"), &windows(&[7]), &landed);
+    assert!(audit.has_counts());
+    let first = [(0, "a".to_owned(), 0, 2), (1, "a".to_owned(), 100, 1), (2, "b".to_owned(), 0, 1)];
+    assert_eq!(told(&audit), first);
+    assert!(!audit.has_counts());
+    audit.count(&topic("a"), &windows(&[9]), &landed);
+    assert_eq!(told(&audit), [(3, "a".to_owned(), 0, 1)]);
+}
+
+#[test]
+fn a_count_that_cannot_be_sent_stays() {
+    let audit = audit();
+    audit.count(&topic("a"), &windows(&[5, 105]), &Landed::default());
+    let mut sent = 0;
+    let has_told = audit.tell(|_| {
+        sent += 1;
+        Ok(sent == 1)
+    });
+    assert!(has_told.unwrap());
+    assert!(audit.tell(|_| Err(ClientError::Closed)).is_err());
+    assert_eq!(told(&audit), [(1, "a".to_owned(), 100, 1)]);
+}
+
+#[test]
+fn the_time_of_the_log_counts_and_the_audit_itself_does_not() {
+    let audit = audit();
+    let landed = Landed { log_append_time: Some(Timestamp::from_millis(750)), ..Landed::default() };
+    audit.count(&topic("a"), &windows(&[5, 105]), &landed);
+    audit.count(&topic(super::TOPIC), &windows(&[5]), &landed);
+    assert_eq!(told(&audit), [(0, "a".to_owned(), 700, 2)]);
+}

@@ -1,0 +1,73 @@
+//! Counts become records of the audit's topic, by the producer that has counted.
+
+use std::time::Duration;
+
+use super::TOPIC;
+use crate::client::producer::handle::{Producer, ProducerRecord, Shared};
+use crate::client::{ClientError, Ticket};
+use crate::record::BatchBuilder;
+
+/// How long counts wait at the most, unless somebody flushes.
+pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
+
+const RECORD: ProducerRecord<'_> = ProducerRecord {
+    topic: TOPIC,
+    partition: None,
+    key: None,
+    value: None,
+    headers: &[],
+    timestamp: None,
+};
+
+impl Producer {
+    /// Whether everything has its outcome after this flush, so that all is counted: also when
+    /// records failed, others were delivered.
+    pub(crate) fn leaves_counts(flushed: &Result<(), ClientError>) -> bool {
+        matches!(flushed, Ok(()) | Err(ClientError::Delivery { .. }))
+    }
+
+    /// Hands over what was counted; whether there was anything. It may have to find the topic.
+    pub(crate) fn tell_counts(&self) -> Result<bool, ClientError> {
+        if !self.shared.has_counts() {
+            return Ok(false);
+        }
+        if self.known_topic(&RECORD)?.is_none() {
+            self.found_topic(&RECORD, self.find_topic(&RECORD).wait()?)?;
+        }
+        self.shared.tell_counts()
+    }
+
+    /// [`tell_counts`](Self::tell_counts) as a future.
+    pub(crate) async fn telling_counts(&self) -> Result<bool, ClientError> {
+        if !self.shared.has_counts() {
+            return Ok(false);
+        }
+        if self.known_topic(&RECORD)?.is_none() {
+            self.found_topic(&RECORD, self.find_topic(&RECORD).await?)?;
+        }
+        self.shared.tell_counts()
+    }
+}
+
+impl Shared {
+    /// Whether something was counted that is not told.
+    pub(crate) fn has_counts(&self) -> bool {
+        self.audit.as_ref().is_some_and(super::Audit::has_counts)
+    }
+
+    /// Hands over what was counted, where the topic is known and as far as there is room; whether
+    /// it did.
+    pub(crate) fn tell_counts(&self) -> Result<bool, ClientError> {
+        let Some(audit) = &self.audit else { return Ok(false) };
+        let Some(topic) = self.topics.get(TOPIC) else { return Ok(false) };
+        audit.tell(|text| {
+            let key = Some(audit.producer().as_bytes());
+            let record = ProducerRecord { key, value: Some(text.as_bytes()), ..RECORD };
+            let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
+            if !self.room.try_take(size) {
+                return Ok(false);
+            }
+            self.append(&topic, &record, size).map(|_: Ticket| true)
+        })
+    }
+}

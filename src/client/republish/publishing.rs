@@ -1,0 +1,125 @@
+//! Copying: staged batches are read, stamped, and sent to the target.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::outlet::Outlet;
+use super::plan::Republication;
+use super::progress::{self, Progress};
+use super::raw::RawReader;
+use super::stamp::Stamp;
+use crate::client::cluster::Brokers;
+use crate::client::{Call, Client, ClientError};
+use crate::record::Batches;
+use crate::types::{Offset, ProducerEpoch, ProducerId, TopicPartition};
+use crate::wire::{ErrorCode, InitProducerIdRequest};
+
+/// Partitions copied side by side: each holds one answer of a fetch.
+const SIDE_BY_SIDE: usize = 4;
+
+impl Client {
+    /// Copies the rest of some partitions, up to so many batches of each, and answers how many
+    /// records of each plan are in its target now.
+    ///
+    /// # Errors
+    /// [`ClientError::is_fenced`] when another one is ahead with the same plan, `OffsetOutOfRange`
+    /// when staged records are gone, and what a producer's records can fail with.
+    pub fn republish(&self, plans: Vec<Republication>) -> Call<Vec<u64>> {
+        let brokers = Arc::clone(&self.core().brokers);
+        self.core().call(async move {
+            let mut outcomes = vec![0; plans.len()];
+            let mut plans = plans.into_iter().enumerate();
+            let mut copies = JoinSet::new();
+            loop {
+                while copies.len() < SIDE_BY_SIDE
+                    && let Some((place, plan)) = plans.next()
+                {
+                    let brokers = Arc::clone(&brokers);
+                    copies.spawn(async move { (place, copy(brokers, plan).await) });
+                }
+                let Some(ended) = copies.join_next().await else { return Ok(outcomes) };
+                let (place, records) = ended.map_err(|_| ClientError::Closed)?;
+                outcomes[place] = records?;
+            }
+        })
+    }
+
+    /// How many records of a publication are in a partition, looking from `from` on for those
+    /// stamped `stamp` and later.
+    ///
+    /// # Errors
+    /// [`ClientError::TopicNotFound`], those of reaching the leader, and damaged records.
+    pub fn republished(
+        &self,
+        target: TopicPartition,
+        from: Offset,
+        stamp: Stamp,
+    ) -> Call<Progress> {
+        let brokers = Arc::clone(&self.core().brokers);
+        self.core().call(progress::find(brokers, target, from, stamp))
+    }
+
+    /// An identity that no producer had before.
+    ///
+    /// # Errors
+    /// Those of reaching a broker.
+    pub fn new_identity(&self) -> Call<(ProducerId, ProducerEpoch)> {
+        let brokers = Arc::clone(&self.core().brokers);
+        self.core().call(async move {
+            let deadline = brokers.deadline("asking for a producer id", brokers.config().timeout);
+            let asking = || async {
+                let answer = brokers.call_any(&InitProducerIdRequest::default()).await?;
+                ClientError::check(answer.error_code, "a producer id", None)?;
+                Ok((ProducerId(answer.producer_id), ProducerEpoch(answer.producer_epoch)))
+            };
+            brokers.until(deadline, &[], asking).await
+        })
+    }
+}
+
+/// Copies the rest of a partition, and answers how many of the plan's records are there now.
+async fn copy(brokers: Arc<Brokers>, plan: Republication) -> Result<u64, ClientError> {
+    let Some((first, last)) = plan.bounds() else { return Ok(plan.done) };
+    let mut reader = RawReader::new(Arc::clone(&brokers), plan.staged.clone());
+    let mut outlet = Outlet::new(brokers, plan.target.clone());
+    let (mut position, mut seen, mut batches) = (first, 0_u64, 0_u64);
+    'copying: while position <= last && seen < plan.records() {
+        let records = reader.read_soon(position).await?;
+        for batch in Batches::new(&records) {
+            let batch = reader.intact(batch, position)?;
+            position = batch.next_offset();
+            if !plan.includes(&batch) {
+                continue;
+            }
+            let before = seen;
+            seen = seen.saturating_add(u64::from(batch.record_count()));
+            if seen <= plan.done {
+                continue;
+            }
+            if before < plan.done {
+                return Err(unlike(&plan, before));
+            }
+            if batches == plan.batches_max {
+                (seen, position) = (before, batch.base_offset());
+                break 'copying;
+            }
+            outlet.send(plan.stamp.after(before).put_on(&batch)).await?;
+            batches = batches.saturating_add(1);
+        }
+    }
+    outlet.finish().await?;
+    let is_short = position > last && seen != plan.records();
+    if is_short || seen > plan.records() { Err(unlike(&plan, seen)) } else { Ok(seen) }
+}
+
+/// What is staged, or published, is not what the plan says.
+fn unlike(plan: &Republication, seen: u64) -> ClientError {
+    let Republication { staged, target, done, .. } = plan;
+    let records = plan.records();
+    let words = format!(
+        "{staged} has a batch end at record {seen} of {records} to be published, of which {target} \
+         has {done}: they do not belong together"
+    );
+    ClientError::from_code(ErrorCode::InvalidRecord, "", Some(&words))
+}

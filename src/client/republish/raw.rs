@@ -1,0 +1,118 @@
+//! Batches of a partition as its leader stores them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::client::cluster::{Backoff, Brokers, Connection};
+use crate::client::consumer::{Order, Source};
+use crate::client::error::Remedy;
+use crate::client::{ClientError, ConsumerConfig};
+use crate::config::{ByteSize, HostPort};
+use crate::record::{Batch, Batches, RecordError};
+use crate::types::{Offset, TopicPartition};
+use crate::wire::ErrorCode;
+
+/// Bytes asked for at once; a batch that is larger comes alone.
+const FETCH_MAX: ByteSize = ByteSize(8 << 20);
+/// How long reading at one position is tried.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Reads one partition over a connection of its own.
+#[derive(Debug)]
+pub(super) struct RawReader {
+    brokers: Arc<Brokers>,
+    partition: TopicPartition,
+    connection: Option<(HostPort, Connection)>,
+}
+
+impl RawReader {
+    /// A reader that is not connected yet.
+    pub(super) fn new(brokers: Arc<Brokers>, partition: TopicPartition) -> Self {
+        Self { brokers, partition, connection: None }
+    }
+
+    /// [`read`](Self::read), tried again while there is hope.
+    pub(super) async fn read_soon(&mut self, position: Offset) -> Result<Bytes, ClientError> {
+        let deadline = self.now().saturating_add(PATIENCE);
+        let mut backoff = Backoff::new(self.brokers.config(), self.brokers.clock().as_ref());
+        loop {
+            let error = match self.read(position).await {
+                Ok(records) => return Ok(records),
+                Err(error) => error,
+            };
+            let may_retry = matches!(error.remedy(), Remedy::Retry | Remedy::Refresh);
+            let pause = backoff.next_pause();
+            if !may_retry || self.now().saturating_add(pause) >= deadline {
+                return Err(error);
+            }
+            tokio::time::sleep(pause).await;
+            // If this fails, so does the next attempt, with the better reason.
+            let about = std::slice::from_ref(&self.partition.topic);
+            let _ = self.brokers.refresh(Some(about), false).await;
+        }
+    }
+
+    /// Whole batches from the one that has `position` on: at least one.
+    ///
+    /// # Errors
+    /// [`ClientError::Broker`] with `OffsetOutOfRange` when the log does not have the position;
+    /// with `OffsetNotAvailable`, which passes, when nothing can be read there yet.
+    pub(super) async fn read(&mut self, position: Offset) -> Result<Bytes, ClientError> {
+        let read = self.fetch(position).await;
+        if read.is_err() {
+            self.connection = None;
+        }
+        read
+    }
+
+    async fn fetch(&mut self, position: Offset) -> Result<Bytes, ClientError> {
+        let TopicPartition { topic, partition } = &self.partition;
+        let leader = self.brokers.leader(topic, *partition).await?;
+        let connection = match &self.connection {
+            Some((address, open)) if *address == leader && open.is_open() => open,
+            _ => {
+                let opened = self.brokers.open(&leader).await?;
+                &self.connection.insert((leader, opened)).1
+            }
+        };
+        let config = ConsumerConfig {
+            fetch_max: FETCH_MAX,
+            partition_fetch_max: FETCH_MAX,
+            ..ConsumerConfig::default()
+        };
+        let mut order = Order::default();
+        let partition = self.partition.clone();
+        let source = Source { slot: 0, generation: 0, partition, position };
+        order.add(source, false, &self.brokers.topology());
+        let answer = order.send(connection, &config)?.answer().await;
+        let about = self.partition.to_string();
+        let unavailable = ErrorCode::OffsetNotAvailable;
+        let fetched = order.settle(answer).pop().map(|fetched| fetched.outcome);
+        let haul = fetched.unwrap_or_else(|| {
+            Err(ClientError::unreachable(&about, "the answer does not speak of it"))
+        })?;
+        if Batches::new(&haul.records).next().is_none() {
+            return Err(ClientError::from_code(unavailable, &about, Some("nothing there yet")));
+        }
+        Ok(haul.records)
+    }
+
+    fn now(&self) -> Duration {
+        self.brokers.clock().monotonic()
+    }
+
+    /// The batch, if its bytes are those that were stored.
+    pub(super) fn intact<'a>(
+        &self,
+        batch: Result<Batch<'a>, RecordError>,
+        offset: Offset,
+    ) -> Result<Batch<'a>, ClientError> {
+        let checked = batch.and_then(|batch| batch.check_checksum().map(|()| batch));
+        checked.map_err(|source| {
+            let (partition, source) = (self.partition.clone(), Arc::new(source));
+            ClientError::Damaged { partition, offset, source }
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! What the exactly-once sink of Spark stands on: where records were staged, and publishing them.
+
+use pyo3::{Bound, PyResult, Python, pyfunction};
+
+use super::client::Client;
+use super::errors::{raised, refused};
+use super::producing::Producer;
+use crate::client::{Progress, Republication, StagedPart, Stamp};
+use crate::config::ConfigError;
+use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, TopicPartition};
+
+/// Topic, partition, producer's id, base offsets of the first and the last batch, records.
+type Landing = (String, i32, i64, i64, i64, u64);
+/// Producer's id, base offsets of the first and the last batch, records.
+type Part = (i64, i64, i64, u64);
+/// Producer's id, epoch and sequence number.
+type Stamped = (i64, i16, i32);
+/// Staged topic, target, partition, stamp, records that are there, parts.
+type Plan = (String, String, i32, Stamped, u64, Vec<Part>);
+
+/// An id and an epoch that no producer had before.
+#[pyfunction]
+pub(crate) fn new_identity(py: Python<'_>, client: &Client) -> PyResult<(i64, i16)> {
+    let client = client.connected(py)?.get()?.clone();
+    let identity = py.detach(|| client.new_identity().wait());
+    let (ProducerId(id), ProducerEpoch(epoch)) = identity.map_err(|error| raised(py, error))?;
+    Ok((id, epoch))
+}
+
+/// Where all lies that a producer has delivered; `None` if that cannot be told for certain.
+#[pyfunction]
+pub(crate) fn landings(py: Python<'_>, producer: &Producer) -> PyResult<Option<Vec<Landing>>> {
+    let sender = producer.sender(py)?;
+    let Some(landings) = sender.get()?.landings() else { return Ok(None) };
+    let row = |landing: crate::client::Landing| {
+        let TopicPartition { topic, partition } = landing.partition;
+        let (first, last) = (landing.first.get(), landing.last.get());
+        (topic.to_string(), partition.0, landing.producer.0, first, last, landing.records)
+    };
+    Ok(Some(landings.into_iter().map(row).collect()))
+}
+
+/// How many records of a publication a partition has from an offset on; whether it no longer has
+/// all from there; and whether it ends before.
+#[pyfunction]
+pub(crate) fn republished(
+    client: &Bound<'_, Client>,
+    topic: &str,
+    partition: i32,
+    from_offset: i64,
+    stamp: Stamped,
+) -> PyResult<(u64, bool, bool)> {
+    let py = client.py();
+    let target = place(topic, partition)?;
+    let client = client.get().connected(py)?.get()?.clone();
+    let call = client.republished(target, offset(from_offset), stamped(stamp));
+    let progress = py.detach(|| call.wait());
+    let Progress { records, is_cut, is_reset } = progress.map_err(|error| raised(py, error))?;
+    Ok((records, is_cut, is_reset))
+}
+
+/// Publishes what is left of some plans, up to so many batches of each; how many records of each
+/// are there now.
+#[pyfunction]
+pub(crate) fn republish(
+    client: &Bound<'_, Client>,
+    plans: Vec<Plan>,
+    batches_max: u64,
+) -> PyResult<Vec<u64>> {
+    let py = client.py();
+    let plans: PyResult<Vec<_>> = plans.into_iter().map(|row| plan(row, batches_max)).collect();
+    let client = client.get().connected(py)?.get()?.clone();
+    let call = client.republish(plans?);
+    py.detach(|| call.wait()).map_err(|error| raised(py, error))
+}
+
+fn plan(row: Plan, batches_max: u64) -> PyResult<Republication> {
+    let (staged, target, partition, stamp, done, parts) = row;
+    let part = |(producer, first, last, records)| StagedPart {
+        producer: ProducerId(producer),
+        first: offset(first),
+        last: offset(last),
+        records,
+    };
+    Ok(Republication {
+        staged: place(&staged, partition)?,
+        parts: parts.into_iter().map(part).collect(),
+        target: place(&target, partition)?,
+        stamp: stamped(stamp),
+        done,
+        batches_max,
+    })
+}
+
+fn place(topic: &str, partition: i32) -> PyResult<TopicPartition> {
+    let topic: TopicName = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
+        refused(&ConfigError::single("topic", error.to_string()))
+    })?;
+    Ok(TopicPartition { topic, partition: PartitionIndex(partition) })
+}
+
+fn stamped((producer, epoch, sequence): Stamped) -> Stamp {
+    Stamp { producer: ProducerId(producer), epoch: ProducerEpoch(epoch), sequence }
+}
+
+fn offset(number: i64) -> Offset {
+    Offset::checked(number).unwrap_or_default()
+}

@@ -1,0 +1,1 @@
+"""Kafka's own connector for Spark, at a broker of streamlog."""

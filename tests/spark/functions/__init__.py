@@ -1,0 +1,1 @@
+"""The functions from DataFrames to DataFrames."""

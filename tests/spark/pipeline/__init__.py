@@ -1,0 +1,1 @@
+"""`streamlog pipeline`."""

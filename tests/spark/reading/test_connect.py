@@ -1,0 +1,33 @@
+"""Topics through Spark Connect."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.reading.rows import fill
+
+CONNECTED = Path(__file__).with_name("connected.py")
+
+
+@pytest.mark.timeout(240)
+def test_a_topic_is_read_through_connect(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    fill(client, topic, 100)
+    done = subprocess.run(
+        [sys.executable, str(CONNECTED), broker.address, topic, str(tmp_path)],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert found == {"is_connect": True, "table": 100, "filtered": 10, "streamed": 100}

@@ -1,0 +1,154 @@
+"""What the options of a read may be, and what is said of others, before a broker is asked."""
+
+import pytest
+from pyspark.sql.types import StringType, StructField, StructType
+
+from streamlog import ConfigError
+from streamlog.spark.options import Options, duration, size
+from streamlog.spark.reading.columns import schema_of
+from streamlog.spark.reading.settings import Reading, default_schema
+from streamlog.spark.reading.times import time_ms
+
+GIVEN = {"bootstrap": "127.0.0.1:9", "subscribe": "orders"}
+SCHEMA = default_schema(GIVEN)
+
+
+def batch(**options: str) -> Reading:
+    """A batch read with these options."""
+    return Reading.of_batch({**GIVEN, **_dotted(options)}, SCHEMA)
+
+
+def stream(**options: str) -> Reading:
+    """A stream with these options."""
+    return Reading.of_stream({**GIVEN, **_dotted(options)}, SCHEMA)
+
+
+def _dotted(options: dict[str, str]) -> dict[str, str]:
+    return {name.replace("__", "."): value for name, value in options.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"subscribePattern": "o.*"}, "exactly one .* found 'subscribe' and 'subscribePattern'"),
+        ({"startingOfsets": "earliest"}, "'startingofsets': unknown, did you mean 'startingOffs"),
+        ({"startingOffsets": "{"}, "'startingOffsets': .* line 1, column 2: expected JSON"),
+        ({"startingOffsets": "[1]"}, "'earliest, latest|'startingOffsets': .* expected earliest"),
+        ({"startingOffsets": '{"orders":5}'}, "'orders' has no partitions"),
+        ({"startingOffsets": '{"orders":{"a":5}}'}, "'a' of 'orders' is no partition"),
+        ({"startingOffsets": '{"orders":{"0":"5"}}'}, "'5' of 'orders', partition 0, does not"),
+        ({"startingOffsets": '{"orders":{"0":-3}}'}, "-3 of 'orders', partition 0, does not fit"),
+        ({"startingOffsets": '{"orders":{"0":-1}}'}, "a batch read would be empty"),
+        ({"startingOffsets": "latest"}, "a batch read would be empty"),
+        ({"startingOffsets": "group:"}, "expected group:NAME"),
+        ({"endingOffsets": "earliest"}, "'endingOffsets': 'earliest' does not fit"),
+        ({"endingOffsets": '{"orders":{"0":-2}}'}, "the read would be empty"),
+        ({"startingTimestamp": "yesterday"}, "'startingTimestamp': 'yesterday' does not fit"),
+        ({"startingTimestamp": "-1w"}, "'startingTimestamp': '-1w' does not fit"),
+        ({"startingTimestamp": "2026-11-01T00:00"}, "a time with its zone"),
+        ({"startingOffsetsByTimestamp": '{"orders":{"0":"x"}}'}, "'startingOffsetsByTimestamp'"),
+        ({"startingTimestamp": "2000", "endingTimestamp": "1000"}, "2000 is after endingTimestamp"),
+        ({"startingOffsetsByTimestampStrategy": "first"}, "expected 'error' or 'latest'"),
+        ({"minPartitions": "0"}, "'minPartitions': '0' does not fit: expected a number of at"),
+        ({"maxRecordsPerPartition": "many"}, "'maxRecordsPerPartition': 'many' does not fit"),
+        ({"maxBytesPerPartition": "64 MiBs"}, "'maxBytesPerPartition': .* expected a size"),
+        ({"failOnDataLoss": "maybe"}, "'failOnDataLoss': 'maybe' does not fit"),
+        ({"isolation": "serializable"}, "'read_committed' or 'read_uncommitted'"),
+        ({"maxOffsetsPerTrigger": "5"}, "'maxoffsetspertrigger': not taken, it is of streams"),
+        ({"brokerTimeout": "soon"}, "'brokerTimeout': 'soon' does not fit"),
+        ({"kafka__bootstrap__servers": "a:1"}, "given twice"),
+        ({"kafka__group__id": "mine"}, "'kafka.group.id': not taken, .* 'group'"),
+        ({"kafka__security__protocol": "SASL_SSL"}, "expected PLAINTEXT"),
+        ({"fetchOffset__numRetries": "3"}, "use 'brokerTimeout'"),
+        ({"path": "orders"}, "name the topics by 'subscribe'"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_what_would(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        batch(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"endingOffsets": "latest"}, "a stream has no end"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "5"}, "9 is more than maxOffsets"),
+        ({"maxTriggerDelay": "soon"}, "'maxTriggerDelay': 'soon' does not fit"),
+        ({"maxBytesPerTrigger": "0"}, "'maxBytesPerTrigger': '0' does not fit"),
+    ],
+)
+def test_what_does_not_fit_a_stream_is_told(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        stream(**options)
+
+
+def test_all_unknown_names_are_told_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"'colums': unknown.*'minpartition': unknown"):
+        batch(colums="value", minPartition="3")
+
+
+@pytest.mark.parametrize("given", [{}, {"bootstrap": "a:1"}, {"subscribe": "orders"}])
+def test_an_address_and_topics_are_needed(given: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"'bootstrap': missing|topics: expected exactly one"):
+        default_schema(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("assign", "{}"), ("assign", '{"a":0}'), ("subscribe", " , "), ("subscribePattern", "(")],
+)
+def test_topics_that_are_no_topics_are_refused(name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=f"option '{name}'"):
+        default_schema({"bootstrap": "a:1", name: text})
+
+
+def test_names_are_known_in_any_case_and_kafkas_names_are_mapped() -> None:
+    reading = Reading.of_batch(
+        {
+            "KAFKA.BOOTSTRAP.SERVERS": "a:1,b:2",
+            "Subscribe": "orders",
+            "kafka.request.timeout.ms": "5000",
+            "kafka.security.protocol": "plaintext",
+            "brokertimeout": "2m",
+        },
+        SCHEMA,
+    )
+    connection = reading.connection
+    assert connection.bootstrap == "a:1,b:2"
+    assert connection.settings == (("request.timeout.ms", "5000"),)
+    assert connection.patience == 120.0
+
+
+def test_columns_are_a_part_of_kafkas_in_any_order() -> None:
+    assert SCHEMA.fieldNames() == [
+        "key", "value", "topic", "partition", "offset", "timestamp", "timestampType",
+    ]  # fmt: skip
+    some = default_schema({**GIVEN, "columns": "offset, headers,value"})
+    assert some.fieldNames() == ["offset", "headers", "value"]
+    assert Reading.of_batch(GIVEN, some).columns == ("offset", "headers", "value")
+    with pytest.raises(ConfigError, match="no column 'valeu', did you mean 'value'"):
+        default_schema({**GIVEN, "columns": "valeu"})
+    with pytest.raises(ConfigError, match="named twice"):
+        default_schema({**GIVEN, "columns": "value,value"})
+    with pytest.raises(ConfigError, match="have no headers"):
+        default_schema({**GIVEN, "columns": "value", "includeHeaders": "true"})
+
+
+def test_a_schema_that_does_not_fit_is_told() -> None:
+    text = StructType([StructField("value", StringType())])
+    with pytest.raises(ConfigError, match="'value' is binary, not string: cast it after reading"):
+        Reading.of_batch(GIVEN, text)
+    with pytest.raises(ConfigError, match="the schema that is given names others"):
+        Reading.of_batch({**GIVEN, "columns": "key"}, schema_of(Options({}, ())))
+
+
+def test_sizes_and_stretches_of_time_have_units() -> None:
+    assert [size("x", text) for text in ("5", "2k", "2 KiB", "1MB", "1g")] == [
+        5, 2048, 2048, 1 << 20, 1 << 30,
+    ]  # fmt: skip
+    assert [duration("x", text) for text in ("250", "250ms", "2s", "2 min", "1h", "1d")] == [
+        0.25, 0.25, 2, 120, 3600, 86400,
+    ]  # fmt: skip
+    assert time_ms("x", "1700000000000") == 1_700_000_000_000
+    assert time_ms("x", "2026-11-01T01:00:00+01:00") == time_ms("x", "2026-11-01T00:00:00Z")
+    assert time_ms("x", "-1h") - time_ms("x", "-2h") == pytest.approx(3_600_000, abs=2000)

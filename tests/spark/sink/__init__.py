@@ -1,0 +1,1 @@
+"""Tests of the writing side of ``format("streamlog")``."""

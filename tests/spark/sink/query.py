@@ -1,0 +1,127 @@
+"""A query without Spark: its tasks stage what they are given, and its driver can crash at any step.
+
+What Spark promises a sink is all that happens here: a batch that was not committed to the end is
+run again under its number, with new attempts of its tasks.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from pyspark.sql.types import StructType
+
+import streamlog
+from streamlog.spark.sink.exactly.commit import Commit
+from streamlog.spark.sink.exactly.delivery import ExactlyOnce
+from streamlog.spark.sink.exactly.publication import Step
+from streamlog.spark.sink.exactly.stage import StagedRows, stage
+from streamlog.spark.sink.settings import Settings
+
+_SCHEMA = StructType().add("key", "binary").add("value", "binary")
+
+
+class Crash(Exception):
+    """The driver is gone."""
+
+
+class Query:
+    """A query that writes values to a topic."""
+
+    def __init__(self, address: str, name: str, topic: str) -> None:
+        """Is called `name` and writes to this topic."""
+        given = {"bootstrap": address, "topic": topic, "exactlyonce": "true"}
+        given["checkpointlocation"] = "none: the test is it"
+        self.name = name
+        self.topic = topic
+        self._settings = Settings.of(given, _SCHEMA, overwrite=False)
+        self._client = streamlog.connect(address)
+
+    def staged(self, values: list[bytes], tasks: int = 2) -> list[StagedRows]:
+        """What the tasks of a batch stage, each a share of the values; each is its own key."""
+        shares = [values[task::tasks] for task in range(tasks)]
+        return [stage(self._settings, self.name, _batches(share)) for share in shares]
+
+    def commit(self, batch: int, staged: list[StagedRows], crash_at: int | None = None) -> int:
+        """Commits a batch, and returns how many steps that took.
+
+        Raises:
+            Crash: The step of this number was reached; the first is 0.
+        """
+        steps = 0
+
+        def on_step(step: Step) -> None:
+            nonlocal steps
+            if steps == crash_at:
+                raise Crash(step)
+            steps += 1
+
+        Commit(self._client, self.name, on_step).batch(batch, staged)
+        return steps
+
+    def run(self, batch: int, values: list[bytes], random: Random | None = None) -> int:
+        """Runs a batch until it is done, crashing as `random` says; the number of crashes."""
+        crashes = 0
+        while True:
+            chance = random is not None and random.random() < 0.7
+            crash_at = random.randrange(12) if random is not None and chance else None
+            if random is not None and random.random() < 0.3:
+                # An attempt that is staged, and never heard of again.
+                self.staged(values[: random.randrange(len(values) + 1)])
+            try:
+                self.commit(batch, self.staged(values), crash_at)
+            except Crash:
+                crashes += 1
+            else:
+                return crashes
+
+    def commit_as_spark_does(self, batch: int, staged: list[StagedRows]) -> None:
+        """Commits a batch by the writer's own hand, which waits for brokers."""
+        ExactlyOnce(self._settings).commit(staged, batch)
+
+    def close(self) -> None:
+        """Closes its client."""
+        self._client.close()
+
+
+def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:
+    for begin in range(0, len(values), 50):
+        column = pa.array(values[begin : begin + 50], pa.binary())
+        yield pa.record_batch([column, column], names=["key", "value"])
+
+
+def values_of(batch: int, count: int) -> list[bytes]:
+    """The values of a batch, no two alike."""
+    return [b"%d-%d" % (batch, number) for number in range(count)]
+
+
+def counted(client: streamlog.Client, topic: str) -> Counter[bytes]:
+    """How often streamlog's client finds each value in a topic."""
+    parts = client.topic(topic).partitions()
+    log = client.topic(topic)
+    found = (message for part in range(parts) for message in log.partition(part).read())
+    return Counter(message.value or b"" for message in found)
+
+
+def counted_by_confluent(address: str, topic: str) -> Counter[bytes]:
+    """How often confluent-kafka finds each value in a topic."""
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "none"})
+    found: Counter[bytes] = Counter()
+    try:
+        known = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        for number in known:
+            end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)[1]
+            consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING)])
+            position = 0
+            while position < end:
+                message = consumer.poll(10)
+                assert message is not None, f"{topic}-{number} gave nothing at {position} of {end}"
+                assert message.error() is None, message.error()
+                offset = message.offset()
+                assert offset is not None
+                position = offset + 1
+                found[message.value() or b""] += 1
+    finally:
+        consumer.close()
+    return found

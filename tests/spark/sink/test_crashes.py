@@ -1,0 +1,316 @@
+"""Whatever step a driver ends at, each record of a batch is published once."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from threading import Thread
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.sink.query import Crash, Query, counted, counted_by_confluent, values_of
+from streamlog._core.republishing import new_identity
+from streamlog.errors import FencedError, StreamlogError
+from streamlog.spark.sink.exactly import publication, staging
+from streamlog.spark.sink.exactly.commit_log import CommitLog, commit_topic
+from streamlog.spark.sink.exactly.publication import Step
+from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
+from streamlog.spark.sink.exactly.staging import staging_topic
+
+pytestmark = pytest.mark.timeout(120)
+
+Start = Callable[..., Query]
+
+
+@pytest.fixture
+def start(broker: BrokerProcess, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts drivers of one query, whose batches of records are small, and copied one by one."""
+    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1)
+    drivers = []
+
+    def start(target: str = topic) -> Query:
+        drivers.append(Query(broker.address, f"query-of-{topic}", target))
+        return drivers[-1]
+
+    yield start
+    for driver in drivers:
+        driver.close()
+
+
+def test_a_crash_at_every_step_publishes_each_record_once(
+    start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    has_crashed = True
+    batch = -1
+    while has_crashed:
+        batch += 1
+        values = values_of(batch, 60)
+        query = start()
+        try:
+            query.commit(batch, query.staged(values), crash_at=batch)
+            has_crashed = False
+        except Crash:
+            again = start()
+            again.commit(batch, again.staged(values))
+    assert batch >= 5
+    expected = Counter(value for number in range(batch + 1) for value in values_of(number, 60))
+    assert counted(client, topic) == expected
+    assert counted_by_confluent(broker.address, topic) == expected
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("STREAMLOG_SEEDS", "4"))))
+def test_crashes_at_random_steps_publish_each_record_once(
+    seed: int, start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
+) -> None:
+    seed = int(os.environ.get("STREAMLOG_SEED", seed))
+    print(f"STREAMLOG_SEED={seed}")
+    random = Random(seed)
+    client.admin.create_topic(topic, partitions=random.randint(1, 3))
+    expected: Counter[bytes] = Counter()
+    crashes = 0
+    for batch in range(6):
+        values = values_of(batch, random.randrange(120))
+        crashes += start().run(batch, values, random)
+        expected.update(values)
+        if batch == 3:
+            parts = client.topic(topic).partitions()
+            client.admin.set_partitions(topic, parts + 1)
+    assert counted(client, topic) == expected, f"seed {seed}, {crashes} crashes"
+    assert counted_by_confluent(broker.address, topic) == expected, f"seed {seed}"
+
+
+def test_what_readers_see_of_a_batch_half_published_is_a_part_of_it_and_later_the_rest(
+    start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    values = values_of(0, 100)
+    query = start()
+    with pytest.raises(Crash, match=str(Step.COPIED)):
+        query.commit(0, query.staged(values, tasks=1), crash_at=2)
+    seen = counted(client, topic)
+    assert 0 < seen.total() < 100
+    assert counted_by_confluent(broker.address, topic) == seen
+    again = start()
+    again.commit(0, again.staged(values, tasks=1))
+    assert counted(client, topic) == Counter(values)
+    read = [message.value for message in client.topic(topic).partition(0).read()]
+    assert read == values
+    assert counted_by_confluent(broker.address, topic) == Counter(values)
+
+
+def test_nothing_is_seen_of_a_batch_that_is_not_committed(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    query = start()
+    with pytest.raises(Crash):
+        query.commit(0, query.staged(values_of(0, 50)), crash_at=0)
+    assert counted(client, topic) == Counter()
+    query.commit(0, query.staged(values_of(1, 50)))
+    assert counted(client, topic) == Counter(values_of(1, 50))
+
+
+def test_a_batch_that_is_replayed_after_others_adds_nothing(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    query = start()
+    for batch in range(3):
+        query.run(batch, values_of(batch, 20))
+    query.run(1, values_of(1, 20))
+    query.run(2, values_of(9, 20))
+    expected = Counter(value for batch in range(3) for value in values_of(batch, 20))
+    assert counted(client, topic) == expected
+
+
+def test_staged_records_and_old_commits_are_deleted_when_they_are_published(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    query = start()
+    for batch in range(3):
+        query.staged(values_of(99, 20))
+        query.run(batch, values_of(batch, 20))
+    staged = staging_topic(query.name, topic)
+    assert client.admin.begin_offsets(staged) == client.admin.end_offsets(staged)
+    log = client.topic(commit_topic(query.name)).partition(0)
+    assert log.end_offset() - log.begin_offset() == 1
+
+
+def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
+    start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    fenced: list[FencedError] = []
+
+    def drive(query: Query) -> None:
+        for batch in range(8):
+            try:
+                query.commit(batch, query.staged(values_of(batch, 60)))
+            except FencedError as error:
+                fenced.append(error)
+
+    drivers = [Thread(target=drive, args=(start(),)) for _ in range(2)]
+    for driver in drivers:
+        driver.start()
+    for driver in drivers:
+        driver.join(60)
+        assert not driver.is_alive()
+    last = start()
+    last.run(7, values_of(7, 60))
+    expected = Counter(value for batch in range(8) for value in values_of(batch, 60))
+    assert counted(client, topic) == expected, f"{len(fenced)} were fenced"
+    assert counted_by_confluent(broker.address, topic) == expected
+
+
+def test_a_driver_whose_record_comes_second_is_told_so(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    query = start()
+    query.run(0, values_of(0, 10))
+    log = CommitLog(client, query.name)
+    last = log.last()
+    assert last is not None
+    offset, record = last
+    plans = tuple(
+        PartitionPlan(plan.target, plan.staged, plan.partition, 10, 0, 0)
+        for plan in record.partitions
+    )
+    one, other = (
+        BatchRecord(1, offset, writer, record.producer, record.epoch, {}, plans)
+        for writer in ("one", "other")
+    )
+    log.append(one)
+    with pytest.raises(FencedError, match="another driver of this query has committed batch 1"):
+        log.append(other)
+    assert log.last() == (offset + 1, one)
+
+
+def test_sequence_numbers_go_on_at_zero_in_the_middle_of_a_batch(
+    start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    query = start()
+    producer, epoch = new_identity(client)
+    plan = PartitionPlan(topic, "", 0, 2**31 - 30, 0, 0)
+    CommitLog(client, query.name).append(
+        BatchRecord(0, None, "long ago", producer, epoch, {}, (plan,))
+    )
+    values = values_of(1, 100)
+    for crash_at in (2, 1, 3):
+        with pytest.raises(Crash):
+            query.commit(1, query.staged(values, tasks=1), crash_at)
+    query.run(1, values)
+    query.run(2, values_of(2, 10))
+    expected = Counter(values + values_of(2, 10))
+    assert counted(client, topic) == expected
+    assert counted_by_confluent(broker.address, topic) == expected
+
+
+def test_a_batch_that_was_published_needs_its_staging_topic_no_more(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    query = start()
+    query.run(0, values_of(0, 10))
+    client.admin.delete_topic(staging_topic(query.name, topic))
+    query = start()
+    query.run(1, values_of(1, 10))
+    assert counted(client, topic) == Counter(values_of(0, 10) + values_of(1, 10))
+
+
+def test_a_committed_batch_whose_staged_records_are_gone_stops_the_query(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    query = start()
+    with pytest.raises(Crash):
+        query.commit(0, query.staged(values_of(0, 100)), crash_at=2)
+    client.admin.delete_topic(staging_topic(query.name, topic))
+    with pytest.raises(StreamlogError, match="staged records"):
+        query.commit(0, query.staged(values_of(0, 100)))
+
+
+def test_a_target_that_lost_what_followed_a_commit_stops_the_query(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    query = start()
+    query.run(0, values_of(0, 10))
+    with pytest.raises(Crash):
+        query.commit(1, query.staged(values_of(1, 100)), crash_at=1)
+    with client.producer() as producer:
+        producer.send(topic, b"of another")
+    client.admin.delete_records(topic, 0, before=11)
+    with pytest.raises(StreamlogError, match="retention deleted what was there"):
+        query.commit(1, query.staged(values_of(1, 100)))
+    client.admin.delete_topic(topic)
+    client.admin.create_topic(topic, partitions=1)
+    with pytest.raises(StreamlogError, match="made anew"):
+        query.commit(1, query.staged(values_of(1, 100)))
+
+
+def test_a_commit_waits_for_a_broker_that_was_killed(
+    tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic, partitions=2)
+        query = Query(broker.address, "query", topic)
+        expected: Counter[bytes] = Counter()
+        for batch in range(3):
+            values = values_of(batch, 3000)
+            staged = query.staged(values)
+            committing = Thread(target=query.commit_as_spark_does, args=(batch, staged))
+            broker.kill()
+            committing.start()
+            broker.start()
+            committing.join(60)
+            assert not committing.is_alive()
+            expected.update(values)
+        assert counted(client, topic) == expected
+        query.close()
+
+
+def test_a_broker_killed_in_the_middle_of_copies_stores_each_record_once(
+    tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    random = Random(7)
+    with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic, partitions=3)
+        query = Query(broker.address, "query", topic)
+        expected: Counter[bytes] = Counter()
+        for batch in range(4):
+            values = values_of(batch, 5000)
+            staged = query.staged(values)
+            committing = Thread(target=query.commit_as_spark_does, args=(batch, staged))
+            committing.start()
+            committing.join(random.uniform(0, 0.4))
+            broker.kill()
+            broker.start()
+            committing.join(60)
+            assert not committing.is_alive()
+            expected.update(values)
+        assert counted(client, topic) == expected
+        assert counted_by_confluent(broker.address, topic) == expected
+        query.close()
+
+
+def test_a_batch_may_go_to_many_topics_and_later_ones_to_others(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    names = [f"{topic}-{number}" for number in range(2)]
+    for name in names:
+        client.admin.create_topic(name, partitions=2)
+    for batch in range(4):
+        start(names[batch % 2]).run(batch, values_of(batch, 30), Random(batch))
+    for number, name in enumerate(names):
+        expected = values_of(number, 30) + values_of(number + 2, 30)
+        assert counted(client, name) == Counter(expected)

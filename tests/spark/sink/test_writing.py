@@ -1,0 +1,209 @@
+"""Tables and streams become records: what they say, and what cannot be written."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, lit
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.sink.query import counted, counted_by_confluent
+
+pytestmark = pytest.mark.timeout(120)
+
+_HEADERS = "array<struct<key: string, value: binary>>"
+
+
+def write(table: DataFrame, broker: BrokerProcess, **options: object) -> None:
+    """Writes a table."""
+    given = {"bootstrap": broker.address} | {name: str(value) for name, value in options.items()}
+    table.write.format("streamlog").options(**given).mode("append").save()
+
+
+def test_every_column_is_in_the_record(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=3)
+    when = datetime(2026, 11, 1, 12, 30, tzinfo=UTC)
+    rows = [
+        (b"k", "text", [("a", b"1"), ("a", None)], 2, when),
+        (None, None, None, 0, datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)),
+        (b"", "", [], 1, when),
+    ]
+    schema = f"key binary, value string, headers {_HEADERS}, partition int, timestamp timestamp"
+    write(spark.createDataFrame(rows, schema).coalesce(1), broker, topic=topic)
+    log = client.topic(topic)
+    found = [next(log.partition(number).read()) for number in range(3)]
+    assert [message.key for message in found] == [None, b"", b"k"]
+    assert [message.value for message in found] == [None, b"", b"text"]
+    assert [tuple(message.headers) for message in found] == [(), (), (("a", b"1"), ("a", None))]
+    millis = int(when.timestamp() * 1000)
+    assert [message.timestamp_ms for message in found] == [-1, millis, millis]
+
+
+def test_rows_go_where_their_topic_says_unless_the_option_does(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    names = [f"{topic}-{number}" for number in range(3)]
+    for name in names:
+        client.admin.create_topic(name)
+    rows = [(names[number % 2], f"{number}") for number in range(100)]
+    table = spark.createDataFrame(rows, "topic string, value string")
+    write(table, broker, compression="zstd", partitioner="roundrobin")
+    write(table, broker, topic=names[2])
+    for number, name in enumerate(names[:2]):
+        expected = [b"%d" % value for value in range(100) if value % 2 == number]
+        assert counted(client, name) == Counter(expected)
+    assert counted(client, names[2]) == Counter(b"%d" % value for value in range(100))
+
+
+def test_keys_go_to_the_partitions_that_kafkas_clients_choose(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=5)
+    client.admin.create_topic(f"{topic}-own", partitions=5)
+    table = spark.range(500).select(col("id").cast("string").alias("key"), lit("v").alias("value"))
+    write(table, broker, topic=topic)
+    with client.producer() as producer:
+        producer.send_all(f"{topic}-own", range(500), key=str, value=str)
+    for number in range(5):
+        logs = (client.topic(name).partition(number) for name in (topic, f"{topic}-own"))
+        found = [Counter(message.key for message in log.read()) for log in logs]
+        assert found[0] == found[1]
+
+
+def test_a_table_that_was_read_can_be_written_as_it_is(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    client.admin.create_topic(f"{topic}-copy", partitions=2)
+    with client.producer() as producer:
+        producer.send_all(topic, range(1000), value=str)
+    source = spark.read.format("streamlog").option("bootstrap", broker.address)
+    write(source.option("subscribe", topic).load(), broker, topic=f"{topic}-copy")
+    assert counted(client, f"{topic}-copy") == counted(client, topic)
+
+
+BAD: list[tuple[dict[str, str], str, str]] = [
+    ({"topick": "t"}, "value string", "option 'topick': unknown, did you mean 'topic'"),
+    ({"topic": "t", "acks": "2"}, "value string", "option 'acks': '2' does not fit"),
+    ({"topic": "t", "compression": "zip"}, "value string", "option 'compression'"),
+    ({"topic": "t", "partitioner": "hash"}, "value string", "option 'partitioner'"),
+    ({"topic": "t", "kafka.transactional.id": "x"}, "value string", "use 'exactlyOnce'"),
+    ({"topic": "t", "exactlyOnce": "true"}, "value string", "checkpointLocation"),
+    ({"topic": "t", "exactlyOnce": "yes"}, "value string", "option 'exactlyOnce'"),
+    ({}, "value string", "option 'topic': missing, and the table has no column 'topic'"),
+    ({"topic": "t"}, "key string", "column 'value': missing"),
+    ({"topic": "t"}, "value int", "column 'value': int does not fit: expected binary or string"),
+    ({"topic": "t"}, "value string, partition long", "column 'partition': bigint does not fit"),
+    ({"topic": "t"}, "value string, headers map<string, binary>", "column 'headers'"),
+    ({"topic": "t"}, "value string, timestamp string", "column 'timestamp'"),
+    ({"topic": "t"}, "value string, keys string", "column 'keys': unknown, did you mean 'key'"),
+    ({"topic": "t"}, "value string, Value string", "column 'Value': given twice"),
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad[2])
+def test_what_cannot_be_written_is_told_at_planning(
+    bad: tuple[dict[str, str], str, str],
+    spark: SparkSession,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+) -> None:
+    options, schema, told = bad
+    before = client.admin.topics()
+    table = spark.createDataFrame([], schema)
+    with pytest.raises(PySparkException, match=told):
+        write(table, broker, **options)
+    assert client.admin.topics() == before
+
+
+def test_overwriting_is_refused_by_name(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic)
+    writer = spark.range(1).selectExpr("'v' value").write.format("streamlog")
+    writer = writer.option("bootstrap", broker.address).option("topic", topic).mode("overwrite")
+    with pytest.raises(PySparkException, match=r"only ever appended to; use mode\(.append.\)"):
+        writer.save()
+
+
+def test_exactly_once_is_refused_for_a_table(
+    spark: SparkSession, broker: BrokerProcess, topic: str
+) -> None:
+    table = spark.range(1).selectExpr("'v' value")
+    with pytest.raises(PySparkException, match="for streams only"):
+        write(table, broker, topic=topic, exactlyOnce="true", checkpointLocation="/tmp/none")
+
+
+def test_a_row_that_cannot_be_written_fails_the_task(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, config={"max.message.bytes": 10_000})
+    rows = spark.createDataFrame([(None, "v")], "topic string, value string")
+    with pytest.raises(PySparkException, match="column 'topic': a row has none"):
+        write(rows, broker)
+    large = spark.range(1).selectExpr("repeat('x', 20000) value")
+    with pytest.raises(PySparkException, match=r"more than max\.message\.bytes of the topic"):
+        write(large, broker, topic=topic)
+    nameless = f"cast(array(struct(null, null)) as {_HEADERS}) headers"
+    headers = spark.range(1).selectExpr("'v' value", nameless)
+    with pytest.raises(PySparkException, match="column 'headers': a header has no key"):
+        write(headers, broker, topic=topic)
+    beyond = spark.range(1).selectExpr("'v' value", "7 partition")
+    with pytest.raises(PySparkException, match=f"no topic or partition '{topic}-7'"):
+        write(beyond, broker, topic=topic)
+    unknown = spark.range(1).selectExpr("'v' value")
+    with pytest.raises(PySparkException, match=r"kafka\.\*: .*lingr\.ms"):
+        write(unknown, broker, topic=topic, **{"kafka.lingr.ms": "5"})
+    assert counted(client, topic).total() == 0
+
+
+def test_a_stream_is_written_at_least_once(
+    spark: SparkSession,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    expected = _stream(spark, broker, topic, tmp_path, is_once=False)
+    assert counted(client, topic) == expected
+
+
+def test_a_stream_is_written_exactly_once(
+    spark: SparkSession,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    expected = _stream(spark, broker, topic, tmp_path, is_once=True)
+    assert counted(client, topic) == expected
+    assert counted_by_confluent(broker.address, topic) == expected
+
+
+def _stream(
+    spark: SparkSession, broker: BrokerProcess, topic: str, folder: Path, is_once: bool
+) -> Counter[bytes]:
+    """Copies a topic of 300 records in two runs; what there is to be found."""
+    source = f"{topic}-in"
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(source, partitions=2)
+        for run in range(2):
+            with client.producer() as producer:
+                producer.send_all(source, range(run * 150, run * 150 + 150), key=str, value=str)
+            table = spark.readStream.format("streamlog").option("bootstrap", broker.address)
+            table = table.option("subscribe", source).option("startingOffsets", "earliest")
+            rows = table.load().select("key", "value")
+            writer = rows.writeStream.format("streamlog").option("bootstrap", broker.address)
+            writer = writer.option("topic", topic).option("exactlyOnce", is_once)
+            writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+            query = writer.trigger(availableNow=True).start()
+            assert query.awaitTermination(60)
+    return Counter(b"%d" % number for number in range(300))

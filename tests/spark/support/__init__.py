@@ -1,0 +1,1 @@
+"""What the tests on Spark are made of."""

@@ -1,0 +1,34 @@
+"""A session on `local-cluster`: its executors are processes of their own, which can be killed."""
+
+import os
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+MASTER = "local-cluster[2,1,1024]"
+"""Two workers, each with one core and 1024 MB; master and workers are threads of the driver."""
+
+
+def session(folder: Path, name: str) -> SparkSession:
+    """A session whose scratch files are in `folder`. Only one can be in a process."""
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_WORKER_DIR"] = str(folder / "work")
+    os.environ["SPARK_LOCAL_DIRS"] = str(folder / "scratch")
+    builder = SparkSession.Builder().master(MASTER).appName(name)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.sql.shuffle.partitions": "2",
+        # Executors are killed on purpose: that is no reason to give up.
+        "spark.task.maxFailures": "1000",
+        "spark.deploy.maxExecutorRetries": "-1",
+        "spark.excludeOnFailure.enabled": "false",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

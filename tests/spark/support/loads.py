@@ -1,0 +1,138 @@
+"""Loads without Spark, in processes that are killed at a chosen point, and what came of them."""
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from multiprocessing import forkserver, get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow.dataset  # type: ignore[import-untyped]
+
+import streamlog
+from streamlog.spark.offline.bar import Bar
+from streamlog.spark.offline.job import Job, Outcome
+from streamlog.spark.offline.ledger import Ledger
+from streamlog.spark.offline.loading import Load, Loading
+from streamlog.spark.offline.planning import Choice
+from streamlog.spark.offline.writing import write_range
+
+Row = tuple[str, int, int, bytes]
+"""Topic, partition, offset, value."""
+
+_CONTEXT = get_context("forkserver")
+_CHANGES = {"open", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
+
+
+def load_here(
+    client: streamlog.Client,
+    path: Path,
+    topics: Sequence[str],
+    offsets_per_file: int = 20,
+    fail_on_data_loss: bool = True,
+) -> Load:
+    """A load whose tasks run in this process, one after the other."""
+    loading = Loading(client, Ledger(path), "zstd", fail_on_data_loss, offsets_per_file)
+    return loading.run(Choice(tuple(topics)), in_turn, Bar(False))
+
+
+def in_turn(job: Job, indexes: Sequence[int]) -> list[Outcome]:
+    """Carries out ranges without Spark."""
+    return [write_range(job, index) for index in indexes]
+
+
+def start_forking() -> None:
+    """Starts the process that those of the loads are forked from, with all imported already."""
+    _CONTEXT.set_forkserver_preload(["spark.support.loads"])
+    # It imports before it is told where its parent finds modules.
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+        forkserver.ensure_running()
+
+
+def load_and_die(address: str, path: Path, topic: str, point: int) -> bool:
+    """Loads in a process that is killed before its `point`th change of a file; whether it was."""
+    process = _CONTEXT.Process(target=_load_until, args=(address, str(path), topic, point))
+    process.start()
+    process.join(20)
+    assert process.exitcode in (0, -signal.SIGKILL), f"exit code {process.exitcode}"
+    return process.exitcode != 0
+
+
+def peak_of_a_load(address: str, path: Path, topic: str) -> int:
+    """The most memory that a process had that has loaded a topic, in bytes."""
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    process = _CONTEXT.Process(target=_load_and_tell, args=(address, str(path), topic, sender))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    peak = receiver.recv()
+    assert isinstance(peak, int)
+    return peak
+
+
+def _load_until(address: str, path: str, topic: str, point: int) -> None:
+    changes = 0
+
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal changes
+        # A file that is read is opened too: a few points more do not hurt.
+        if event in _CHANGES and str(arguments[0]).startswith(path):
+            changes += 1
+            if changes == point:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+    with streamlog.connect(address) as client:
+        load_here(client, Path(path), [topic])
+
+
+def _load_and_tell(address: str, path: str, topic: str, sender: Connection) -> None:
+    with streamlog.connect(address) as client:
+        load_here(client, Path(path), [topic], offsets_per_file=10**9)
+    status = Path("/proc/self/status").read_text()
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    sender.send(int(peak.split()[1]) * 1024)
+
+
+def publish(client: streamlog.Client, topic: str, records: int, hours: float = 1.0) -> None:
+    """Publishes values that tell records apart, the last of them now, so many hours apart."""
+    partitions = client.topic(topic).partitions()
+    last = datetime.now(UTC)
+    before = sum(end or 0 for end in client.topic(topic).end_offsets().values())
+    with client.producer() as producer:
+        for number in range(records):
+            time = last - timedelta(hours=hours * (records - 1 - number))
+            value = b"%s %d" % (topic.encode(), before + number)
+            producer.send(topic, value, partition=number % partitions, timestamp=time)
+
+
+def rows_of_log(client: streamlog.Client, topics: Sequence[str]) -> Counter[Row]:
+    """What the topics have."""
+    return Counter(
+        (message.topic, message.partition, message.offset, message.value or b"")
+        for topic in topics
+        for message in client.topic(topic).read()
+    )
+
+
+def rows_of_files(path: Path) -> Counter[Row]:
+    """What a reader of Parquet sees that knows nothing of loads."""
+    if not path.is_dir():
+        return Counter()
+    dataset = pyarrow.dataset.dataset(str(path), format="parquet", partitioning="hive")
+    if not dataset.files:
+        return Counter()
+    columns = dataset.to_table(columns=["topic", "partition", "offset", "value"])
+    return Counter(zip(*(column.to_pylist() for column in columns.columns), strict=True))
+
+
+def assert_each_once(seen: Counter[Row], published: Counter[Row]) -> None:
+    """Nothing twice, nothing that was not published."""
+    twice = [row for row, count in seen.items() if count > 1]
+    assert twice == []
+    assert seen.keys() <= published.keys()

@@ -1,0 +1,56 @@
+"""Drivers and executors of real processes are killed; the copy of a topic equals the topic.
+
+`STREAMLOG_SPARK_KILLS=100` kills as often as that, `STREAMLOG_SEED=n` at other points.
+"""
+
+import os
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.sink.query import counted, counted_by_confluent
+from spark.support.killing import Job, run_killed
+
+_KILLS = int(os.environ.get("STREAMLOG_SPARK_KILLS", "4"))
+_SEED = int(os.environ.get("STREAMLOG_SEED", "3"))
+_RECORDS = 6_000
+_PER_BATCH = 500
+
+
+@pytest.mark.timeout(120 + 40 * _KILLS)
+def test_a_copy_whose_driver_and_executors_are_killed_has_every_record_once(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    source, target = f"{topic}-in", f"{topic}-out"
+    for name in (source, target):
+        client.admin.create_topic(name, partitions=3)
+    runs = count()
+
+    def more() -> None:
+        run = next(runs)
+        with client.producer() as producer:
+            numbers = range(run * _RECORDS, (run + 1) * _RECORDS)
+            producer.send_all(source, numbers, key=str, value=lambda number: f"value {number}")
+
+    def progress() -> int:
+        commits = tmp_path / "checkpoint" / "commits"
+        return len(list(commits.glob("[0-9]*"))) if commits.exists() else 0
+
+    more()
+    job = Job(
+        module="spark.support.copying",
+        arguments=[broker.address, source, target, str(tmp_path), str(_PER_BATCH)],
+        log=tmp_path / "job.log",
+        progress=progress,
+        more=more,
+    )
+    kills = run_killed(job, _KILLS, _SEED)
+    print(f"STREAMLOG_SEED={_SEED}: {kills}")
+    expected = counted(client, source)
+    assert expected.total() == next(runs) * _RECORDS
+    assert len(kills.victims) == _KILLS
+    assert counted(client, target) == expected, f"seed {_SEED}: {kills}"
+    assert counted_by_confluent(broker.address, target) == expected, f"seed {_SEED}: {kills}"

@@ -1,0 +1,177 @@
+"""Topics as Parquet files, on the shared session."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.support.loads import (
+    load_here,
+    peak_of_a_load,
+    publish,
+    rows_of_files,
+    rows_of_log,
+    start_forking,
+)
+from streamlog.spark import load, loaded
+from streamlog.spark.offline.ledger import Ledger
+
+
+@pytest.mark.timeout(120)
+def test_loads_bring_each_record_once_with_its_offset(
+    spark: SparkSession,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    others = f"{topic}-others"
+    client.admin.create_topic(topic, partitions=3)
+    client.admin.create_topic(others, partitions=1)
+    publish(client, topic, 300, hours=0.25)
+    publish(client, others, 50)
+    first = load(
+        spark,
+        tmp_path / "lake",
+        bootstrap=broker.address,
+        subscribe_pattern=f"{topic}.*",
+        offsets_per_file=40,
+    )
+    assert first.topics == {topic: 300, others: 50}
+    assert rows_of_files(tmp_path / "lake") == rows_of_log(client, [topic, others])
+    publish(client, topic, 20)
+    second = load(spark, tmp_path / "lake", bootstrap=broker.address, subscribe=topic)
+    assert (second.records, second.topics) == (20, {topic: 20})
+    third = load(spark, tmp_path / "lake", bootstrap=broker.address, subscribe=[topic, others])
+    assert (third.records, third.files) == (0, 0)
+    assert rows_of_files(tmp_path / "lake") == rows_of_log(client, [topic, others])
+    plain = spark.read.parquet(str(tmp_path / "lake"))
+    assert plain.count() == 370
+    assert plain.where("date <> to_date(timestamp)").count() == 0
+    ours = loaded(spark, tmp_path / "lake", topic)
+    assert ours.groupBy().max("offset").first() == (106,)
+    assert ours.count() == 320
+
+
+@pytest.mark.timeout(120)
+def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
+    spark: SparkSession,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 10)
+    with pytest.raises(streamlog.ConfigError, match="no load has made"):
+        loaded(spark, tmp_path / "lake")
+    load_here(client, tmp_path / "lake", [topic])
+    done = tmp_path / "lake" / "_streamlog" / "done" / "000001.json"
+    assert loaded(spark, tmp_path / "lake").count() == 10
+    done.unlink()
+    assert loaded(spark, tmp_path / "lake").count() == 0
+    assert load_here(client, tmp_path / "lake", [topic]).records == 10
+    assert loaded(spark, tmp_path / "lake", topic).count() == 10
+    with pytest.raises(streamlog.ConfigError, match="has nothing of 'strange'"):
+        loaded(spark, tmp_path / "lake", "strange")
+
+
+def test_key_value_headers_and_times_come_as_they_are(
+    client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    midnight = yesterday.replace(hour=0, minute=0, second=0, microsecond=0)
+    with client.producer() as producer:
+        producer.send(topic, b"v", key=b"k", headers=[("h", b"1"), ("h", None)], timestamp=midnight)
+        before = midnight - timedelta(milliseconds=1)
+        producer.send(topic, None, timestamp=before)
+        producer.send(topic, b"", timestamp=-86_400_001)
+    load_here(client, tmp_path, [topic])
+    files = sorted(tmp_path.glob("topic=*/date=*/*.parquet"))
+    dates = [file.parent.name for file in files]
+    assert dates == ["date=1969-12-30", f"date={before.date()}", f"date={midnight.date()}"]
+    row = parquet.ParquetFile(files[-1]).read().to_pylist()[0]
+    assert (row["key"], row["value"], row["offset"], row["timestamp"]) == (b"k", b"v", 0, midnight)
+    assert row["headers"] == [{"key": "h", "value": b"1"}, {"key": "h", "value": None}]
+    assert parquet.ParquetFile(files[1]).read().to_pylist()[0]["value"] is None
+    told = parquet.read_schema(files[0]).metadata
+    assert told[b"streamlog.topic"] == topic.encode()
+    assert (told[b"streamlog.start"], told[b"streamlog.stop"]) == (b"0", b"3")
+
+
+def test_more_dates_than_files_may_be_open_come_all(
+    client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 150, hours=24)
+    done = load_here(client, tmp_path, [topic], offsets_per_file=1000)
+    assert (done.records, done.files) == (150, 150)
+    assert rows_of_files(tmp_path) == rows_of_log(client, [topic])
+
+
+@pytest.mark.timeout(120)
+def test_memory_does_not_grow_with_the_partition(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    start_forking()
+    peaks = []
+    for mebibytes in (150, 450):
+        name = f"{topic}-{mebibytes}"
+        client.admin.create_topic(name)
+        with client.producer() as producer:
+            for number in range(mebibytes * 16):
+                producer.send(name, number.to_bytes(8) * 2**13)
+        peaks.append(peak_of_a_load(broker.address, tmp_path / name, name))
+        client.admin.delete_topic(name)
+    assert peaks[1] < peaks[0] * 1.2, [f"{peak / 2**20:.0f} MiB" for peak in peaks]
+
+
+def test_two_loads_at_once_are_refused(
+    client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 3)
+    with (
+        Ledger(tmp_path).held(client.admin.cluster().id),
+        pytest.raises(streamlog.ConfigError, match=r"another load is at .*: process \d+ on"),
+    ):
+        load_here(client, tmp_path, [topic])
+    assert load_here(client, tmp_path, [topic]).records == 3
+
+
+def test_a_folder_of_something_else_is_refused(
+    client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    (tmp_path / "letters.txt").write_text("not of a load")
+    with pytest.raises(streamlog.ConfigError, match="files that no load has made"):
+        load_here(client, tmp_path, [topic])
+    with pytest.raises(streamlog.ConfigError, match="expected a folder of a mounted"):
+        Ledger("s3://bucket/lake")
+    lake = tmp_path / "lake"
+    load_here(client, lake, [topic])
+    with streamlog.Broker() as other, other.connect() as stranger:
+        stranger.admin.create_topic(topic)
+        with pytest.raises(streamlog.ConfigError, match="has the records of cluster"):
+            load_here(stranger, lake, [topic])
+
+
+def test_options_that_do_not_fit_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(streamlog.ConfigError, match="neither given"):
+        load(spark, tmp_path)
+    with pytest.raises(streamlog.ConfigError, match="both given"):
+        load(spark, tmp_path, subscribe="a", subscribe_pattern="b")
+    with pytest.raises(streamlog.ConfigError, match=r"is no pattern"):
+        load(spark, tmp_path, subscribe_pattern="(")
+    with pytest.raises(streamlog.ConfigError, match="there is no topic in it"):
+        load(spark, tmp_path, subscribe=" , ")
+    with pytest.raises(streamlog.ConfigError, match="compression: 'zip'"):
+        load(spark, tmp_path, subscribe="a", compression="zip")
+    with pytest.raises(streamlog.ConfigError, match="offsets_per_file: 0"):
+        load(spark, tmp_path, subscribe="a", offsets_per_file=0)
+    assert list(tmp_path.iterdir()) == []
