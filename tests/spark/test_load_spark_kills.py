@@ -19,7 +19,7 @@ _RECORDS = 3_000
 _PER_FILE = 60
 
 
-@pytest.mark.timeout(120 + 40 * _KILLS)
+@pytest.mark.timeout(300 + 60 * _KILLS)
 def test_a_load_whose_driver_and_executors_are_killed_brings_each_record_once(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
