@@ -4,9 +4,9 @@
 .DELETE_ON_ERROR:
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: help setup demo example-mail example-logs serve build docs bench bench-python check check-bench
-.PHONY: check-deps check-trace fix fuzz lock settings-page test test-all interop differential compatibility wheels
-.PHONY: packages clean
+.PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
+.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all interop
+.PHONY: differential compatibility wheels packages clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -88,6 +88,10 @@ docs: $(VENV)/spark.stamp ## The pages as a site, target/docs, and the Rust API,
 
 bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
+
+SPARK ?=
+bench-spark: setup ## Reading with Spark beside its ceiling and Kafka's connector; SPARK="--rows 1000000"
+	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
 
 check-bench: ## The bench: its format and lints, and one short round of ruler and spike
 	cargo fmt --manifest-path bench/Cargo.toml --check

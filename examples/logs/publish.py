@@ -11,7 +11,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -51,25 +51,28 @@ def time_after_all(settings: config.Config) -> int:
     return int(time.time() * 1000) + (2 * alerts.window_seconds + alerts.delay_seconds) * 1000
 
 
-def follow(path: Path) -> Iterator[bytes]:
+def follow(path: Path) -> Generator[bytes, None, None]:
     """The lines that are added to a file from now on, also to one that takes its place."""
     file = path.open("rb")
     file.seek(0, os.SEEK_END)
     return _lines(path, file)
 
 
-def _lines(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    while True:
-        line = file.readline()
-        if line.endswith(b"\n"):
-            yield line.rstrip(b"\n")
-            continue
-        file.seek(-len(line), os.SEEK_CUR)
-        if path.exists() and path.stat().st_ino != os.fstat(file.fileno()).st_ino:
-            file.close()
-            file = path.open("rb")
-        else:
-            time.sleep(0.2)
+def _lines(path: Path, file: BinaryIO) -> Generator[bytes, None, None]:
+    try:
+        while True:
+            line = file.readline()
+            if line.endswith(b"\n"):
+                yield line.rstrip(b"\n")
+                continue
+            file.seek(-len(line), os.SEEK_CUR)
+            if path.exists() and path.stat().st_ino != os.fstat(file.fileno()).st_ino:
+                file.close()
+                file = path.open("rb")
+            else:
+                time.sleep(0.2)
+    finally:
+        file.close()
 
 
 def journal() -> Iterator[bytes]:

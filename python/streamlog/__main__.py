@@ -4,7 +4,8 @@ Pipelines run in Python. Rust knows their words too, so that help, completion an
 wrong usage are those of every command.
 """
 
-import signal
+# What `signal` is made of, without the enums that would cost a command its quick start.
+import _signal as signal  # type: ignore[import-not-found]
 import sys
 
 from streamlog._core import main as run

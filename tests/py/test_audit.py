@@ -103,9 +103,8 @@ def test_the_log_has_the_last_word_about_time(fresh: streamlog.Client) -> None:
 
 def test_a_producer_on_an_event_loop_tells_too() -> None:
     async def main(address: str) -> None:
-        async with aio.connect(address) as client:
-            async with client.producer(audit="loop") as producer:
-                await producer.send("orders", b"x")
+        async with aio.connect(address) as client, client.producer(audit="loop") as producer:
+            await producer.send("orders", b"x")
 
     with streamlog.Broker() as broker, broker.connect() as client:
         asyncio.run(main(broker.address))

@@ -57,7 +57,7 @@ def test_loads_bring_each_record_once_with_its_offset(
     assert ours.count() == 320
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
     spark: SparkSession,
     broker: BrokerProcess,

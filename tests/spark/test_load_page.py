@@ -19,18 +19,17 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_the_page_can_be_followed(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.range(1).count() == 1
     Session(tmp_path, to_run("docs/spark/load.md")).follow()
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_the_examples_do_what_they_show(
     spark: SparkSession,
     broker: BrokerProcess,
     client: streamlog.Client,
-    topic: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -38,7 +37,7 @@ def test_the_examples_do_what_they_show(
     client.admin.create_topic("orders", exist_ok=True)
     with client.producer() as producer:
         producer.send_all("orders", [b"1", b"2", b"3"])
-    folder = str(tmp_path / topic)
+    folder = str(tmp_path / "lake")
     names = {"spark": spark, "folder": folder, "streamlog": streamlog}
     assert [example.name for example in EXAMPLES] == ["load", "loaded"]
     for example in EXAMPLES:

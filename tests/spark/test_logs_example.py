@@ -53,7 +53,7 @@ def test_the_alerts_are_those_of_the_truth(
     assert all("errors: " in line and "example.org" in line for line in lines)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_lines_of_real_logs_are_told_apart(spark: SparkSession) -> None:
     lines = {
         "<27>1 2026-11-21T22:00:00Z web nginx 1 - - connect() refused": True,
@@ -86,6 +86,7 @@ def test_a_file_is_followed_through_its_rotation(tmp_path: Path) -> None:
     path.rename(tmp_path / "syslog.1")
     path.write_text("second\n")
     assert next(lines) == b"second"
+    lines.close()
 
 
 def test_a_setting_with_a_typo_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import io
 
 from reportlab.lib.pagesizes import A4, landscape
 from reportlab.lib.styles import getSampleStyleSheet
-from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer
+from reportlab.platypus import Flowable, Paragraph, SimpleDocTemplate, Spacer
 from reportlab.platypus import Table as Grid
 
 from mail.generator.table import Offer, table
@@ -18,7 +18,8 @@ def document(offer: Offer, after: str) -> bytes:
     look = [("FONTSIZE", (0, 0), (-1, -1), 8)]
     ruled = [("GRID", (0, 0), (-1, -1), 0.25, "grey")] if offer.random.random() < 0.6 else []
     grid = Grid([made.heads, *made.rows], repeatRows=1, style=look + ruled)
-    story = [Paragraph(title, styles["Heading2"]), Paragraph(made.sentence, styles["Normal"])]
+    story: list[Flowable] = [Paragraph(title, styles["Heading2"])]
+    story.append(Paragraph(made.sentence, styles["Normal"]))
     story += [Spacer(1, 8), grid, Spacer(1, 12), Paragraph(after, styles["Italic"])]
     file = io.BytesIO()
     SimpleDocTemplate(file, pagesize=landscape(A4), title=title, invariant=1).build(story)

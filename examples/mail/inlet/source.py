@@ -21,6 +21,7 @@ class Source(Protocol):
 
     def waiting(self) -> Iterator[Waiting]:
         """The mails that are there now and complete, read one after another."""
+        ...
 
     def stored(self, mails: list[Waiting]) -> None:
         """Lets go of mails whose records are acknowledged."""

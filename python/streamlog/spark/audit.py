@@ -135,6 +135,8 @@ duplicates long"
     """
     from pyspark.sql import functions as f
 
+    # They are few, and are looked at four times below: nothing is counted more than once.
+    counts = counts.coalesce(1).localCheckpoint()
     base = counts.where(f.col("tier") == against).groupBy(*_KEY)
     expected = base.agg(f.sum("records").alias("expected"))
     others = counts.where(f.col("tier") != against).groupBy("tier", *_KEY)

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::landings::Landings;
 use super::audit::Audit;
+use super::landings::Landings;
 use super::lane::Settled;
 use super::partitioner::Chosen;
 use super::queue::{Appending, Dues, Queue};
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
     pub(crate) brokers: Arc<Brokers>,
     pub(crate) topics: Topics,
     pub(crate) bells: Arc<Bells>,
-    pub(super) room: Arc<Room>,
+    pub(crate) room: Arc<Room>,
     pub(super) undelivered: Undelivered,
     pub(crate) audit: Option<Audit>,
     pub(crate) landings: Landings,
@@ -195,7 +195,7 @@ impl Producer {
         flushed
     }
 
-    pub(super) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
+    pub(crate) fn size_of(&self, record: &ProducerRecord<'_>) -> Result<usize, ClientError> {
         let size = BatchBuilder::record_size_max(record.key, record.value, record.headers);
         let limit = in_memory(self.shared.config.request_max.0);
         if size.saturating_add(HEADER_SIZE) > limit {
@@ -336,7 +336,7 @@ impl Shared {
     }
 
     /// Appends a record for which `size` bytes of room were taken.
-    pub(super) fn append(
+    pub(crate) fn append(
         &self,
         topic: &TopicQueues,
         record: &ProducerRecord<'_>,

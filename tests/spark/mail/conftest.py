@@ -47,7 +47,7 @@ class Commands:
     def run(self, name: str, *arguments: str | Path) -> str:
         """Runs one to its end, and returns what it said."""
         process = self.start(name, *arguments)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=120)
         assert process.returncode == 0, said
         return said
 

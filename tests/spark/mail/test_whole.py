@@ -36,7 +36,7 @@ def committed(client: streamlog.Client, commands: Commands) -> bool:
     return all((done.get(place) or 0) >= stop for place, stop in ends.items())
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_mails_become_windows_a_picture_and_a_report(
     configured: Callable[..., Commands],
     client: streamlog.Client,
@@ -52,7 +52,7 @@ def test_mails_become_windows_a_picture_and_a_report(
     (folder / "inbox" / "undated.eml").write_bytes(undated)
     commands.run("inlet", "--once")
     parsers = [commands.start("parser"), commands.start("parser")]
-    until(lambda: committed(client, commands), 60)
+    until(lambda: committed(client, commands), 120)
     for parser in parsers:
         parser.terminate()
         said, _ = parser.communicate(timeout=30)
@@ -117,7 +117,7 @@ class Careless(Reader):
         return reading
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_what_is_read_again_replaces_what_was_read_before(
     configured: Callable[..., Commands],
     client: streamlog.Client,

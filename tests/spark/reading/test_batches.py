@@ -145,7 +145,7 @@ def test_a_read_begins_and_ends_at_times(
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    "case",
     [
         ({"subscribe": "there-is-none"}, "there is no topic 'there-is-none'"),
         ({"startingOffsets": '{"TOPIC":{"0":5}}'}, "partition 1 of 'TOPIC' is missing"),
@@ -174,9 +174,9 @@ def test_what_does_not_fit_the_topic_is_an_error_that_names_it(
     broker: BrokerProcess,
     client: streamlog.Client,
     topic: str,
-    options: dict[str, str],
-    words: str,
+    case: tuple[dict[str, str], str],
 ) -> None:
+    options, words = case
     fill(client, topic, 100)
     given = {name: text.replace("TOPIC", topic) for name, text in options.items()}
     with pytest.raises(AnalysisException, match=words.replace("TOPIC", topic)):
@@ -184,7 +184,7 @@ def test_what_does_not_fit_the_topic_is_an_error_that_names_it(
 
 
 @pytest.mark.parametrize(
-    ("options", "tasks"),
+    "case",
     [
         ({"minPartitions": "5"}, range(5, 7)),
         ({"maxRecordsPerPartition": "300"}, range(4, 5)),
@@ -197,9 +197,9 @@ def test_a_table_is_split_into_tasks_that_read_everything_once(
     broker: BrokerProcess,
     client: streamlog.Client,
     topic: str,
-    options: dict[str, str],
-    tasks: range,
+    case: tuple[dict[str, str], range],
 ) -> None:
+    options, tasks = case
     client.admin.create_topic(topic, partitions=2)
     with client.producer(compression="lz4") as producer:
         for number in range(1000):

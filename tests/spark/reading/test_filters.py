@@ -34,7 +34,7 @@ def topics(client: streamlog.Client) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("condition", "count", "tasks"),
+    "case",
     [
         ("partition = 1 AND offset >= 10 AND offset < 20", 20, 2),
         ("topic = 'filtered-other'", 40, 2),
@@ -52,10 +52,9 @@ def test_what_is_filtered_is_the_same_read_narrowly_or_widely(
     broker: BrokerProcess,
     topics: list[str],
     pushdown: bool,
-    condition: str,
-    count: int,
-    tasks: int,
+    case: tuple[str, int, int],
 ) -> None:
+    condition, count, tasks = case
     frame = table(spark, broker.address, subscribe=",".join(topics), pushdown="true")
     filtered = frame.where(condition)
     assert filtered.count() == count

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 import streamlog
 from streamlog.spark.sink.exactly.commit import Commit
+from streamlog.spark.sink.exactly.delivery import ExactlyOnce
 from streamlog.spark.sink.exactly.publication import Step
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 from streamlog.spark.sink.settings import Settings
@@ -74,6 +75,10 @@ class Query:
                 crashes += 1
             else:
                 return crashes
+
+    def commit_as_spark_does(self, batch: int, staged: list[StagedRows]) -> None:
+        """Commits a batch by the writer's own hand, which waits for brokers."""
+        ExactlyOnce(self._settings).commit(staged, batch)
 
     def close(self) -> None:
         """Closes its client."""

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from threading import Thread
 
@@ -253,6 +254,53 @@ def test_a_target_that_lost_what_followed_a_commit_stops_the_query(
     client.admin.create_topic(topic, partitions=1)
     with pytest.raises(StreamlogError, match="made anew"):
         query.commit(1, query.staged(values_of(1, 100)))
+
+
+def test_a_commit_waits_for_a_broker_that_was_killed(
+    tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic, partitions=2)
+        query = Query(broker.address, "query", topic)
+        expected: Counter[bytes] = Counter()
+        for batch in range(3):
+            values = values_of(batch, 3000)
+            staged = query.staged(values)
+            committing = Thread(target=query.commit_as_spark_does, args=(batch, staged))
+            broker.kill()
+            committing.start()
+            broker.start()
+            committing.join(60)
+            assert not committing.is_alive()
+            expected.update(values)
+        assert counted(client, topic) == expected
+        query.close()
+
+
+def test_a_broker_killed_in_the_middle_of_copies_stores_each_record_once(
+    tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    random = Random(7)
+    with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
+        client.admin.create_topic(topic, partitions=3)
+        query = Query(broker.address, "query", topic)
+        expected: Counter[bytes] = Counter()
+        for batch in range(4):
+            values = values_of(batch, 5000)
+            staged = query.staged(values)
+            committing = Thread(target=query.commit_as_spark_does, args=(batch, staged))
+            committing.start()
+            committing.join(random.uniform(0, 0.4))
+            broker.kill()
+            broker.start()
+            committing.join(60)
+            assert not committing.is_alive()
+            expected.update(values)
+        assert counted(client, topic) == expected
+        assert counted_by_confluent(broker.address, topic) == expected
+        query.close()
 
 
 def test_a_batch_may_go_to_many_topics_and_later_ones_to_others(

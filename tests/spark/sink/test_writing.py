@@ -88,7 +88,7 @@ def test_a_table_that_was_read_can_be_written_as_it_is(
     assert counted(client, f"{topic}-copy") == counted(client, topic)
 
 
-BAD = [
+BAD: list[tuple[dict[str, str], str, str]] = [
     ({"topick": "t"}, "value string", "option 'topick': unknown, did you mean 'topic'"),
     ({"topic": "t", "acks": "2"}, "value string", "option 'acks': '2' does not fit"),
     ({"topic": "t", "compression": "zip"}, "value string", "option 'compression'"),
@@ -107,15 +107,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("options", "schema", "told"), BAD)
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad[2])
 def test_what_cannot_be_written_is_told_at_planning(
-    options: dict[str, str],
-    schema: str,
-    told: str,
+    bad: tuple[dict[str, str], str, str],
     spark: SparkSession,
     broker: BrokerProcess,
     client: streamlog.Client,
 ) -> None:
+    options, schema, told = bad
     before = client.admin.topics()
     table = spark.createDataFrame([], schema)
     with pytest.raises(PySparkException, match=told):
@@ -172,7 +171,7 @@ def test_a_stream_is_written_at_least_once(
     tmp_path: Path,
 ) -> None:
     client.admin.create_topic(topic, partitions=2)
-    expected = _stream(spark, broker, client, topic, tmp_path, exactlyOnce="false")
+    expected = _stream(spark, broker, topic, tmp_path, is_once=False)
     assert counted(client, topic) == expected
 
 
@@ -184,31 +183,27 @@ def test_a_stream_is_written_exactly_once(
     tmp_path: Path,
 ) -> None:
     client.admin.create_topic(topic, partitions=2)
-    expected = _stream(spark, broker, client, topic, tmp_path, exactlyOnce="true")
+    expected = _stream(spark, broker, topic, tmp_path, is_once=True)
     assert counted(client, topic) == expected
     assert counted_by_confluent(broker.address, topic) == expected
 
 
 def _stream(
-    spark: SparkSession,
-    broker: BrokerProcess,
-    client: streamlog.Client,
-    topic: str,
-    folder: Path,
-    **options: str,
+    spark: SparkSession, broker: BrokerProcess, topic: str, folder: Path, is_once: bool
 ) -> Counter[bytes]:
     """Copies a topic of 300 records in two runs; what there is to be found."""
     source = f"{topic}-in"
-    client.admin.create_topic(source, partitions=2)
-    for run in range(2):
-        with client.producer() as producer:
-            producer.send_all(source, range(run * 150, run * 150 + 150), key=str, value=str)
-        table = spark.readStream.format("streamlog").option("bootstrap", broker.address)
-        table = table.option("subscribe", source).option("startingOffsets", "earliest")
-        rows = table.load().select("key", "value")
-        writer = rows.writeStream.format("streamlog").option("bootstrap", broker.address)
-        writer = writer.option("topic", topic).options(**options)
-        writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
-        query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(60)
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic(source, partitions=2)
+        for run in range(2):
+            with client.producer() as producer:
+                producer.send_all(source, range(run * 150, run * 150 + 150), key=str, value=str)
+            table = spark.readStream.format("streamlog").option("bootstrap", broker.address)
+            table = table.option("subscribe", source).option("startingOffsets", "earliest")
+            rows = table.load().select("key", "value")
+            writer = rows.writeStream.format("streamlog").option("bootstrap", broker.address)
+            writer = writer.option("topic", topic).option("exactlyOnce", is_once)
+            writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+            query = writer.trigger(availableNow=True).start()
+            assert query.awaitTermination(60)
     return Counter(b"%d" % number for number in range(300))

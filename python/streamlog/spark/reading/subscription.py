@@ -13,6 +13,10 @@ NAMES = ("subscribe", "subscribePattern", "assign")
 """The options of which a read has exactly one."""
 
 
+_OF_THE_SINK = "__streamlog_"
+"""How the names of topics begin that a query keeps for itself when it writes exactly once."""
+
+
 @dataclass(frozen=True)
 class Subscription:
     """What is read; exactly one of the three says it."""
@@ -57,8 +61,10 @@ class Subscription:
         return self.topics or tuple(dict.fromkeys(topic for topic, _ in self.places))
 
     def matches(self, topic: str) -> bool:
-        """Whether the pattern matches all of a topic's name."""
-        return self.pattern is not None and re.fullmatch(self.pattern, topic) is not None
+        """Whether the pattern matches all of a topic's name; those of the sink are never meant."""
+        if self.pattern is None or topic.startswith(_OF_THE_SINK):
+            return False
+        return re.fullmatch(self.pattern, topic) is not None
 
     def has(self, place: Place) -> bool:
         """Whether a partition of a topic that is read is read."""

@@ -18,9 +18,6 @@ mod tally_tests;
 mod telling;
 mod windows;
 
-pub(crate) use tally::Audit;
+pub(crate) use tally::{Audit, TOPIC};
 pub(crate) use telling::TELL_EVERY;
 pub(crate) use windows::Windows;
-
-/// Where counts are told.
-pub(crate) const TOPIC: &str = "streamlog.audit";

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::TOPIC;
 use super::windows::{Windows, start_of};
 use crate::client::producer::tickets::Landed;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::TopicName;
+
+/// Where counts are told.
+pub(crate) const TOPIC: &str = "streamlog.audit";
 
 /// The audit of a producer. Callers tell, the sending task counts.
 #[derive(Debug)]
@@ -63,10 +65,10 @@ impl Audit {
         let mut state = self.state();
         let mut has_told = false;
         while let Some(((topic, start), count)) = state.counts.pop_first() {
-            let sent = send(&self.text(&topic, start, count, state.number));
-            if !matches!(sent, Ok(true)) {
+            let outcome = send(&self.text(&topic, start, count, state.number));
+            if !matches!(outcome, Ok(true)) {
                 state.counts.insert((topic, start), count);
-                return sent.map(|_| has_told);
+                return outcome.map(|_| has_told);
             }
             state.number = state.number.saturating_add(1);
             has_told = true;

@@ -1,12 +1,19 @@
 //! Handing over many records at once.
 
+use std::sync::Arc;
+
 use super::ColumnsGiven;
 use crate::client::producer::landings::Landing;
+use crate::client::producer::topics::TopicQueues;
 use crate::client::{ClientError, Producer, ProducerRecord};
 use crate::config::ConfigError;
 
+/// The topic of the row before, which is nearly always that of the next.
+type Known<'a> = Option<(&'a str, Arc<TopicQueues>)>;
+
 impl Producer {
     /// Hands over the records of all rows, in order: to `topic`, or each to the topic it names.
+    /// Those that bear no time get the time of the call.
     ///
     /// # Errors
     /// As [`send`](Self::send) of the first record that could not be handed over; those before it
@@ -17,19 +24,24 @@ impl Producer {
         columns: &ColumnsGiven,
     ) -> Result<(), ClientError> {
         columns.check()?;
+        let now = self.shared.brokers.clock().now();
         let mut headers = Vec::new();
+        let mut known = None;
         for row in 0..columns.rows {
             headers.clear();
             columns.headers(row, &mut headers);
             let topic = topic.or_else(|| columns.topic(row)).ok_or_else(|| no_topic(row))?;
-            self.send(&ProducerRecord {
+            let record = ProducerRecord {
                 topic,
                 partition: columns.partition(row),
                 key: columns.key(row),
                 value: columns.value(row),
                 headers: &headers,
-                timestamp: columns.timestamp(row),
-            })?;
+                timestamp: Some(columns.timestamp(row).unwrap_or(now)),
+            };
+            if !self.append_known(&mut known, topic, &record)? {
+                self.send(&record)?;
+            }
         }
         Ok(())
     }
@@ -37,6 +49,27 @@ impl Producer {
     /// Where everything delivered so far lies; `None` if that cannot be told for certain.
     pub fn landings(&self) -> Option<Vec<Landing>> {
         self.shared.landings.all()
+    }
+
+    /// Hands over a record if nothing has to be waited for or looked up in tables that all share.
+    fn append_known<'a>(
+        &self,
+        known: &mut Known<'a>,
+        topic: &'a str,
+        record: &ProducerRecord<'_>,
+    ) -> Result<bool, ClientError> {
+        let size = self.size_of(record)?;
+        if known.as_ref().is_none_or(|(name, _)| *name != topic) {
+            *known = self.shared.topics.get(topic).map(|queues| (topic, queues));
+        }
+        let Some((_, queues)) = known else { return Ok(false) };
+        let has_partition = record.partition.is_none_or(|partition| {
+            usize::try_from(partition.0).is_ok_and(|index| index < queues.queues.len())
+        });
+        if !has_partition || !self.shared.room.try_take(size) {
+            return Ok(false);
+        }
+        self.shared.append(queues, record, size).map(|_| true)
     }
 }
 

@@ -8,6 +8,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from streamlog.errors import ConfigError
 from streamlog.spark.clients import client_of
+from streamlog.spark.patience import patiently
 from streamlog.spark.sink.delivery import Delivery
 from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
@@ -44,5 +45,7 @@ class ExactlyOnce(Delivery):
         """
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
-            client = client_of(self.settings.connection)
-            Commit(client, staged[0].query).batch(batch, staged)
+            connection = self.settings.connection
+            commit = Commit(client_of(connection), staged[0].query)
+            # What was done before brokers went away is found when it is done again.
+            patiently(connection.patience, lambda: commit.batch(batch, staged))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import WriterCommitMessage
 
-import streamlog
 from streamlog._core.republishing import landings
 from streamlog.errors import ConfigError, StreamlogError
 from streamlog.spark.clients import client_of
+from streamlog.spark.patience import patiently
 from streamlog.spark.sink.columns import Columns, send
 from streamlog.spark.sink.exactly.record import Part
 from streamlog.spark.sink.exactly.staging import Target, prepared
@@ -42,7 +42,7 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
         TopicNotFound: There is no such target.
         ConfigError: A row does not fit its target.
     """
-    targets = _Targets(client_of(settings.connection), query)
+    targets = _Targets(settings, query)
     largest = None if settings.topic is None else targets.of(settings.topic).batch_bytes
     with producing(settings, largest) as producer:
         for batch in rows:
@@ -58,15 +58,17 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
 class _Targets:
     """The topics that the rows of a task go to, as they are met."""
 
-    def __init__(self, client: streamlog.Client, query: str) -> None:
-        self._client = client
+    def __init__(self, settings: Settings, query: str) -> None:
+        self._connection = settings.connection
         self._query = query
         self._met: dict[str, Target] = {}
 
     def of(self, topic: str) -> Target:
         """The target of this name; its staging topic is there."""
         if topic not in self._met:
-            self._met[topic] = prepared(self._client, self._query, topic)
+            client = client_of(self._connection)
+            patience = self._connection.patience
+            self._met[topic] = patiently(patience, lambda: prepared(client, self._query, topic))
         return self._met[topic]
 
     def topics(self) -> dict[str, str]:

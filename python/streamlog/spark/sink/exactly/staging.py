@@ -67,13 +67,16 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
         raise TopicNotFound(f"{error}; exactlyOnce writes to topics that are there") from error
     settings = client.admin.settings(topic=target)
     staged = staging_topic(query, target)
-    client.admin.create_topic(
-        staged,
-        partitions=len(partitions),
-        replicas=max(len(row.replicas) for row in partitions),
-        config=_like(settings),
-        exist_ok=True,
-    )
+    try:
+        client.admin.topic(staged)
+    except TopicNotFound:
+        client.admin.create_topic(
+            staged,
+            partitions=len(partitions),
+            replicas=max(len(row.replicas) for row in partitions),
+            config=_like(settings),
+            exist_ok=True,
+        )
     _keep_up(client, staged, len(partitions), _text(settings, "max.message.bytes"))
     return Target(
         staged=staged,

@@ -1,0 +1,52 @@
+"""A query that has nothing to do costs brokers little, and hears of news at once."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import streamlog
+from py.support.broker import BrokerProcess, until
+from spark.reading.counting import CountingProxy
+from spark.reading.rows import PATIENCE, Collected, fill, published, read, stream
+
+pytestmark = pytest.mark.timeout(120)
+
+IDLE_SECONDS = 8.0
+REQUESTS_AT_MOST = 3.0
+"""A second, of all kinds together."""
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Iterator[CountingProxy]:
+    """A broker behind a proxy that counts."""
+    with CountingProxy() as proxy:
+        options = ("--advertise", proxy.address)
+        with BrokerProcess(tmp_path / "counted", *options) as broker:
+            proxy.target = broker.address
+            yield proxy
+
+
+def test_an_idle_query_costs_few_requests_and_goes_on_at_once(
+    spark: SparkSession, counted: CountingProxy, topic: str, tmp_path: Path
+) -> None:
+    with streamlog.connect(counted.address) as client:
+        fill(client, topic, 40, partitions=4)
+        got = Collected()
+        frame = stream(spark, counted.address, subscribe=topic, group=f"of-{topic}")
+        query = got.start(frame, tmp_path / "checkpoint", available_now=False)
+        try:
+            until(lambda: len(got.rows) == 40, PATIENCE)
+            time.sleep(2.0)
+            before, began = counted.counted(), time.monotonic()
+            time.sleep(IDLE_SECONDS)
+            seconds = time.monotonic() - began
+            after = counted.counted() - before
+            assert after.total() / seconds <= REQUESTS_AT_MOST, after
+            fill(client, topic, 4, partitions=4)
+            until(lambda: len(got.rows) == 44, PATIENCE)
+        finally:
+            query.stop()
+        assert read(got.rows) == published(client, topic)
