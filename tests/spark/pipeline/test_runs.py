@@ -18,7 +18,7 @@ from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.run import Run, reach
 from streamlog.spark.pipeline.section import Page
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 _numbers = count()
 
 Execute = Callable[[str], list[str]]
