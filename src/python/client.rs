@@ -101,8 +101,8 @@ impl Client {
         text_signature = "($self, *, acks='all', compression='none', compression_level=None, \
                           linger=0.005, batch_size='64 KiB', buffer='64 MiB', \
                           max_request_size='1 MiB', send_timeout=60.0, delivery_timeout=120.0, \
-                          idempotence=None, partitioner='keyed', key=None, value=None, \
-                          config=None)"
+                          idempotence=None, partitioner='keyed', audit=None, \
+                          audit_window=600.0, key=None, value=None, config=None)"
     )]
     fn producer(this: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
         Producer::start(this, this.get().defaults.producer.clone(), options)

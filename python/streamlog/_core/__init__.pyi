@@ -100,7 +100,7 @@ class Client:
         delivery_timeout: float = 120.0,
         idempotence: bool | None = None,
         partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice = "keyed",
-        audit: str = "",
+        audit: str | None = None,
         audit_window: float = 600.0,
         key: _Serializer | None = None,
         value: _Serializer | None = None,

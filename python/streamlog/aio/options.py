@@ -39,7 +39,7 @@ class ProducerOptions(TypedDict, total=False):
     delivery_timeout: float
     idempotence: bool | None
     partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice
-    audit: str
+    audit: str | None
     audit_window: float
     key: _Serializer | None
     value: _Serializer | None
