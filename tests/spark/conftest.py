@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,12 +15,16 @@ _numbers = count()
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with two cores, on the loopback interface."""
+    here = Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         # Else its workers are whatever `python3` is first on the path.
         patch.setenv("PYSPARK_PYTHON", sys.executable)
+        # What it is told to write by a name alone is written below its folder.
+        patch.chdir(tmp_path_factory.mktemp("session"))
         session = _session()
+        patch.chdir(here)
         yield session
         session.stop()
 
