@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 from pyspark.sql import SparkSession
 
 import streamlog

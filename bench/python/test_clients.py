@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import count
 from operator import itemgetter
 
-import pyarrow.compute  # type: ignore[import-untyped]
+import pyarrow.compute
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka import TopicPartition as AioTopicPartition

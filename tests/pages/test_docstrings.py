@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner
 from typing import Any
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 import pytest
 
 import streamlog

@@ -2,7 +2,7 @@
 
 from typing import Self, final
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 from typing_extensions import CapsuleType
 
 __all__ = ["ArrowBatches"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 import pytest
 
 import streamlog

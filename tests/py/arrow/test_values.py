@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Literal
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 import pytest
 
 import streamlog

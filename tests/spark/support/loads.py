@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import pyarrow.dataset  # type: ignore[import-untyped]
+import pyarrow.dataset
 
 import streamlog
 from streamlog.spark.offline.bar import Bar

@@ -4,7 +4,7 @@ import json
 from io import BytesIO
 from typing import Any, Literal
 
-import pyarrow  # type: ignore[import-untyped]
+import pyarrow
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf

@@ -17,7 +17,7 @@ from streamlog.spark.offline.job import Job
 from streamlog.spark.offline.ledger import Ledger
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
 __all__ = ["NO_DATE", "DatedFiles"]
 
@@ -105,7 +105,7 @@ class DatedFiles:
 
     def add(self, rows: "pyarrow.RecordBatch") -> None:
         """Takes the rows of the dates whose files are being made."""
-        import pyarrow.compute as pc  # type: ignore[import-untyped]
+        import pyarrow.compute as pc
 
         days = _days(rows)
         found: list[_Day] = pc.unique(days).to_pylist()

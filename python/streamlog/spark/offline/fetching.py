@@ -8,7 +8,7 @@ from streamlog.spark.offline.job import Job
 from streamlog.spark.offline.plan import Loss
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
 __all__ = ["COLUMNS", "Gone", "Reading"]
 

@@ -16,7 +16,7 @@ from streamlog.spark.reading.settings import Reading
 from streamlog.spark.reading.sizes import bytes_per_offset
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch as _RecordBatch  # type: ignore[import-untyped]
+    from pyarrow import RecordBatch as _RecordBatch
 
 __all__ = ["BatchReader"]
 

@@ -21,7 +21,7 @@ from streamlog.spark.reading.ranges import OffsetRange
 from streamlog.spark.reading.settings import Reading
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch as _RecordBatch  # type: ignore[import-untyped]
+    from pyarrow import RecordBatch as _RecordBatch
 
 __all__ = ["Task"]
 

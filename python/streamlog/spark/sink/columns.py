@@ -3,7 +3,7 @@
 from array import array
 from typing import TYPE_CHECKING, Any, Literal
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from streamlog._core.producing import Producer

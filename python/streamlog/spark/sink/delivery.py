@@ -10,7 +10,7 @@ from streamlog.spark.sink.rows import columns_in, producing
 from streamlog.spark.sink.settings import Settings
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
 __all__ = ["Delivery"]
 

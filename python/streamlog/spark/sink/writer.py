@@ -16,7 +16,7 @@ from streamlog.spark.sink.exactly.delivery import ExactlyOnce
 from streamlog.spark.sink.settings import Settings
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
 __all__ = ["StreamWriter", "Writer"]
 

@@ -26,7 +26,7 @@ from streamlog.spark.streaming.progress import Progress
 from streamlog.spark.streaming.watch import Watch
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch as _RecordBatch  # type: ignore[import-untyped]
+    from pyarrow import RecordBatch as _RecordBatch
 
 __all__ = ["StreamReader"]
 

@@ -14,7 +14,7 @@ from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
 
 __all__ = ["ExactlyOnce"]
 
