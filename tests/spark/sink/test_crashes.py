@@ -15,6 +15,7 @@ from spark.sink.query import Crash, Query, counted, counted_by_confluent, values
 from streamlog._core.republishing import new_identity
 from streamlog.errors import FencedError, StreamlogError
 from streamlog.spark.sink.exactly import publication, staging
+from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.commit_log import CommitLog, commit_topic
 from streamlog.spark.sink.exactly.publication import Step
 from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
@@ -166,6 +167,37 @@ def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
     expected = Counter(value for batch in range(8) for value in values_of(batch, 60))
     assert counted(client, topic) == expected, f"{len(fenced)} were fenced"
     assert counted_by_confluent(broker.address, topic) == expected
+
+
+def test_a_driver_that_is_overtaken_in_mid_copy_finds_the_batch_published(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=2)
+    slow, quick = start(), start()
+    steps = []
+
+    def overtaken(step: Step) -> None:
+        steps.append(step)
+        if steps.count(Step.COPIED) == 1 and step is Step.COPIED:
+            quick.commit(0, quick.staged(values_of(0, 60)))
+
+    Commit(client, slow.name, overtaken).batch(0, slow.staged(values_of(0, 60)))
+    assert steps.count(Step.COPIED) > 1, "nothing was left to copy"
+    assert counted(client, topic) == Counter(values_of(0, 60))
+
+
+def test_staged_records_that_somebody_deleted_are_missed(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    query = start()
+    with pytest.raises(Crash):
+        query.commit(0, query.staged(values_of(0, 60)), crash_at=1)
+    staged = staging_topic(query.name, topic)
+    client.admin.delete_records(staged, 0, before=1)
+    again = start()
+    with pytest.raises(StreamlogError, match="staged records are gone"):
+        again.commit(0, again.staged(values_of(0, 60)))
 
 
 def test_a_driver_whose_record_comes_second_is_told_so(

@@ -4,11 +4,13 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -56,8 +58,7 @@ def start_forking() -> None:
 
 def load_and_die(address: str, path: Path, topic: str, point: int) -> bool:
     """Loads in a process that is killed before its `point`th change of a file; whether it was."""
-    process = _CONTEXT.Process(target=_load_until, args=(address, str(path), topic, point))
-    process.start()
+    process = _started(_load_until, address, str(path), topic, point)
     process.join(20)
     assert process.exitcode in (0, -signal.SIGKILL), f"exit code {process.exitcode}"
     return process.exitcode != 0
@@ -66,13 +67,27 @@ def load_and_die(address: str, path: Path, topic: str, point: int) -> bool:
 def peak_of_a_load(address: str, path: Path, topic: str) -> int:
     """The most memory that a process had that has loaded a topic, in bytes."""
     receiver, sender = _CONTEXT.Pipe(duplex=False)
-    process = _CONTEXT.Process(target=_load_and_tell, args=(address, str(path), topic, sender))
-    process.start()
+    process = _started(_load_and_tell, address, str(path), topic, sender)
     process.join(60)
     assert process.exitcode == 0
     peak = receiver.recv()
     assert isinstance(peak, int)
     return peak
+
+
+def _started(work: Callable[..., None], *arguments: object) -> ForkServerProcess:
+    """A process that does the work, and is not the test runner once more.
+
+    Else it would import what the runner is, where `py` means these tests.
+    """
+    runner = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        process = _CONTEXT.Process(target=work, args=arguments)
+        process.start()
+    finally:
+        sys.modules["__main__"] = runner
+    return process
 
 
 def _load_until(address: str, path: str, topic: str, point: int) -> None:

@@ -6,8 +6,8 @@ from enum import Enum, auto
 import streamlog
 from streamlog._core.republishing import republish, republished
 from streamlog.errors import (
+    BrokerError,
     FencedError,
-    OffsetOutOfRange,
     StreamlogError,
     TopicNotFound,
 )
@@ -15,6 +15,7 @@ from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
 
 __all__ = ["OnStep", "Publication", "Step"]
 
+_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 _BATCHES_AT_ONCE = 1 << 62
 """Batches of each partition between two steps: all there are. Tests take fewer."""
 
@@ -71,6 +72,14 @@ class Publication:
             self._is_staged(staged) and not self._leftovers(staged)
             for staged in self._record.staged
         )
+
+    def _was_finished_elsewhere(self) -> bool:
+        """Whether another driver has published all of the batch meanwhile, and forgets it."""
+        plans = [plan for plan in self._plans if self._is_staged(plan.staged)]
+        kept = [
+            plan for staged in {plan.staged for plan in plans} for plan in self._leftovers(staged)
+        ]
+        return any(plan not in kept for plan in plans)
 
     def _check_staged(self, left: Iterable[PartitionPlan]) -> None:
         for plan in left:
@@ -136,8 +145,12 @@ class Publication:
             ]
             try:
                 counts = republish(self._client, rows, _BATCHES_AT_ONCE)
-            except OffsetOutOfRange as error:
-                raise StreamlogError(f"staged records are gone: {error}") from error
+            except BrokerError as error:
+                if error.name != _OUT_OF_RANGE:
+                    raise
+                if not self._was_finished_elsewhere():
+                    raise StreamlogError(f"staged records are gone: {error}") from error
+                counts = [plan.records for plan in left]
             done.update(zip(left, counts, strict=True))
             self._on_step(Step.COPIED)
         self._on_step(Step.PUBLISHED)
