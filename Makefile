@@ -73,7 +73,7 @@ check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules
 	mypy
 	mypy $(EXAMPLES)
 	basedpyright
-	stubtest streamlog._core
+	stubtest --mypy-config-file pyproject.toml streamlog._core
 	pytest --quiet tests/tidy
 
 BENCH ?=
