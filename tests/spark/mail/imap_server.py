@@ -32,6 +32,9 @@ class ImapServer:
 
     def start(self) -> None:
         """Starts it, and waits until it answers."""
+        # One that was killed leaves its locks, which the next would respect for ten minutes.
+        for lock in self._folder.rglob("*.lock"):
+            lock.unlink()
         program = str(Path(sys.executable).with_name("pymap"))
         command = [sys.executable, program, "--host", "127.0.0.1", "--port", str(self.port)]
         self._process = subprocess.Popen([*command, "--no-tls", "maildir", str(self._folder)])

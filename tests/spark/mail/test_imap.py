@@ -83,17 +83,18 @@ def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     inlet = commands.start("inlet")
-    until(lambda: server.count("Done") == 40, 30)
+    # Not what is done: a mail whose move was cut short may have been moved twice.
+    until(lambda: server.count("INBOX") == 0, 30)
     server.stop()
     server.start()
     inlet.send_signal(signal.SIGSTOP)
     server.deliver(mails[40:])
     there += server.mails()
     inlet.send_signal(signal.SIGCONT)
-    until(lambda: server.count("Done") == 60, 40)
+    until(lambda: server.count("INBOX") == 0, 40)
     inlet.terminate()
     said, _ = inlet.communicate(timeout=20)
     assert inlet.returncode == 0, said
-    assert server.count("INBOX") == 0
+    assert server.count("Done") >= 60
     assert set(keys(client, commands)) == {identity(raw).encode() for raw in there}
     assert len(there) == 60
