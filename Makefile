@@ -90,8 +90,9 @@ bench-python: setup ## The Python client beside those of others, at one broker
 	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
 SPARK ?=
-bench-spark: setup ## Reading with Spark beside its ceiling and Kafka's connector; SPARK="--rows 1000000"
+bench-spark: setup $(VENV)/spark.stamp ## Spark beside its ceiling and Kafka's connector; SPARK="--rows 1000000"
 	PYTHONPATH=bench:tests python -m on_spark $(SPARK)
+	python bench/on_spark/offline.py
 
 check-bench: ## The bench: its format and lints, and one short round of ruler and spike
 	cargo fmt --manifest-path bench/Cargo.toml --check

@@ -1,4 +1,4 @@
-"""``python -m on_spark``: all rows of reading with Spark, each with its gate.
+"""``python -m on_spark``: all rows of reading and writing with Spark, each with its gate.
 
 The streams' broker is reached through a proxy that counts; the tables' is not.
 """
@@ -14,6 +14,7 @@ from on_spark.ceiling import keep
 from on_spark.reading import Row, Topic, read_rows
 from on_spark.session import filled, session
 from on_spark.streaming import latency_rows, memory_rows
+from on_spark.writing import write_rows
 from py.support.broker import BrokerProcess
 from spark.reading.counting import CountingProxy
 
@@ -43,6 +44,7 @@ def _measure(folder: Path, given: argparse.Namespace) -> list[Row]:
         found += memory_rows(spark, broker.address, given.rows)
         topic = Topic(broker.address, folder / "batch.arrow", given.rows)
         found += read_rows(spark, topic, given.rounds, not given.no_connector)
+        found += write_rows(spark, client, broker.address, given.rows // 4, given.rounds)
     with CountingProxy() as proxy:
         found += _measure_streams(spark, proxy, folder)
     spark.stop()
