@@ -10,6 +10,8 @@
 
 mod clock;
 mod disk;
+#[cfg(test)]
+mod disk_tests;
 mod error;
 pub mod faulty;
 mod file;
