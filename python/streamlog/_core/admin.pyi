@@ -244,7 +244,7 @@ class Group:
         """
 
     def committed(self) -> dict[tuple[str, int], int]:
-        """The offsets it has stored, by topic and partition; none if there is no such group.
+        """The offsets it has stored, sorted by topic and partition; none if there is no such group.
 
         Example:
             >>> client.admin.group("billing").committed()

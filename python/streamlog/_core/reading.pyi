@@ -270,7 +270,7 @@ class Consumer(Generic[_V]):
         """
 
     def positions(self) -> dict[tuple[str, int], int | None]:
-        """The offset read next, by topic and partition; None until it is known.
+        """The offset read next, sorted by topic and partition; None until it is known.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -290,7 +290,7 @@ class Consumer(Generic[_V]):
         """
 
     def assignment(self) -> list[tuple[str, int]]:
-        """The topics and partitions that it reads.
+        """The topics and partitions that it reads, sorted.
 
         Example:
             >>> with client.consumer("orders") as consumer:

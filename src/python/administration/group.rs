@@ -1,6 +1,6 @@
 //! A group of consumers, seen from outside.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pyo3::types::PyAnyMethods;
 use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
@@ -47,7 +47,7 @@ impl Group {
             |py, rows| {
                 let row =
                     |(at, offset): (&TopicPartition, &Offset)| (described::place(at), offset.get());
-                made(py, rows.iter().map(row).collect::<HashMap<_, _>>())
+                made(py, rows.iter().map(row).collect::<BTreeMap<_, _>>())
             },
         )
     }
@@ -58,7 +58,7 @@ impl Group {
             |calls| calls.lag(&self.name),
             |py, rows| {
                 let row = |row: &PartitionLag| (described::place(&row.partition), row.lag());
-                made(py, rows.iter().map(row).collect::<HashMap<_, _>>())
+                made(py, rows.iter().map(row).collect::<BTreeMap<_, _>>())
             },
         )
     }

@@ -3,7 +3,7 @@
 //! The columns are made in Rust with the interpreter released, and handed over by Arrow's C data
 //! interface. pyarrow, which the program has to bring, is looked for when it is asked for.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use arrow_data::ffi::FFI_ArrowArray;
@@ -121,7 +121,7 @@ impl ArrowBatches {
         this.get().pyarrow.bind(this.py()).call_method1("schema", (this,))
     }
 
-    fn positions(&self) -> PyResult<HashMap<(String, i32), Option<i64>>> {
+    fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
         match &self.source {
             Source::Consumer(consumer) => consumer.get().positions(),
             Source::Range(range) => range.get().positions(),

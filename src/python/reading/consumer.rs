@@ -1,6 +1,6 @@
 //! Reading records.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::python::owned::Owned;
 use crate::types::{Offset, TopicPartition};
 
 /// By topic and partition.
-type ByPartition<T> = HashMap<(String, i32), T>;
+type ByPartition<T> = BTreeMap<(String, i32), T>;
 
 /// Reads records, for ever.
 #[pyclass(frozen, weakref, module = "streamlog")]
@@ -231,7 +231,7 @@ impl Consumer {
     }
 
     fn assignment(&self) -> PyResult<Vec<(String, i32)>> {
-        Ok(self.inner.get()?.positions().iter().map(|(partition, _)| named(partition)).collect())
+        Ok(self.positions()?.into_keys().collect())
     }
 
     #[pyo3(signature = (back=None, *, messages=None))]

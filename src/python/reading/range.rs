@@ -1,6 +1,6 @@
 //! Reading between offsets.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,11 +97,11 @@ impl Range {
     }
 
     /// The offset that is read next, by topic and partition.
-    pub(crate) fn positions(&self) -> PyResult<HashMap<(String, i32), Option<i64>>> {
+    pub(crate) fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
         let row = |(partition, offset): &(TopicPartition, Offset)| {
             ((partition.topic.to_string(), partition.partition.0), Some(offset.get()))
         };
-        let mut positions: HashMap<_, _> = self.begins.iter().map(row).collect();
+        let mut positions: BTreeMap<_, _> = self.begins.iter().map(row).collect();
         if let Some(inner) = &self.inner {
             let known = inner.get()?.consumer.positions().into_iter();
             let known = known.filter_map(|(partition, offset)| Some((partition, offset?)));

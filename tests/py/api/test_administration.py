@@ -92,3 +92,19 @@ def test_a_group_is_listed_described_reset_and_deleted(
     group.delete(missing_ok=True)
     with pytest.raises(streamlog.BrokerError, match="GROUP_ID_NOT_FOUND"):
         group.delete()
+
+
+def test_what_is_told_of_partitions_is_sorted(
+    streamlog_client: Client, streamlog_topic: str
+) -> None:
+    places = [(streamlog_topic, partition) for partition in range(12)]
+    streamlog_client.admin.create_topic(streamlog_topic, partitions=12)
+    group = streamlog_client.admin.group(f"group-of-{streamlog_topic}")
+    with streamlog_client.consumer(streamlog_topic, group=group.name) as consumer:
+        assert not list(consumer.until_end())
+        assert consumer.assignment() == places
+        assert list(consumer.positions()) == places
+        assert list(consumer.lag()) == places
+    group.commit(dict.fromkeys(reversed(places), 0))
+    assert list(group.committed()) == places
+    assert list(group.lag()) == places
