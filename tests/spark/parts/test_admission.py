@@ -5,6 +5,9 @@ import random
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, ReadMaxRows
 
+import streamlog
+from py.support.broker import BrokerProcess, until
+from spark.parts.played import Played
 from streamlog.spark.reading.offsets import Offsets, Place
 from streamlog.spark.reading.settings import Admission
 from streamlog.spark.streaming.admission import Gate, shared_out
@@ -76,3 +79,24 @@ def test_shares_are_what_may_be_taken_and_no_partition_is_left_out(seed: int) ->
     assert all(0 <= shares[place] <= backlogs[place] for place in backlogs)
     assert sum(shares.values()) == min(most, sum(backlogs.values()))
     assert all(shares[place] for place in waiting[:most])
+
+
+def test_too_little_is_taken_when_it_has_waited_for_long_enough(
+    broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    def publish(count: int) -> None:
+        with client.producer() as producer:
+            producer.send_all(topic, [b"value"] * count)
+
+    client.admin.create_topic(topic, partitions=1)
+    limits = {"minOffsetsPerTrigger": "90", "maxTriggerDelay": "1h"}
+    played = Played(broker.address, subscribe=topic, **limits)
+    publish(60)
+    assert played.trigger() == []
+    publish(60)
+    assert len(played.trigger()) == 120
+    publish(60)
+    assert played.trigger() == []
+    played.restart(maxTriggerDelay="1s")
+    until(lambda: len(played.trigger()) == 60, 20)
+    played.reader.stop()
