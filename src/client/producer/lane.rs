@@ -3,10 +3,10 @@
 //!
 //! Batches of an idempotent producer carry sequence numbers. A broker stores each at most once and
 //! refuses a gap, so a batch that has to be sent again holds back all that follow until everything
-//! in flight is back, and they go out again in order. So does one that is too large for the topic, in
-//! halves. When a batch is given up, those behind it begin a new sequence under a new producer id;
-//! those of them that may have been stored already are given up too, since under a new id they could
-//! be stored twice.
+//! in flight is back, and they go out again in order. So does one that is too large for the topic,
+//! in halves. When a batch is given up, those behind it begin a new sequence under a new producer
+//! id; those of them that may have been stored already are given up too, since under a new id they
+//! could be stored twice.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What a caller holds of a record on its way, and how it learns the outcome.
 //!
 //! A batch has one [`Delivery`]; the ticket of a record is a share of it and a number. Outcomes are
-//! set once, by the task that sends, and all waiting callers of the producer are woken. A batch that
-//! had to be split has the outcomes of all its parts at once.
+//! set once, by the task that sends, and all waiting callers of the producer are woken. A batch
+//! that had to be split has the outcomes of all its parts at once.
 
 use std::sync::Arc;
 use std::sync::OnceLock;

@@ -2,8 +2,9 @@
 
 use crate::client::ClientError;
 use crate::client::producer::lane::Packed;
-use crate::client::producer::lane_tests::World;
+use crate::client::producer::lane_tests::{ModelBroker, World};
 use crate::client::producer::queue::Due;
+use crate::client::producer::tickets::Ticket;
 use crate::io::SeededRandom;
 use crate::record::{Batch, Compression, Compressor, Decompressor, HeaderMut, Limits};
 
@@ -118,10 +119,10 @@ fn a_batch_is_settled_when_all_of_its_parts_have_ended() {
     while world.send() {}
     world.answer(|_, bytes| Err(ClientError::MessageTooLarge { size: bytes.len(), limit: None }));
     world.send();
-    world.answer(|broker, bytes| broker.produce(bytes));
-    assert!(!world.tickets.iter().any(|ticket| ticket.is_done()));
+    world.answer(ModelBroker::produce);
+    assert!(!world.tickets.iter().any(Ticket::is_done));
     world.settle();
-    assert!(world.tickets.iter().all(|ticket| ticket.is_done()));
+    assert!(world.tickets.iter().all(Ticket::is_done));
     assert_eq!(world.broker.log, [0, 1, 2, 3]);
 }
 
