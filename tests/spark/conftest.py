@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from py.support.broker import BrokerProcess
+from spark.support.connect import ConnectServer
 
 _numbers = count()
 
@@ -18,18 +19,19 @@ _numbers = count()
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with two cores, on the loopback interface."""
     here = Path.cwd()
+    folder = tmp_path_factory.mktemp("session")
     with pytest.MonkeyPatch.context() as patch:
         # Else its workers are whatever `python3` is first on the path.
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         # What it is told to write by a name alone is written below its folder.
-        patch.chdir(tmp_path_factory.mktemp("session"))
-        session = _session()
+        patch.chdir(folder)
+        session = _session(folder)
         patch.chdir(here)
         yield session
         session.stop()
 
 
-def _session() -> SparkSession:
+def _session(folder: Path) -> SparkSession:
     return (
         SparkSession.Builder()
         .master("local[2]")
@@ -39,11 +41,19 @@ def _session() -> SparkSession:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.python.unix.domain.socket.enabled", "true")
         .config("spark.sql.python.filterPushdown.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )
+
+
+@pytest.fixture(scope="session")
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    """A server of Spark Connect; its clients are processes that have no session of their own."""
+    with ConnectServer(tmp_path_factory.mktemp("connect")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

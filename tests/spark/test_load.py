@@ -69,19 +69,19 @@ def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
     publish(client, topic, 10)
     with pytest.raises(streamlog.ConfigError, match="no load has made"):
         loaded(spark, tmp_path / "lake")
-    load_here(client, tmp_path / "lake", [topic])
+    load_here(broker.address, tmp_path / "lake", [topic])
     done = tmp_path / "lake" / "_streamlog" / "done" / "000001.json"
     assert loaded(spark, tmp_path / "lake").count() == 10
     done.unlink()
     assert loaded(spark, tmp_path / "lake").count() == 0
-    assert load_here(client, tmp_path / "lake", [topic]).records == 10
+    assert load_here(broker.address, tmp_path / "lake", [topic]).records == 10
     assert loaded(spark, tmp_path / "lake", topic).count() == 10
     with pytest.raises(streamlog.ConfigError, match="has nothing of 'strange'"):
         loaded(spark, tmp_path / "lake", "strange")
 
 
 def test_key_value_headers_and_times_come_as_they_are(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     yesterday = datetime.now(UTC) - timedelta(days=1)
@@ -91,7 +91,7 @@ def test_key_value_headers_and_times_come_as_they_are(
         before = midnight - timedelta(milliseconds=1)
         producer.send(topic, None, timestamp=before)
         producer.send(topic, b"", timestamp=-86_400_001)
-    load_here(client, tmp_path, [topic])
+    load_here(broker.address, tmp_path, [topic])
     files = sorted(tmp_path.glob("topic=*/date=*/*.parquet"))
     dates = [file.parent.name for file in files]
     assert dates == ["date=1969-12-30", f"date={before.date()}", f"date={midnight.date()}"]
@@ -105,11 +105,11 @@ def test_key_value_headers_and_times_come_as_they_are(
 
 
 def test_more_dates_than_files_may_be_open_come_all(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     publish(client, topic, 150, hours=24)
-    done = load_here(client, tmp_path, [topic], offsets_per_file=1000)
+    done = load_here(broker.address, tmp_path, [topic], offsets_per_file=1000)
     assert (done.records, done.files) == (150, 150)
     assert rows_of_files(tmp_path) == rows_of_log(client, [topic])
 
@@ -132,7 +132,7 @@ def test_memory_does_not_grow_with_the_partition(
 
 
 def test_two_loads_at_once_are_refused(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     publish(client, topic, 3)
@@ -140,25 +140,25 @@ def test_two_loads_at_once_are_refused(
         Ledger(tmp_path).held(client.admin.cluster().id),
         pytest.raises(streamlog.ConfigError, match=r"another load is at .*: process \d+ on"),
     ):
-        load_here(client, tmp_path, [topic])
-    assert load_here(client, tmp_path, [topic]).records == 3
+        load_here(broker.address, tmp_path, [topic])
+    assert load_here(broker.address, tmp_path, [topic]).records == 3
 
 
 def test_a_folder_of_something_else_is_refused(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     (tmp_path / "letters.txt").write_text("not of a load")
     with pytest.raises(streamlog.ConfigError, match="files that no load has made"):
-        load_here(client, tmp_path, [topic])
+        load_here(broker.address, tmp_path, [topic])
     with pytest.raises(streamlog.ConfigError, match="expected a folder of a mounted"):
         Ledger("s3://bucket/lake")
     lake = tmp_path / "lake"
-    load_here(client, lake, [topic])
+    load_here(broker.address, lake, [topic])
     with streamlog.Broker() as other, other.connect() as stranger:
         stranger.admin.create_topic(topic)
         with pytest.raises(streamlog.ConfigError, match="has the records of cluster"):
-            load_here(stranger, lake, [topic])
+            load_here(other.address, lake, [topic])
 
 
 def test_options_that_do_not_fit_are_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_load_killed_at_any_change_of_a_file_brings_each_record_once(
         again = rows_of_files(path)
         assert_each_once(again, published)
         assert seen <= again, "what was seen is gone"
-        load_here(client, path, [topic])
+        load_here(broker.address, path, [topic])
         assert rows_of_files(path) == published, f"killed at {point}"
         if not was_killed:
             break

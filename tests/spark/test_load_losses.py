@@ -16,6 +16,7 @@ from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Loading
 from streamlog.spark.offline.planning import Choice
 from streamlog.spark.offline.writing import write_range
+from streamlog.spark.options import Connection
 
 
 def offsets(path: Path) -> list[int]:
@@ -24,20 +25,20 @@ def offsets(path: Path) -> list[int]:
 
 
 def test_what_was_deleted_before_its_load_is_an_error_or_named(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     publish(client, topic, 5)
-    load_here(client, tmp_path, [topic])
+    load_here(broker.address, tmp_path, [topic])
     publish(client, topic, 5)
     client.admin.delete_records(topic, 0, 7)
     with pytest.raises(streamlog.OffsetOutOfRange) as caught:
-        load_here(client, tmp_path, [topic])
+        load_here(broker.address, tmp_path, [topic])
     place = f"topic '{topic}' partition 0: wanted offset 5, the earliest is 7"
     assert str(caught.value).startswith(place)
     assert (caught.value.requested, caught.value.earliest) == (5, 7)
     assert offsets(tmp_path) == list(range(5))
-    done = load_here(client, tmp_path, [topic], fail_on_data_loss=False)
+    done = load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False)
     assert [(loss.wanted, loss.earliest) for loss in done.losses] == [(5, 7)]
     assert offsets(tmp_path) == [0, 1, 2, 3, 4, 7, 8, 9]
 
@@ -57,57 +58,57 @@ def test_what_is_deleted_during_its_load_is_an_error_or_named(
         client.admin.delete_records(topic, 0, 6)
         return [write_range(job, index) for index in indexes]
 
-    loading = Loading(client, Ledger(tmp_path), "zstd", True, 4)
+    loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 4)
     with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
         loading.run(Choice((topic,)), too_late, Bar(False))
     # The plan stands: it is an error of every load until somebody decides.
     with pytest.raises(streamlog.OffsetOutOfRange, match="wanted offset 0, the earliest is 6"):
         load(spark, tmp_path, bootstrap=broker.address, subscribe=topic)
-    done = load_here(client, tmp_path, [topic], fail_on_data_loss=False)
+    done = load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False)
     assert [loss.wanted for loss in done.losses] == [0, 4]
     assert offsets(tmp_path) == [6, 7, 8, 9]
 
 
 def test_a_topic_made_anew_is_another_topic(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     publish(client, topic, 5)
-    load_here(client, tmp_path, [topic])
+    load_here(broker.address, tmp_path, [topic])
     client.admin.delete_topic(topic)
     with pytest.raises(streamlog.TopicNotFound, match=r"any more; wanted were offset 5 of parti"):
-        load_here(client, tmp_path, [topic])
-    assert load_here(client, tmp_path, [topic], fail_on_data_loss=False).records == 0
+        load_here(broker.address, tmp_path, [topic])
+    assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 0
     client.admin.create_topic(topic)
     publish(client, topic, 8)
     with pytest.raises(streamlog.OffsetOutOfRange, match="was deleted and made anew"):
-        load_here(client, tmp_path, [topic])
-    done = load_here(client, tmp_path, [topic], fail_on_data_loss=False)
+        load_here(broker.address, tmp_path, [topic])
+    done = load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False)
     assert (done.records, len(done.losses)) == (8, 1)
     assert offsets(tmp_path) == sorted([*range(5), *range(8)])
 
 
 def test_a_topic_that_never_was_is_an_error_either_way(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     for fails in (True, False):
         with pytest.raises(
             streamlog.TopicNotFound, match=f"subscribe: there is no topic '{topic}'"
         ):
-            load_here(client, tmp_path, [topic], fail_on_data_loss=fails)
+            load_here(broker.address, tmp_path, [topic], fail_on_data_loss=fails)
 
 
 def test_a_partition_that_came_later_is_loaded_from_its_first_record(
-    client: streamlog.Client, topic: str, tmp_path: Path
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:
     client.admin.create_topic(topic)
     publish(client, topic, 4)
-    load_here(client, tmp_path, [topic])
+    load_here(broker.address, tmp_path, [topic])
     client.admin.set_partitions(topic, 2)
     with client.producer() as producer:
         for number in range(6):
             producer.send(topic, b"%d" % number, partition=1)
     client.admin.delete_records(topic, 1, 2)
     with pytest.raises(streamlog.OffsetOutOfRange, match="partition 1: wanted offset 0"):
-        load_here(client, tmp_path, [topic])
-    assert load_here(client, tmp_path, [topic], fail_on_data_loss=False).records == 4
+        load_here(broker.address, tmp_path, [topic])
+    assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 4

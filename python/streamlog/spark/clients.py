@@ -23,7 +23,7 @@ def client_of(connection: Connection) -> streamlog.Client:
     """The client of this process for this connection; brokers that are away are waited for.
 
     Raises:
-        ConfigError: A setting given as ``kafka.*`` is unknown or does not fit.
+        ConfigError: A setting of the client is unknown or does not fit.
         ConnectError: No broker answered for as long as the connection is patient.
     """
     with _lock:
@@ -41,4 +41,4 @@ def _made(connection: Connection) -> streamlog.Client:
             config={"client.id": "streamlog-spark", **dict(connection.settings)},
         )
     except ConfigError as error:
-        raise ConfigError(f"options of brokers, kafka.*: {error}") from error
+        raise ConfigError(f"settings of the client, kafka.* in options: {error}") from error

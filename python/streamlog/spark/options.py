@@ -4,14 +4,16 @@ Spark hands over texts under lower-case names. All faults in the names are told 
 the nearest name that there is; a value that does not fit is told with what would.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from streamlog.errors import ConfigError
 
-__all__ = ["SHARED", "Connection", "Options", "duration", "size"]
+__all__ = ["SHARED", "Connection", "Options", "default_bootstrap", "duration", "size"]
 
 SHARED = ("bootstrap", "brokerTimeout")
 """What reading and writing both know, beside ``kafka.*``."""
@@ -54,9 +56,16 @@ class Connection:
 
     bootstrap: str
     settings: tuple[tuple[str, str], ...] = ()
-    """The client's settings under Kafka's names, as ``kafka.*`` gave them."""
+    """The client's settings under Kafka's names."""
     patience: float = 120.0
     """Seconds for which brokers may be away."""
+
+    @classmethod
+    def of(cls, bootstrap: str | None, config: Mapping[str, Any]) -> "Connection":
+        """What ``streamlog.connect`` would be told in this process."""
+        settings = {name: _text_of(value) for name, value in config.items()}
+        address = bootstrap or settings.pop("bootstrap.servers", None) or default_bootstrap()
+        return cls(address, tuple(sorted(settings.items())))
 
 
 class Options:
@@ -225,6 +234,17 @@ def size(name: str, text: str) -> int:
     return int(found[1]) * int(1024 ** _UNITS_BYTES[found[2]])
 
 
+def default_bootstrap() -> str:
+    """Where brokers are looked for when nobody says where they are."""
+    return os.environ.get("STREAMLOG_BOOTSTRAP", "127.0.0.1:9092")
+
+
 def misfit(name: str, value: str, expected: str) -> ConfigError:
     """The error of a value that does not fit."""
     return ConfigError(f"option '{name}': '{value}' does not fit: expected {expected}")
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

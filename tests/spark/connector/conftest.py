@@ -1,9 +1,14 @@
-"""The connector's jars, on the session that all tests share."""
+"""The connector's jars, on the session that all tests share, and topics for it."""
+
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+import streamlog
+from py.support.broker import BrokerProcess
 from spark.connector.jars import JARS
+from spark.connector.tables import Copy, Topic
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +20,16 @@ def kafka(spark: SparkSession) -> SparkSession:
         except Exception as error:
             pytest.fail(f"Maven Central does not give {module}:{version}: {error}")
     return spark
+
+
+@pytest.fixture
+def copy(
+    kafka: SparkSession,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+) -> Copy:
+    """Two topics that nobody has made yet."""
+    source, target = (Topic(kafka, broker, name) for name in (topic, f"{topic}-copy"))
+    return Copy(client, source, target, tmp_path / "checkpoint")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -60,3 +61,32 @@ class Topic:
         writer = writer.option("topic", self.name).option("checkpointLocation", str(checkpoint))
         query = writer.trigger(availableNow=True).start()
         assert query.awaitTermination(90), query.status
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A topic, and the one that a stream copies it to, with its checkpoint in `folder`."""
+
+    client: streamlog.Client
+    source: Topic
+    target: Topic
+    folder: Path
+
+    def make(self, source: int, target: int) -> None:
+        """Makes both topics, with so many partitions."""
+        self.client.admin.create_topic(self.source.name, partitions=source)
+        self.client.admin.create_topic(self.target.name, partitions=target)
+
+    def publish(self, values: list[bytes]) -> None:
+        """Publishes them all to the one."""
+        with self.client.producer() as producer:
+            producer.send_all(self.source.name, values)
+
+    def run(self, **options: str) -> None:
+        """Copies what there is now."""
+        stream = self.source.stream(**options).select("key", "value")
+        self.target.run(stream, self.folder)
+
+    def values(self) -> list[bytes]:
+        """The values that were copied."""
+        return values_in(self.client, self.target.name)

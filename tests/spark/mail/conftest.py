@@ -38,6 +38,7 @@ class Commands:
         """Starts one."""
         return subprocess.Popen(
             [sys.executable, "-m", f"mail.{name}", "--config", self.path, *arguments],
+            cwd=self.path.parent,
             env={**os.environ, "PYTHONPATH": str(ROOT / "examples"), "MAIL_PASSWORD": "secret"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,7 +1,6 @@
 """Reads a topic through Spark Connect, once and as a stream; run as a program of its own.
 
-The session is a client of a server that pyspark starts beside it: a process that has a classic
-session cannot have one.
+A process that has a classic session cannot have one of Connect.
 """
 
 import json
@@ -11,10 +10,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 
-def main(address: str, topic: str, folder: str) -> None:
+def main(server: str, address: str, topic: str, folder: str) -> None:
     """Prints what came of it, as JSON."""
-    builder = SparkSession.Builder().remote("local[1]")
-    builder = builder.config("spark.ui.enabled", "false")
+    builder = SparkSession.Builder().remote(server)
     spark = builder.config("spark.sql.python.filterPushdown.enabled", "true").getOrCreate()
     options = {"bootstrap": address, "subscribe": topic, "startingOffsets": "earliest"}
     table = spark.read.format("streamlog").options(**options).load()

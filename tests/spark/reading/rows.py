@@ -2,7 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -102,3 +104,41 @@ class Collected:
             assert query.awaitTermination(PATIENCE), "the query does not end"
         finally:
             query.stop()
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A topic that a query reads as a stream, with its checkpoint in `folder`."""
+
+    spark: SparkSession
+    address: str
+    client: streamlog.Client
+    topic: str
+    folder: Path
+
+    def fill(self, count: int, partitions: int = 2) -> None:
+        """Publishes so many records."""
+        fill(self.client, self.topic, count, partitions)
+
+    def published(self) -> Found:
+        """All that it has."""
+        return published(self.client, self.topic)
+
+    def drain(self, got: Collected, **options: object) -> Collected:
+        """Brings all that there is now."""
+        got.drain(self._stream(options), self.folder)
+        return got
+
+    @contextmanager
+    def running(self, got: Collected, **options: object) -> Iterator[StreamingQuery]:
+        """A query that brings on and on what comes."""
+        query = got.start(self._stream(options), self.folder, available_now=False)
+        try:
+            yield query
+        finally:
+            query.stop()
+
+    def _stream(self, options: dict[str, object]) -> DataFrame:
+        if "subscribePattern" not in options:
+            options = {"subscribe": self.topic, **options}
+        return stream(self.spark, self.address, **options)

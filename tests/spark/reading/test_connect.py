@@ -1,7 +1,6 @@
 """Topics through Spark Connect."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,18 +10,23 @@ import pytest
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.reading.rows import fill
+from spark.support.connect import ConnectServer
 
 CONNECTED = Path(__file__).with_name("connected.py")
 
 
 @pytest.mark.timeout(240)
 def test_a_topic_is_read_through_connect(
-    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+    connect_server: ConnectServer,
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
 ) -> None:
     fill(client, topic, 100)
+    words = [connect_server.address, broker.address, topic, str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, str(CONNECTED), broker.address, topic, str(tmp_path)],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        [sys.executable, str(CONNECTED), *words],
         capture_output=True,
         text=True,
         timeout=200,

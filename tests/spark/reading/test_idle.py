@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import streamlog
 from py.support.broker import BrokerProcess, until
 from spark.reading.counting import CountingProxy
-from spark.reading.rows import PATIENCE, Collected, fill, published, read, stream
+from spark.reading.rows import PATIENCE, Collected, Streamed, read
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -33,11 +33,10 @@ def test_an_idle_query_costs_few_requests_and_goes_on_at_once(
     spark: SparkSession, counted: CountingProxy, topic: str, tmp_path: Path
 ) -> None:
     with streamlog.connect(counted.address) as client:
-        fill(client, topic, 40, partitions=4)
+        streamed = Streamed(spark, counted.address, client, topic, tmp_path / "checkpoint")
+        streamed.fill(40, partitions=4)
         got = Collected()
-        frame = stream(spark, counted.address, subscribe=topic, group=f"of-{topic}")
-        query = got.start(frame, tmp_path / "checkpoint", available_now=False)
-        try:
+        with streamed.running(got, group=f"of-{topic}"):
             until(lambda: len(got.rows) == 40, PATIENCE)
             time.sleep(2.0)
             before, began = counted.counted(), time.monotonic()
@@ -45,8 +44,6 @@ def test_an_idle_query_costs_few_requests_and_goes_on_at_once(
             seconds = time.monotonic() - began
             after = counted.counted() - before
             assert after.total() / seconds <= REQUESTS_AT_MOST, after
-            fill(client, topic, 4, partitions=4)
+            streamed.fill(4, partitions=4)
             until(lambda: len(got.rows) == 44, PATIENCE)
-        finally:
-            query.stop()
-        assert read(got.rows) == published(client, topic)
+        assert read(got.rows) == streamed.published()

@@ -1,7 +1,6 @@
 """Records that are not there any more are told, and none is left out silently."""
 
 import json
-from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -10,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from py.support.broker import BrokerProcess, until
-from spark.reading.rows import PATIENCE, Collected, fill, published, read, stream, table
+from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, read, table
 from streamlog.spark.reading.loss import Losses
 
 pytestmark = pytest.mark.timeout(120)
@@ -30,90 +29,61 @@ def test_deleted_records_are_an_error_of_a_batch_or_left_out_with_a_warning(
 
 
 def test_records_deleted_under_a_checkpoint_end_a_query_or_are_left_out(
-    spark: SparkSession,
-    broker: BrokerProcess,
-    client: streamlog.Client,
-    topic: str,
-    tmp_path: Path,
+    streamed: Streamed,
 ) -> None:
-    fill(client, topic, 20)
-    got = Collected()
-    got.drain(stream(spark, broker.address, subscribe=topic), tmp_path)
-    fill(client, topic, 100)
-    client.admin.delete_records(topic, 1, before=40)
+    topic = streamed.topic
+    streamed.fill(20)
+    got = streamed.drain(Collected())
+    streamed.fill(100)
+    streamed.client.admin.delete_records(topic, 1, before=40)
     words = f"topic '{topic}', partition 1: offset 10 is wanted, the earliest is 40"
     with pytest.raises(StreamingQueryException, match=words):
-        got.drain(stream(spark, broker.address, subscribe=topic), tmp_path)
-    going_on = stream(spark, broker.address, subscribe=topic, failOnDataLoss="false")
-    got.drain(going_on, tmp_path)
+        streamed.drain(got)
+    streamed.drain(got, failOnDataLoss="false")
     lost = {(topic, 1, offset) for offset in range(10)}
-    assert {row: n for row, n in read(got.rows).items() if row[:3] not in lost} == published(
-        client, topic
-    )
+    kept = {row: n for row, n in read(got.rows).items() if row[:3] not in lost}
+    assert kept == streamed.published()
 
 
-def test_a_topic_deleted_under_a_query_ends_it(
-    spark: SparkSession,
-    broker: BrokerProcess,
-    client: streamlog.Client,
-    topic: str,
-    tmp_path: Path,
-) -> None:
-    fill(client, topic, 20)
+def test_a_topic_deleted_under_a_query_ends_it(streamed: Streamed) -> None:
+    topic = streamed.topic
+    streamed.fill(20)
     got = Collected()
-    query = got.start(stream(spark, broker.address, subscribe=topic), tmp_path, available_now=False)
-    try:
+    with streamed.running(got) as query:
         until(lambda: len(got.rows) == 20, PATIENCE)
-        client.admin.delete_topic(topic)
+        streamed.client.admin.delete_topic(topic)
         words = f"topic '{topic}', partition 0: offset 10 is wanted, and there is no earliest"
         with pytest.raises(StreamingQueryException, match=words):
             query.awaitTermination(PATIENCE)
-    finally:
-        query.stop()
 
 
 def test_a_topic_made_anew_under_a_query_is_read_from_its_beginning_if_losses_do(
-    spark: SparkSession,
-    broker: BrokerProcess,
-    client: streamlog.Client,
-    topic: str,
-    tmp_path: Path,
+    streamed: Streamed,
 ) -> None:
-    fill(client, topic, 20)
+    streamed.fill(20)
     got = Collected()
-    frame = stream(spark, broker.address, subscribe=topic, failOnDataLoss="false")
-    query = got.start(frame, tmp_path, available_now=False)
-    try:
+    with streamed.running(got, failOnDataLoss="false"):
         until(lambda: len(got.rows) == 20, PATIENCE)
-        client.admin.delete_topic(topic)
+        streamed.client.admin.delete_topic(streamed.topic)
         # It reaches further than the old one: offsets alone do not tell them apart.
-        fill(client, topic, 60)
+        streamed.fill(60)
         until(lambda: len(got.rows) >= 80, PATIENCE)
-    finally:
-        query.stop()
     first = len(got.triggers[min(got.triggers)])
     assert first == 20
-    assert read(got.rows[first:]) == published(client, topic)
+    assert read(got.rows[first:]) == streamed.published()
 
 
-def test_a_topic_made_anew_while_a_query_is_down_is_told(
-    spark: SparkSession,
-    broker: BrokerProcess,
-    client: streamlog.Client,
-    topic: str,
-    tmp_path: Path,
-) -> None:
-    fill(client, topic, 20)
-    got = Collected()
-    got.drain(stream(spark, broker.address, subscribe=topic), tmp_path)
-    client.admin.delete_topic(topic)
-    fill(client, topic, 6)
+def test_a_topic_made_anew_while_a_query_is_down_is_told(streamed: Streamed) -> None:
+    topic = streamed.topic
+    streamed.fill(20)
+    got = streamed.drain(Collected())
+    streamed.client.admin.delete_topic(topic)
+    streamed.fill(6)
     words = f"topic '{topic}', partition 0: offset 10 is wanted, the earliest is 0 .* ends at 3"
     with pytest.raises(StreamingQueryException, match=words):
-        got.drain(stream(spark, broker.address, subscribe=topic), tmp_path)
-    going_on = stream(spark, broker.address, subscribe=topic, failOnDataLoss="false")
-    got.drain(going_on, tmp_path)
-    assert read(got.rows[20:]) == published(client, topic)
+        streamed.drain(got)
+    streamed.drain(got, failOnDataLoss="false")
+    assert read(got.rows[20:]) == streamed.published()
 
 
 def test_losses_are_counted_in_what_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -96,6 +96,7 @@ class _Running:
         with self._job.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
+                cwd=self._job.log.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

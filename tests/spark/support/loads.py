@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from multiprocessing import forkserver, get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection as Sender
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,7 @@ from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Load, Loading
 from streamlog.spark.offline.planning import Choice
 from streamlog.spark.offline.writing import write_range
+from streamlog.spark.options import Connection
 
 Row = tuple[str, int, int, bytes]
 """Topic, partition, offset, value."""
@@ -32,14 +33,15 @@ _CHANGES = {"open", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 
 
 def load_here(
-    client: streamlog.Client,
+    address: str,
     path: Path,
     topics: Sequence[str],
     offsets_per_file: int = 20,
     fail_on_data_loss: bool = True,
 ) -> Load:
     """A load whose tasks run in this process, one after the other."""
-    loading = Loading(client, Ledger(path), "zstd", fail_on_data_loss, offsets_per_file)
+    connection = Connection.of(address, {})
+    loading = Loading(connection, Ledger(path), "zstd", fail_on_data_loss, offsets_per_file)
     return loading.run(Choice(tuple(topics)), in_turn, Bar(False))
 
 
@@ -102,13 +104,11 @@ def _load_until(address: str, path: str, topic: str, point: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(count)
-    with streamlog.connect(address) as client:
-        load_here(client, Path(path), [topic])
+    load_here(address, Path(path), [topic])
 
 
-def _load_and_tell(address: str, path: str, topic: str, sender: Connection) -> None:
-    with streamlog.connect(address) as client:
-        load_here(client, Path(path), [topic], offsets_per_file=10**9)
+def _load_and_tell(address: str, path: str, topic: str, sender: Sender) -> None:
+    load_here(address, Path(path), [topic], offsets_per_file=10**9)
     status = Path("/proc/self/status").read_text()
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     sender.send(int(peak.split()[1]) * 1024)

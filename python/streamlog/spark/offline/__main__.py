@@ -13,11 +13,12 @@ def main() -> int:
     """Loads once, and says what it did; 1 if it could not."""
     arguments = _arguments().parse_args()
     spark = SparkSession.Builder().appName("streamlog-load")
-    # There is one bar, and it knows records.
-    spark = spark.config("spark.ui.showConsoleProgress", "false")
     if arguments.remote is not None:
         spark = spark.remote(arguments.remote)
-    elif arguments.master is not None:
+    else:
+        # There is one bar, and it knows records.
+        spark = spark.config("spark.ui.showConsoleProgress", "false")
+    if arguments.master is not None:
         spark = spark.master(arguments.master)
     session = spark.getOrCreate()
     try:

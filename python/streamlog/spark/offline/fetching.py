@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from streamlog.errors import OffsetOutOfRange, StreamlogError, TopicNotFound
+from streamlog.spark.clients import client_of
 from streamlog.spark.offline.job import Job
 from streamlog.spark.offline.plan import Loss
 
@@ -40,7 +41,8 @@ class Reading:
         """Asks no broker yet."""
         self._job = job
         self._part = job.plan.ranges[index]
-        self._log = job.client.topic(self._part.topic).partition(self._part.partition)
+        self._client = client_of(job.connection)
+        self._log = self._client.topic(self._part.topic).partition(self._part.partition)
         self.losses: list[Loss] = []
 
     def batches(self) -> "Iterator[pyarrow.RecordBatch]":
@@ -83,7 +85,7 @@ class Reading:
         """
         topic, start = self._part.topic, self._part.start
         try:
-            is_same = self._job.client.admin.topic(topic).id == self._job.plan.places[topic].id
+            is_same = self._client.admin.topic(topic).id == self._job.plan.places[topic].id
         except TopicNotFound:
             # What was read of it before is what the plan means.
             return

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from streamlog._core import Client
 from streamlog.spark.offline.plan import Loss, Plan
+from streamlog.spark.options import Connection
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,8 +18,7 @@ __all__ = ["Executor", "Job", "Outcome", "on_spark"]
 class Job:
     """A plan with all that it takes to carry out its ranges, elsewhere."""
 
-    client: Client
-    """It is pickled as its settings, and connects anew in each task."""
+    connection: Connection
     path: str
     plan: Plan
     compression: str

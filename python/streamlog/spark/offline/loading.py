@@ -9,13 +9,14 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from streamlog._core import Client
 from streamlog.errors import ConfigError
+from streamlog.spark.clients import client_of
 from streamlog.spark.offline.bar import Bar
 from streamlog.spark.offline.job import Executor, Job, Outcome, on_spark
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.plan import Loss, Plan
 from streamlog.spark.offline.planning import Choice, lost, make_plan
+from streamlog.spark.options import Connection
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,6 +78,7 @@ def load(
 
     Raises:
         ConfigError: An option does not fit, or another load is at this folder.
+        ConnectError: No broker answered for two minutes.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
 
@@ -92,16 +94,16 @@ def load(
     if offsets_per_file < 1:
         raise ConfigError(f"offsets_per_file: {offsets_per_file} does not fit: expected 1 or more")
     choice = Choice.of(subscribe, subscribe_pattern)
-    with Client(bootstrap, config=config) as client:
-        loading = Loading(client, Ledger(path), compression, fail_on_data_loss, offsets_per_file)
-        return loading.run(choice, on_spark(spark), Bar.shown(progress))
+    connection = Connection.of(bootstrap, config or {})
+    loading = Loading(connection, Ledger(path), compression, fail_on_data_loss, offsets_per_file)
+    return loading.run(choice, on_spark(spark), Bar.shown(progress))
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
     """A load as it runs."""
 
-    client: Client
+    connection: Connection
     ledger: Ledger
     compression: str
     fail_on_data_loss: bool
@@ -111,7 +113,7 @@ class Loading:
         """Finishes what is unfinished, then loads what is new."""
         began = time.monotonic()
         load = Load(self.ledger.path)
-        with self.ledger.held(self.client.admin.cluster().id):
+        with self.ledger.held(client_of(self.connection).admin.cluster().id):
             self.ledger.sweep()
             unfinished = self.ledger.unfinished()
             if unfinished is not None:
@@ -124,7 +126,8 @@ class Loading:
         return load
 
     def _plan(self, choice: Choice) -> Plan:
-        plan = make_plan(self.client, choice, self.ledger.newest(), self.fail_on_data_loss)
+        client, newest = client_of(self.connection), self.ledger.newest()
+        plan = make_plan(client, choice, newest, self.fail_on_data_loss)
         parts = [piece for part in plan.ranges for piece in part.split(self.offsets_per_file)]
         return Plan(plan.number, parts, plan.places, plan.losses)
 
@@ -132,7 +135,7 @@ class Loading:
         receipts = self._receipts(plan)
         left = [index for index in range(len(plan.ranges)) if index not in receipts]
         job = Job(
-            self.client, str(self.ledger.path), plan, self.compression, self.fail_on_data_loss
+            self.connection, str(self.ledger.path), plan, self.compression, self.fail_on_data_loss
         )
         if left:
             with self._watched(plan, bar):

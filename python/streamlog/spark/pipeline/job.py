@@ -1,10 +1,10 @@
 """A job: what its file says, read and checked as a whole before anything starts."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamlog.spark.options import default_bootstrap
 from streamlog.spark.pipeline.section import Page, Section, hint
 from streamlog.spark.pipeline.sink import Sink
 from streamlog.spark.pipeline.source import Source, located
@@ -12,7 +12,6 @@ from streamlog.spark.pipeline.step import Step
 
 __all__ = ["Job", "Stream"]
 
-_BOOTSTRAP = "127.0.0.1:9092"
 _TRIGGERS = ("once", "available-now")
 
 
@@ -69,7 +68,7 @@ class Job:
             ConfigError: It does not hold together: one line for each fault.
         """
         root = page.root()
-        bootstrap = root.text("bootstrap", os.environ.get("STREAMLOG_BOOTSTRAP", _BOOTSTRAP))
+        bootstrap = root.text("bootstrap", default_bootstrap())
         table = root.table("stream")
         stream = None if table is None else Stream.read(table, folder)
         is_stream = stream is not None
@@ -91,6 +90,16 @@ class Job:
         _check(job, page)
         page.check()
         return job
+
+    @property
+    def is_on_connect(self) -> bool:
+        """Whether it runs at a server of Spark Connect."""
+        return self.master.startswith("sc://")
+
+    @property
+    def where(self) -> str:
+        """Its master for people, without the token that a server of Spark Connect may ask for."""
+        return self.master.partition("/;")[0] if self.is_on_connect else self.master
 
     @property
     def rows(self) -> Iterator[tuple[str, str, str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
     from pyspark.sql.streaming.listener import SourceProgress, StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -33,8 +34,7 @@ class Progress:
                 yield self._line(progress)
 
     def _line(self, progress: "StreamingQueryProgress") -> str:
-        counted = progress.observedMetrics.get(ROWS)
-        went = int(counted[0]) if counted is not None else 0
+        went = _counted(progress.observedMetrics.get(ROWS))
         self.rows_in += progress.numInputRows
         self.rows_out += went
         seconds = progress.batchDuration / 1000
@@ -60,6 +60,14 @@ def lag(
         topic: sum(max(0, end - read.get(topic, {}).get(number, 0)) for number, end in ends.items())
         for topic, ends in latest.items()
     }
+
+
+def _counted(observed: "Row | None") -> int:
+    """The count of an observation; through Spark Connect its values come as a list in the row."""
+    if observed is None:
+        return 0
+    count = observed[0]
+    return int(count[0] if isinstance(count, list) else count)
 
 
 def _offsets(text: str | None) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class Run:
         return int(counted.get.get("rows", 0))
 
     def _cancel(self) -> None:
-        if self._job.master.startswith("sc://"):
+        if self._job.is_on_connect:
             self._session.interruptAll()
         else:
             self._session.sparkContext.cancelAllJobs()

@@ -1,10 +1,12 @@
-"""The session of Spark that a job runs in."""
+"""The session of Spark that a job runs in: one of its own, or one at a server of Spark Connect."""
 
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from streamlog.errors import MissingExtra
+from streamlog.errors import ConfigError, ConnectError, MissingExtra
 from streamlog.spark.java import provide_java
 from streamlog.spark.pipeline.job import Job
 
@@ -30,6 +32,10 @@ _LOCAL = {
 }
 
 
+_CONNECT_PORT = 15002
+_CONNECT_SECONDS = 10.0
+
+
 def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
     """Starts Spark, or connects to it; what the job sets wins over what is set here.
 
@@ -38,7 +44,9 @@ def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
         is_watched: Whether somebody looks at the terminal, so that Spark draws its bar.
 
     Raises:
-        MissingExtra: PySpark, or Java, is not installed.
+        MissingExtra: PySpark, its part for Spark Connect, or Java is not installed.
+        ConnectError: No server of Spark Connect is at that address.
+        ConfigError: A setting is not for such a server's clients to make.
     """
     try:
         from pyspark.sql import SparkSession
@@ -46,19 +54,54 @@ def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
         message = "PySpark is missing, which pipelines run on: pip install 'streamlog[spark]'"
         raise MissingExtra(message) from error
     builder = SparkSession.Builder().appName(job.name)
-    settings = dict(_ALWAYS)
-    if job.master.startswith("sc://"):
-        builder = builder.remote(job.master)
-        # Of a server that runs already only a session's own settings can be set.
-        settings = {name: value for name, value in settings.items() if ".sql." in name}
-    else:
-        provide_java()
-        builder = builder.master(job.master)
-        settings["spark.ui.showConsoleProgress"] = str(is_watched).lower()
-        if job.master.startswith("local"):
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            # Spark's own 200 suit a cluster; each is a task, and a store of a stream's state.
-            settings |= _LOCAL | {"spark.sql.shuffle.partitions": str(len(os.sched_getaffinity(0)))}
+    if job.is_on_connect:
+        return _connected(job, builder)
+    provide_java()
+    builder = builder.master(job.master)
+    settings = _ALWAYS | {"spark.ui.showConsoleProgress": str(is_watched).lower()}
+    if job.master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # Spark's own 200 suit a cluster; each is a task, and a store of a stream's state.
+        settings |= _LOCAL | {"spark.sql.shuffle.partitions": str(len(os.sched_getaffinity(0)))}
     for name, value in (settings | job.spark).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _connected(job: Job, builder: "SparkSession.Builder") -> "SparkSession":
+    """A session at a server that runs already: only what is a session's own can be set."""
+    from pyspark.errors import AnalysisException
+
+    _find(job)
+    for name, value in _ALWAYS.items():
+        if ".sql." in name:
+            builder = builder.config(name, value)
+    try:
+        session = builder.remote(job.master).getOrCreate()
+    except ImportError as error:
+        message = "Spark Connect takes more of PySpark: pip install 'pyspark[connect]'"
+        raise MissingExtra(message) from error
+    for name, value in job.spark.items():
+        try:
+            session.conf.set(name, value)
+        except AnalysisException as error:
+            session.stop()
+            message = f"spark: '{name}' is set where the server of Spark Connect is started"
+            raise ConfigError(f"{message}: set it there, or leave it out") from error
+    return session
+
+
+def _find(job: Job) -> None:
+    """Makes sure that somebody is there: Spark's client would try for ten minutes, in silence."""
+    try:
+        server = urlsplit(job.master)
+        address = (server.hostname or "", server.port or _CONNECT_PORT)
+    except ValueError as error:
+        message = f"master: '{job.where}' does not fit: expected as 'sc://HOST:15002'"
+        raise ConfigError(message) from error
+    told = f"{address[0]}:{address[1]}"
+    try:
+        socket.create_connection(address, _CONNECT_SECONDS).close()
+    except OSError as error:
+        message = f"master: no server of Spark Connect is at {told}: {error}; is it started?"
+        raise ConnectError(message, [(told, str(error))]) from error

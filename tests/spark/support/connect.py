@@ -1,0 +1,77 @@
+"""A server of Spark Connect: a process of its own, on any free port of the loopback interface."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyspark
+
+from py.support.broker import until
+
+_SPARK = Path(pyspark.__file__).parent
+_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_STARTED = re.compile(r"Spark Connect server started at: \S+:(\d+)")
+_SECONDS = 90.0
+_SETTINGS = {
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+}
+
+
+class ConnectServer:
+    """The server that Spark ships, with a local Spark behind it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Works in this folder: what it is told to write by a name alone is written there."""
+        self._folder = folder
+        self._log = folder / "server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """What clients call it."""
+        found = _STARTED.search(self.log())
+        assert found is not None, self.log()[-4000:]
+        return f"sc://127.0.0.1:{found[1]}"
+
+    def log(self) -> str:
+        """What it has written until now."""
+        return self._log.read_text(errors="replace")
+
+    def __enter__(self) -> Self:
+        """Starts it, and waits until it takes connections."""
+        settings = [word for pair in _SETTINGS.items() for word in ("--conf", "=".join(pair))]
+        command = [str(_SPARK / "bin" / "spark-submit"), "--master", "local[2]", *settings]
+        environment = {"SPARK_HOME": str(_SPARK), "PYSPARK_PYTHON": sys.executable}
+        with self._log.open("wb") as log:
+            process = subprocess.Popen(
+                [*command, "--class", _CLASS, "spark-internal"],
+                cwd=self._folder,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self._process = process
+        until(lambda: process.poll() is not None or bool(_STARTED.search(self.log())), _SECONDS)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends it."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait(_SECONDS)
