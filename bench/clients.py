@@ -119,6 +119,9 @@ def python(rounds: int, records: int) -> Iterator[Figure]:
     row = "Python produce, each ticket asked"
     rate = ratio("produce", "confluent_keyed", "streamlog_keyed")
     yield Figure(row, "rate ÷ confluent-kafka", rate, work, at_least(3))
+    row = "Python produce, an iterable with keys, failures raised"
+    rate = ratio("produce", "confluent_keyed", "streamlog_send_all_keyed")
+    yield Figure(row, "rate ÷ confluent-kafka", rate, work, at_least(3))
     row = "Python consume, touching .value"
     yield Figure(row, "rate ÷ confluent-kafka", ratio("consume", "confluent"), work, at_least(4))
     yield Figure(row, "rate ÷ kafka-python", ratio("consume", "kafka_python"), work, at_least(15))

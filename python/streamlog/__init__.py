@@ -8,7 +8,8 @@
     b'42' b'payload'
 
 The classes are written in Rust and re-exported here as they are; their documentation is the stubs
-of ``_core``. Python is written only where it adds something.
+of ``_core``, of which ``help`` shows the first lines. Python is written only where it adds
+something.
 """
 
 from streamlog._core import Broker, Client, __version__

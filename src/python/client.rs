@@ -26,7 +26,7 @@ const WORDS: &[Word] = &[
 /// Where to connect to when the program does not say.
 const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
-/// Connections to the brokers of a cluster.
+/// A client of a cluster; ``streamlog.connect`` is another name for it.
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -96,6 +96,7 @@ impl Client {
         Self::of(py, connect(py, &defaults)?, defaults)
     }
 
+    /// Makes a producer.
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, acks='all', compression='none', compression_level=None, \
@@ -108,6 +109,7 @@ impl Client {
         Producer::start(this, this.get().defaults.producer.clone(), options)
     }
 
+    /// Makes a consumer of one topic or several.
     #[pyo3(
         signature = (topics, **options),
         text_signature = "($self, topics, *, group=None, commit='processed', commit_interval=1.0, \
@@ -124,15 +126,18 @@ impl Client {
         Consumer::start(this, topics, options)
     }
 
+    /// The topic of this name; no broker is asked yet.
     fn topic<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("streamlog.topic")?.getattr("Topic")?.call1((this, name))
     }
 
+    /// Administration of the cluster.
     #[getter]
     fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
         Admin::of(&*self.connected(py)?, None)
     }
 
+    /// Ends everything that was made from this client. Doing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         // A child that has not used it has nothing to close.
         let Some(current) = self.inner.if_here() else { return Ok(()) };

@@ -1,10 +1,13 @@
 """The examples in docstrings run, and there is one for everything that can be called."""
 
+import inspect
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pyarrow
@@ -18,6 +21,10 @@ RULES = ELLIPSIS | NORMALIZE_WHITESPACE
 ALL = [found for found in docstrings() if not found.path.startswith("python/streamlog/spark/")]
 """Those of `streamlog.spark` need a session, and run with the tests on Spark."""
 WITH_EXAMPLES = [docstring for docstring in ALL if docstring.examples({}).examples]
+NATIVE = [
+    found for found in ALL if found.path.endswith(".pyi") and found.name.lower() != found.name
+]
+"""The classes that are written in Rust, and what is in them."""
 
 NOT_PROVOKED = {
     "AuthenticationError",
@@ -74,3 +81,12 @@ def test_every_method_has_an_example() -> None:
         and docstring.name not in shown | NOT_PROVOKED
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("docstring", NATIVE, ids=lambda found: found.name)
+def test_help_shows_the_first_line_of_what_the_stubs_say(docstring: Docstring) -> None:
+    stub = Path(docstring.path).relative_to("python").with_suffix("")
+    found: Any = import_module(".".join(part for part in stub.parts if part != "__init__"))
+    for name in docstring.name.split("."):
+        found = getattr(found, name)
+    assert (inspect.getdoc(found) or "").split("\n")[0] == docstring.text.split("\n")[0]

@@ -36,14 +36,17 @@ impl Admin {
 
 #[pymethods]
 impl Admin {
+    /// The first offset of each partition.
     fn begin_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
         self.asking.ask(py, |calls| calls.begin_offsets(topic), found)
     }
 
+    /// The offset after the last record of each partition.
     fn end_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
         self.asking.ask(py, |calls| calls.end_offsets(topic), found)
     }
 
+    /// The first offset of that time or later, of each partition; None where there is none.
     fn offsets_at<'py>(&self, py: Python<'py>, topic: &str, time: &Bound<'_, PyAny>) -> Asked<'py> {
         let time = arguments::timestamp("time", time)?.ok_or_else(|| {
             refused(&ConfigError::single("time", "expected an aware datetime or a timedelta"))
@@ -51,6 +54,7 @@ impl Admin {
         self.asking.ask(py, |calls| calls.offsets_at(topic, time), found)
     }
 
+    /// Creates a topic and waits until it can be used.
     #[pyo3(
         signature = (name, **options),
         text_signature = "($self, name, *, partitions=None, replicas=None, retention=None, \
@@ -75,6 +79,7 @@ impl Admin {
         )
     }
 
+    /// Deletes a topic.
     #[pyo3(signature = (name, *, missing_ok=false))]
     fn delete_topic<'py>(&self, py: Python<'py>, name: &str, missing_ok: bool) -> Asked<'py> {
         self.asking.ask_whether(
@@ -87,6 +92,7 @@ impl Admin {
         )
     }
 
+    /// The names of all topics; those that brokers keep for themselves only when asked for.
     #[pyo3(signature = (*, internal=false))]
     fn topics<'py>(&self, py: Python<'py>, internal: bool) -> Asked<'py> {
         self.asking.ask(py, AdminCalls::topics, move |py, topics| {
@@ -95,16 +101,19 @@ impl Admin {
         })
     }
 
+    /// The topic and its partitions.
     fn topic<'py>(&self, py: Python<'py>, name: &str) -> Asked<'py> {
         let describe = |py: Python<'_>, topic| described::topic(py, &topic).map(Bound::unbind);
         self.asking.ask(py, |calls| calls.topic(name), describe)
     }
 
+    /// Gives a topic more partitions: so many in all. Keys may move to other partitions.
     fn set_partitions<'py>(&self, py: Python<'py>, name: &str, partitions: i32) -> Asked<'py> {
         let none = |py: Python<'_>, ()| Ok(py.None());
         self.asking.ask(py, |calls| calls.create_partitions(name, partitions), none)
     }
 
+    /// Deletes the records below an offset, and returns where the partition begins now.
     fn delete_records<'py>(
         &self,
         py: Python<'py>,
@@ -122,6 +131,7 @@ impl Admin {
         self.asking.ask(py, |calls| calls.delete_records(&partition, before), begin)
     }
 
+    /// The settings, by name, of a topic, of a broker, or of all brokers together.
     #[pyo3(signature = (*, topic=None, broker=None))]
     fn settings<'py>(
         &self,
@@ -142,6 +152,7 @@ impl Admin {
         )
     }
 
+    /// Sets settings, or takes those that are None back to their defaults: all, or none.
     #[pyo3(signature = (changes, *, topic=None, broker=None, dry_run=false))]
     fn set_settings<'py>(
         &self,
@@ -160,16 +171,19 @@ impl Admin {
         self.asking.ask(py, |calls| calls.alter_configs(&resource, &rows, dry_run), none)
     }
 
+    /// The names of all groups.
     fn groups<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(py, AdminCalls::groups, |py, groups| {
             made(py, groups.into_iter().map(|row| row.group).collect::<Vec<_>>())
         })
     }
 
+    /// The group of this name; no broker is asked yet.
     fn group(&self, py: Python<'_>, name: String) -> PyResult<Group> {
         Ok(Group::of(self.asking.again(py)?, name))
     }
 
+    /// The cluster and its brokers.
     fn cluster<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(py, AdminCalls::cluster, |py, cluster| {
             described::cluster(py, &cluster).map(Bound::unbind)

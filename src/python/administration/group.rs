@@ -17,10 +17,11 @@ use crate::types::{InvalidTopicName, Offset, PartitionIndex, TopicPartition};
 /// Kafka's name for a group that is not there.
 const MISSING: &str = "GROUP_ID_NOT_FOUND";
 
-/// A group of consumers.
+/// A group of consumers, seen from outside.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Group {
+    /// Its name.
     #[pyo3(get)]
     name: String,
     asking: Asking,
@@ -35,11 +36,13 @@ impl Group {
 
 #[pymethods]
 impl Group {
+    /// Its state and its members.
     fn describe<'py>(&self, py: Python<'py>) -> Asked<'py> {
         let describe = |py: Python<'_>, group| described::group(py, &group).map(Bound::unbind);
         self.asking.ask(py, |calls| calls.group(&self.name), describe)
     }
 
+    /// The offsets it has stored, sorted by topic and partition; none if there is no such group.
     fn committed<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(
             py,
@@ -52,6 +55,7 @@ impl Group {
         )
     }
 
+    /// How many offsets lie before it in each partition of the topics that it reads.
     fn lag<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(
             py,
@@ -63,12 +67,14 @@ impl Group {
         )
     }
 
+    /// Stores offsets for the group, by topic and partition, while nobody is in it.
     fn commit<'py>(&self, py: Python<'py>, offsets: HashMap<(String, i32), i64>) -> Asked<'py> {
         let rows: PyResult<Vec<_>> = offsets.into_iter().map(stored).collect();
         let rows = rows?;
         self.asking.ask(py, |calls| calls.set_offsets(&self.name, &rows), |py, ()| Ok(py.None()))
     }
 
+    /// Lets the group go on elsewhere, while nobody is in it, and tells what that changes.
     #[pyo3(signature = (topics, *, to, dry_run=false))]
     fn reset<'py>(
         &self,
@@ -96,6 +102,7 @@ impl Group {
         )
     }
 
+    /// Deletes the group with its offsets, while nobody is in it.
     #[pyo3(signature = (*, missing_ok=false))]
     fn delete<'py>(&self, py: Python<'py>, missing_ok: bool) -> Asked<'py> {
         self.asking.ask_whether(

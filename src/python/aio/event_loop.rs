@@ -151,6 +151,7 @@ impl EventLoop {
         })
     }
 
+    /// What is readable when there is something to drain.
     fn fileno(&self) -> RawFd {
         self.bell.descriptor()
     }

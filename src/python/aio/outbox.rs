@@ -28,6 +28,7 @@ pub(crate) struct Outbox {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     given: Arc<Given>,
+    /// Bytes that it keeps.
     #[pyo3(get)]
     size: usize,
 }
@@ -41,6 +42,7 @@ impl Prepared {
 
 #[pymethods]
 impl Prepared {
+    /// Its topic.
     #[getter]
     fn topic(&self, py: Python<'_>) -> PyResult<String> {
         self.given.topic(py).map(Cow::into_owned)

@@ -171,6 +171,7 @@ impl Producer {
 
 #[pymethods]
 impl Producer {
+    /// Hands over a record. Waits only while the buffer is full or the topic not yet known.
     #[pyo3(signature = (
         topic, value, *, key=None, headers=None, partition=None, timestamp=None
     ))]
@@ -192,6 +193,7 @@ impl Producer {
         Ok(Ticket::new(ticket, sender.birth()))
     }
 
+    /// Hands over a record for each item, and returns how many.
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
     fn send_all(
         &self,
@@ -228,6 +230,7 @@ impl Producer {
         py.detach(|| producer.send_columns(topic, &columns)).map_err(|error| raised(py, error))
     }
 
+    /// Waits until everything handed over before has been delivered, or has failed.
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let timeout = arguments::timeout(timeout)?;
@@ -236,6 +239,7 @@ impl Producer {
         py.detach(|| producer.flush(timeout)).map_err(|error| raised(py, error))
     }
 
+    /// Takes no more records and flushes. Doing it again does nothing.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let timeout = arguments::timeout(timeout)?;

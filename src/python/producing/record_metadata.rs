@@ -14,10 +14,13 @@ use crate::types::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RecordMetadata {
     topic: String,
+    /// Its partition.
     #[pyo3(get)]
     partition: i32,
+    /// Its offset; None with ``acks=0``.
     #[pyo3(get)]
     offset: Option<i64>,
+    /// Its time in milliseconds since 1970.
     #[pyo3(get)]
     timestamp_ms: i64,
 }
@@ -44,11 +47,13 @@ impl RecordMetadata {
         Self { topic, partition, offset, timestamp_ms }
     }
 
+    /// Its topic.
     #[getter]
     fn topic<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::intern(py, &self.topic)
     }
 
+    /// Its time, in UTC.
     #[getter]
     fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
         datetime(py, Timestamp::from_millis(self.timestamp_ms))

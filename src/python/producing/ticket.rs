@@ -8,7 +8,7 @@ use crate::python::arguments;
 use crate::python::errors::raised;
 use crate::python::owned::{Birth, Owned};
 
-/// A record on its way; cheap to make and to forget.
+/// A record on its way.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -40,12 +40,14 @@ impl Ticket {
 
 #[pymethods]
 impl Ticket {
+    /// Waits until the record is delivered, and says where it is.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
         let outcome = self.outcome(py, timeout)?;
         outcome.map(Into::into).map_err(|error| raised(py, error))
     }
 
+    /// Waits until the outcome is known: None if the record is delivered, or why it is not.
     #[pyo3(signature = (timeout=None))]
     fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<PyErr>> {
         match self.outcome(py, timeout)? {
@@ -55,6 +57,7 @@ impl Ticket {
         }
     }
 
+    /// Whether the outcome is known.
     fn done(&self) -> PyResult<bool> {
         Ok(self.inner.get()?.is_done())
     }

@@ -28,7 +28,7 @@ const MAX_WAIT: f64 = 0.2;
 /// Capsules, by the names that Arrow's capsule interface gives them.
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
-/// Record batches of what is read.
+/// Iterates over Arrow record batches of what is read.
 #[pyclass(frozen, module = "streamlog._core.arrow")]
 #[derive(Debug)]
 pub(crate) struct ArrowBatches {
@@ -116,11 +116,13 @@ impl ArrowBatches {
         }
     }
 
+    /// The type of the batches. All fields may hold nulls.
     #[getter]
     fn schema<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.get().pyarrow.bind(this.py()).call_method1("schema", (this,))
     }
 
+    /// The offset after what was given out, by topic and partition; None until it is known.
     fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
         match &self.source {
             Source::Consumer(consumer) => consumer.get().positions(),

@@ -13,7 +13,7 @@ use crate::client::{self, ClientError};
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
-/// Batches of a consumer's messages, for ever.
+/// Iterates over batches of a consumer's messages.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Batches {
@@ -22,7 +22,7 @@ pub(crate) struct Batches {
     max_wait: Duration,
 }
 
-/// Messages that came together.
+/// Messages that came together, in the order of each partition.
 #[pyclass(frozen, sequence, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Batch {
@@ -65,12 +65,13 @@ impl Batches {
 
 #[pymethods]
 impl Batch {
+    /// The messages.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
         self.messages.bind(py).to_list()
     }
 
-    /// Stores for the group that the batch, and all before it, is done.
+    /// Stores for the group that this batch, and all before it, is done.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let consumer = self.consumer.get()?;
         let mut offsets = BTreeMap::new();

@@ -8,7 +8,7 @@ use super::consumer::Consumer;
 use super::hooks::monotonic;
 use super::message::Message;
 
-/// At most so many messages of a consumer, and not after a deadline.
+/// Iterates over so many messages of a consumer, for so long.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Bounded {

@@ -26,7 +26,7 @@ use crate::types::{Offset, TopicPartition};
 /// By topic and partition.
 type ByPartition<T> = BTreeMap<(String, i32), T>;
 
-/// Reads records, for ever.
+/// Reads records: an iterator that waits for the next one and never ends by itself.
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Consumer {
@@ -171,11 +171,13 @@ impl Consumer {
         self.next(py, None)
     }
 
+    /// Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
     #[pyo3(signature = (count, *, timeout=None))]
     fn take(this: Py<Self>, py: Python<'_>, count: u64, timeout: Option<f64>) -> PyResult<Bounded> {
         Bounded::new(py, this, count, timeout)
     }
 
+    /// Iterates over batches, for ever: each has at least one message.
     #[pyo3(signature = (*, max_messages=500, max_wait=0.2))]
     fn batches(this: Py<Self>, max_messages: usize, max_wait: f64) -> PyResult<Batches> {
         if max_messages == 0 {
@@ -186,6 +188,7 @@ impl Consumer {
         Ok(Batches::of(this, max_messages, max_wait))
     }
 
+    /// Iterates over Arrow record batches, for ever: each has at least one row.
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
@@ -198,14 +201,17 @@ impl Consumer {
         ArrowBatches::of(py, Source::Consumer(this), options)
     }
 
+    /// Parts the consumer into so many independent iterators, for a thread each.
     fn streams(this: &Bound<'_, Self>, count: usize) -> PyResult<Vec<Stream>> {
         Stream::part(this, count)
     }
 
+    /// Iterates up to the ends that the partitions have now.
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
         UntilEnd::of(py, this)
     }
 
+    /// Goes on elsewhere: in all partitions, or in those that a mapping names.
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
         let consumer = self.inner.get()?;
         match Seek::of(to)? {
@@ -221,19 +227,23 @@ impl Consumer {
         Ok(())
     }
 
+    /// The offset read next, sorted by topic and partition; None until it is known.
     pub(crate) fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
         let positions = self.inner.get()?.positions().into_iter();
         Ok(positions.map(|(at, offset)| (named(&at), offset.map(Offset::get))).collect())
     }
 
+    /// Records between position and end by the last answers; None until both are known.
     fn lag(&self) -> PyResult<ByPartition<Option<i64>>> {
         Ok(self.inner.get()?.lag().into_iter().map(|(at, lag)| (named(&at), lag)).collect())
     }
 
+    /// The topics and partitions that it reads, sorted.
     fn assignment(&self) -> PyResult<Vec<(String, i32)>> {
         Ok(self.positions()?.into_keys().collect())
     }
 
+    /// Goes back in all partitions: to a time before now, or by messages of each.
     #[pyo3(signature = (back=None, *, messages=None))]
     fn rewind(
         &self,
@@ -255,16 +265,19 @@ impl Consumer {
         self.seek(py, &to)
     }
 
+    /// Lets partitions rest, all if none are named; what was fetched of them is kept.
     #[pyo3(signature = (partitions=None))]
     fn pause(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.set_paused(partitions, true)
     }
 
+    /// Goes on with partitions that rest, all if none are named.
     #[pyo3(signature = (partitions=None))]
     fn resume(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.set_paused(partitions, false)
     }
 
+    /// Stores for the group that all up to this message is done, or all that was given out.
     #[pyo3(signature = (message=None))]
     fn commit(&self, py: Python<'_>, message: Option<&Bound<'_, Message>>) -> PyResult<()> {
         let consumer = self.inner.get()?;
@@ -274,11 +287,13 @@ impl Consumer {
         }
     }
 
+    /// Ends the loop, of all threads, once what is in hand is done; it still has to be closed.
     fn end(&self) -> PyResult<()> {
         self.inner.get()?.end();
         Ok(())
     }
 
+    /// Ends reading, for all threads; a member leaves its group. Again does nothing.
     fn close(this: &Bound<'_, Self>) -> PyResult<()> {
         let py = this.py();
         let consumer = this.get().inner.get()?;
@@ -289,6 +304,7 @@ impl Consumer {
         Ok(())
     }
 
+    /// Whether it was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.inner.get()?.is_closed())

@@ -24,7 +24,7 @@ type OwnHeaders = Vec<(String, OwnBytes)>;
 type State = (String, i32, i64, i64, OwnBytes, OwnBytes, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
-/// A record as it was read.
+/// A record as it was read. It cannot be changed.
 #[pyclass(frozen, eq, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Message {
@@ -145,26 +145,31 @@ impl Message {
         Self { record: Record::Own(Box::new(own)), decoded }
     }
 
+    /// Its topic.
     #[getter]
     fn topic<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::intern(py, self.place().0)
     }
 
+    /// Its partition.
     #[getter]
     fn partition(&self) -> i32 {
         self.place().1
     }
 
+    /// Its place in the partition.
     #[getter]
     fn offset(&self) -> i64 {
         self.place().2
     }
 
+    /// Its time, in UTC.
     #[getter]
     fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
         datetime(py, Timestamp::from_millis(self.timestamp_ms()))
     }
 
+    /// Its time in milliseconds since 1970; -1 if it has none.
     #[getter]
     fn timestamp_ms(&self) -> i64 {
         match &self.record {
@@ -173,6 +178,7 @@ impl Message {
         }
     }
 
+    /// Its key: bytes, what the consumer's ``key=`` made of them, or None.
     #[getter]
     fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let decoded = self.decoded.as_ref().and_then(|decoded| decoded.key.as_ref());
@@ -182,6 +188,7 @@ impl Message {
         }
     }
 
+    /// Its value: bytes, or what the consumer's ``value=`` made of them; None is a tombstone.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let decoded = self.decoded.as_ref().and_then(|decoded| decoded.value.as_ref());
@@ -191,11 +198,13 @@ impl Message {
         }
     }
 
+    /// Its key, as it was published.
     #[getter]
     fn raw_key<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
         self.key_bytes().map(|key| PyBytes::new(py, key))
     }
 
+    /// Its value, as it was published.
     #[getter]
     fn raw_value<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
         self.value_bytes().map(|value| PyBytes::new(py, value))
@@ -210,6 +219,7 @@ impl Message {
         generic(cls, item)
     }
 
+    /// Its headers in order; a name may occur twice.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let headers = self.own_headers();

@@ -33,7 +33,7 @@ pub(crate) struct Spans {
     begins: Vec<(TopicPartition, Offset)>,
 }
 
-/// The messages of a topic between offsets of its partitions.
+/// Iterates over the messages of a topic between offsets; ``Topic`` makes it.
 #[pyclass(frozen, module = "streamlog._core.bounded")]
 #[derive(Debug)]
 pub(crate) struct Range {
@@ -146,6 +146,7 @@ impl Range {
         }
     }
 
+    /// Iterates over Arrow record batches, as ``Consumer.arrow`` has them.
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', \

@@ -16,7 +16,7 @@ use crate::python::owned::Owned;
 
 type Inner = client::Stream<Arc<client::Consumer>>;
 
-/// The messages of some of a consumer's partitions.
+/// Iterates over some partitions of a consumer, as the consumer itself would.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -83,6 +83,7 @@ impl Stream {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
     }
 
+    /// Iterates over Arrow record batches of the stream, as ``Consumer.arrow`` has them.
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
@@ -95,6 +96,7 @@ impl Stream {
         ArrowBatches::of(py, Source::Stream(this), options)
     }
 
+    /// Stores for the group that all of the message's partition up to it is done.
     fn commit(&self, py: Python<'_>, message: &Bound<'_, Message>) -> PyResult<()> {
         self.consumer.get().commit_after(py, message)
     }

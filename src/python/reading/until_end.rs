@@ -16,7 +16,7 @@ use crate::python::owned::Owned;
 
 type Inner = client::UntilEnd<Arc<client::Consumer>>;
 
-/// The messages of a consumer up to the ends that its partitions had.
+/// Iterates over the messages of a consumer up to ends that are fixed.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct UntilEnd {
@@ -91,6 +91,7 @@ impl UntilEnd {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
     }
 
+    /// Iterates over Arrow record batches up to these ends, as ``Consumer.arrow`` has them.
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
