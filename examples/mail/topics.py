@@ -17,12 +17,13 @@ def connect(settings: config.Config) -> streamlog.Client:
     """A client of the brokers; the topics are made if they are not there."""
     client = streamlog.connect(settings.broker.address or None)
     topics = settings.topics
-    large = {"max.message.bytes": LARGEST_BYTES}
+    large: dict[str, str | int] = {"max.message.bytes": LARGEST_BYTES}
     # A mail can have prices by the ten thousand. Of one that was read again only the last reading
     # has to be kept.
     compacted = {**large, "cleanup.policy": "compact,delete"}
+    ordinary: dict[str, str | int] = {}
     for name, more in (
-        (topics.mails, {}),
+        (topics.mails, ordinary),
         (topics.attachments, large),
         (topics.unread, large),
         (topics.prices, compacted),
