@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 from streamlog.spark.options import default_bootstrap
 from streamlog.spark.pipeline.section import Page, Section, hint
 from streamlog.spark.pipeline.sink import Sink
@@ -27,15 +29,21 @@ class Stream:
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Stream":
         """Takes `stream`."""
-        trigger = section.text("trigger", "0 seconds")
-        if trigger not in _TRIGGERS and not trigger[:1].isdigit():
-            listed = "'once', 'available-now' or an interval as '10 seconds'"
-            section.fault(
-                f"'{trigger}' does not fit, expected {listed}{hint(trigger, _TRIGGERS)}", "trigger"
-            )
+        trigger = _trigger(section)
         checkpoint = section.text("checkpoint", is_needed=True)
         section.end()
         return cls(trigger, located(checkpoint, folder) if checkpoint else "")
+
+
+def _trigger(section: Section) -> str:
+    trigger = section.text("trigger", "0 seconds")
+    if trigger in _TRIGGERS:
+        return trigger
+    try:
+        return Duration.of(trigger, beside="'once', 'available-now' or ").text
+    except ConfigError as error:
+        section.fault(f"{error}{hint(trigger, _TRIGGERS)}", "trigger")
+        return trigger
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path as FilePath
 
 from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.places import Path, places
 
 __all__ = ["Page", "Section", "hint"]
@@ -179,6 +180,15 @@ class Section:
             self.fault(f"'{word}' does not fit, expected {listed}{hint(word, words)}", key)
             return otherwise
         return word
+
+    def duration(self, key: str, *, is_needed: bool = False) -> Duration | None:
+        """A stretch of time, if it is there."""
+        text = self.text(key, is_needed=is_needed)
+        try:
+            return Duration.of(text) if text else None
+        except ConfigError as error:
+            self.fault(str(error), key)
+            return None
 
     def table(self, key: str) -> "Section | None":
         """A table within it."""

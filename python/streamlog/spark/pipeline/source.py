@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Section
 
@@ -30,16 +31,17 @@ class Watermark:
     """How late rows can be."""
 
     time: str
-    delay: str
+    delay: Duration
 
     @classmethod
     def read(cls, section: Section | None) -> "Watermark | None":
         """Takes `watermark`."""
         if section is None:
             return None
-        found = cls(section.text("time", "timestamp"), section.text("delay", is_needed=True))
+        time = section.text("time", "timestamp")
+        delay = section.duration("delay", is_needed=True)
         section.end()
-        return found
+        return None if delay is None else cls(time, delay)
 
 
 @dataclass(frozen=True)

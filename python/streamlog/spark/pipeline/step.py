@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Section
 from streamlog.spark.pipeline.source import Watermark
@@ -79,7 +80,7 @@ class Step:
 def _read_deduplicate(section: Section) -> dict[str, Any]:
     return {
         "by": section.texts("by", is_needed=True),
-        "within": section.text("within") or None,
+        "within": _text(section.duration("within")),
         "time": section.text("time", "timestamp"),
     }
 
@@ -88,24 +89,38 @@ def _read_window(section: Section) -> dict[str, Any]:
     kind = section.one_of("length", "gap")
     if kind == "gap" and section.has("slide"):
         section.fault("sessions do not slide", "slide")
+    length, slide, gap = (_of_window(section, key) for key in ("length", "slide", "gap"))
+    if length and slide and 0 < length.microseconds < slide.microseconds:
+        section.fault(f"it is longer than the window, {length}: rows would be in none", "slide")
     aggregates = section.strings("aggregates")
     if not aggregates:
         section.fault("'aggregates' is missing: { n = \"count(*)\" } for example")
     return {
-        "length": section.text("length") or None,
-        "slide": section.text("slide") or None,
-        "gap": section.text("gap") or None,
+        "length": _text(length),
+        "slide": _text(slide),
+        "gap": _text(gap),
         "time": section.text("time", "timestamp"),
         "by": section.texts("by"),
         "aggregates": aggregates,
     }
 
 
+def _of_window(section: Section, key: str) -> Duration | None:
+    duration = section.duration(key)
+    if duration is not None and not duration.microseconds:
+        section.fault("a window is longer than nothing", key)
+    return duration
+
+
+def _text(duration: Duration | None) -> str | None:
+    return None if duration is None else duration.text
+
+
 def _read_join(section: Section) -> dict[str, Any]:
     return {
         "with": section.text("with", is_needed=True),
         "by": section.texts("by", is_needed=True),
-        "within": section.text("within") or None,
+        "within": _text(section.duration("within")),
         "time": section.text("time", "timestamp"),
         "how": section.word("how", _HOW, "inner"),
     }
