@@ -25,14 +25,17 @@ class Stream:
     """``once``, ``available-now``, or an interval such as ``10 seconds``."""
     checkpoint: str
     """Below it each sink has a folder of its name."""
+    told: str
+    """The same for people, without the values of variables."""
 
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Stream":
         """Takes `stream`."""
         trigger = _trigger(section)
         checkpoint = section.text("checkpoint", is_needed=True)
+        place = located(checkpoint, folder) if checkpoint else ""
         section.end()
-        return cls(trigger, located(checkpoint, folder) if checkpoint else "")
+        return cls(trigger, place, "".join(section.told("checkpoint", place)))
 
 
 def _trigger(section: Section) -> str:
@@ -134,6 +137,7 @@ def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterat
                 kind="topic",
                 view=each.name,
                 where=topic,
+                told=topic,
                 options={"bootstrap": at, "topic": topic},
                 are_letters=True,
             )

@@ -104,6 +104,11 @@ class Section:
         """The file, the line and the key, as complaints begin."""
         return self.page.place(self.path)
 
+    @property
+    def written(self) -> Mapping[str, object]:
+        """What stands in it, without the values of variables."""
+        return self._values
+
     def has(self, *keys: str) -> list[str]:
         """Those of the keys that are there, all of which are known from now on."""
         self._known += keys
@@ -162,6 +167,16 @@ class Section:
             self.fault(f"'{key}' is missing")
         assert isinstance(values, list), values
         return tuple(self._filled(each, key) for each in values)
+
+    def told(self, key: str, *used: str) -> tuple[str, ...]:
+        """For people: the strings as they are used; as they are written if they have variables."""
+        value = self._values.get(key)
+        written = value if isinstance(value, list) else [value]
+        pairs = zip(written, used, strict=False)
+        return tuple(
+            text if isinstance(text, str) and _VARIABLE.search(text) else found
+            for text, found in pairs
+        )
 
     def flag(self, key: str, otherwise: bool = False) -> bool:
         """True or false."""

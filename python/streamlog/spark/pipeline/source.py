@@ -55,6 +55,8 @@ class Source:
     """``topic``, ``pattern``, ``files`` or ``jdbc``."""
     what: tuple[str, ...]
     """Topics, a pattern, paths, or the address of a database."""
+    told: tuple[str, ...]
+    """The same for people, without the values of variables: one may be a password."""
     format: str
     options: dict[str, str] = field(default_factory=dict)
     schema: str = ""
@@ -75,6 +77,7 @@ class Source:
             place=section.place,
             kind=kind,
             what=what,
+            told=what if kind in ("topic", "pattern") else section.told(kind, *what),
             format=word,
             options=options | section.settings("options"),
             schema=schema,
@@ -105,7 +108,7 @@ class Source:
     def __str__(self) -> str:
         """For a plan."""
         words = {"topic": "topic", "pattern": "topics like", "files": self.format, "jdbc": "JDBC"}
-        told = f"{words[self.kind]} {', '.join(self.what)}"
+        told = f"{words[self.kind]} {', '.join(self.told)}"
         if self.bootstrap:
             told += f" at {self.bootstrap}"
         start = self.options.get("startingOffsets") or self.options.get("startingTimestamp")

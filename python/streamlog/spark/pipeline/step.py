@@ -30,6 +30,8 @@ class Step:
     inputs: tuple[str, ...]
     """The views that it names; SQL names its own."""
     arguments: dict[str, Any] = field(default_factory=dict)
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """Of the arguments those that the file has, without the values of variables."""
     decoding: Decoding | None = None
     watermark: Watermark | None = None
 
@@ -42,21 +44,22 @@ class Step:
             if section.has("from"):
                 section.fault("SQL names its views itself", "from")
             arguments: dict[str, Any] = {"sql": section.text("sql")}
+            told: Mapping[str, object] = {"sql": "".join(section.told("sql", arguments["sql"]))}
         else:
             inputs = (section.text("from", is_needed=True),)
-            arguments = {}
+            arguments, told = {}, {}
         decoding = None
         inner = section.table(verb) if verb != "sql" else None
         if inner is not None and verb == "decode":
             decoding = Decoding.read(inner, folder)
         elif inner is not None:
-            arguments = _READERS[verb](inner)
+            arguments, told = _READERS[verb](inner), inner.written
             inner.end()
         if verb == "join":
             inputs = (*inputs, arguments.pop("with", ""))
         watermark = Watermark.read(section.table("watermark"))
         section.end()
-        return cls(section.name, section.place, verb, inputs, arguments, decoding, watermark)
+        return cls(section.name, section.place, verb, inputs, arguments, told, decoding, watermark)
 
     def table(self, session: "SparkSession", views: "Mapping[str, DataFrame]") -> "DataFrame":
         """Its rows, of those of the views before it."""
@@ -70,10 +73,11 @@ class Step:
     def __str__(self) -> str:
         """For a plan."""
         if self.verb == "sql":
-            return " ".join(self.arguments["sql"].split())
+            return " ".join(self.told["sql"].split())
         if self.decoding is not None:
             return str(self.decoding)
-        told = [f"{key} {_told(value)}" for key, value in self.arguments.items() if value]
+        shown = {key: self.told.get(key, value) for key, value in self.arguments.items()}
+        told = [f"{key} {_told(value)}" for key, value in shown.items() if value]
         return f"{self.verb}: {', '.join(told)}"
 
 
@@ -165,4 +169,4 @@ _APPLIED: "dict[str, Callable[..., DataFrame]]" = {
 def _told(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} = {each}" for key, each in value.items())
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    return ", ".join(value) if isinstance(value, tuple | list) else str(value)
