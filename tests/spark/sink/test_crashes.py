@@ -346,3 +346,20 @@ def test_a_batch_may_go_to_many_topics_and_later_ones_to_others(
     for number, name in enumerate(names):
         expected = values_of(number, 30) + values_of(number + 2, 30)
         assert counted(client, name) == Counter(expected)
+
+
+def test_what_decides_and_what_is_staged_is_on_disk_whatever_the_broker_is_set_to(
+    tmp_path: Path, topic: str
+) -> None:
+    caching = ("--set", "write.caching=true")
+    with (
+        BrokerProcess(tmp_path / "data", *caching) as broker,
+        streamlog.connect(broker.address) as client,
+    ):
+        client.admin.create_topic(topic, partitions=1)
+        query = Query(broker.address, "query", topic)
+        query.run(0, values_of(0, 10))
+        query.close()
+        names = (topic, staging_topic("query", topic), commit_topic("query"))
+        found = [client.admin.settings(topic=name)["write.caching"].value for name in names]
+        assert found == ["true", "false", "false"]
