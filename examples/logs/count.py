@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logs import config
+from streamlog.spark import provide_java
 
 _TROUBLE = r"(?i)\b(error|fail(ed|ure)?|fatal|panic|critical|killed)\b"
 _LEVEL = r"^<(\d+)>1 "
@@ -102,6 +103,7 @@ def main() -> None:
     arguments = parser.parse_args()
     # Else Spark's workers are whatever `python3` is first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    provide_java()
     builder = SparkSession.Builder().master(arguments.master).appName("logs")
     spark = (
         builder.config("spark.sql.shuffle.partitions", "2")
