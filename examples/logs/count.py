@@ -75,8 +75,8 @@ def alerts(found: DataFrame, wanted: config.Alerts) -> DataFrame:
     )
 
 
-def start(spark: SparkSession, settings: config.Config, once: bool = False) -> StreamingQuery:
-    """Starts counting; `once` ends with what there is now."""
+def start(spark: SparkSession, settings: config.Config) -> StreamingQuery:
+    """Starts counting."""
     records = (
         spark.readStream.format("streamlog")
         .option("bootstrap", settings.bootstrap)
@@ -84,15 +84,15 @@ def start(spark: SparkSession, settings: config.Config, once: bool = False) -> S
         .option("startingOffsets", "earliest")
         .load()
     )
-    writer = (
+    return (
         alerts(events(records, settings.topics), settings.alerts)
         .writeStream.format("streamlog")
         .option("bootstrap", settings.bootstrap)
         .option("topic", settings.topics.alerts)
         .option("checkpointLocation", settings.alerts.checkpoint)
+        .trigger(processingTime="1 second")
+        .start()
     )
-    timed = writer.trigger(availableNow=True) if once else writer.trigger(processingTime="1 second")
-    return timed.start()
 
 
 def main() -> None:
