@@ -1,4 +1,4 @@
-"""Without what the source runs on: other packages' sources are found, and streamlog's says why not."""
+"""Without what the source runs on: others' sources are found, and streamlog's says why not."""
 
 import subprocess
 import sys
