@@ -100,6 +100,9 @@ async fn copy(brokers: Arc<Brokers>, plan: Republication) -> Result<u64, ClientE
             if seen <= plan.done {
                 continue;
             }
+            if seen == before {
+                return Err(unlike(&plan, seen));
+            }
             if batches == plan.batches_max {
                 (seen, position) = (before, batch.base_offset());
                 break 'copying;

@@ -44,9 +44,10 @@ impl Stamp {
     /// The stamp of the record that comes `records` later.
     #[must_use]
     pub fn after(self, records: u64) -> Self {
-        let begin = u64::from(self.sequence.cast_unsigned());
-        let sequence = (begin % SEQUENCES).wrapping_add(records % SEQUENCES) % SEQUENCES;
-        Self { sequence: i32::try_from(sequence).unwrap_or_default(), ..self }
+        // Their number beyond 2³² and the sign change nothing in what is left of the sum.
+        let [.., a, b, c, d] = records.to_be_bytes();
+        let sum = self.sequence.wrapping_add(i32::from_be_bytes([a, b, c, d]));
+        Self { sequence: sum & i32::MAX, ..self }
     }
 
     /// How many records come before the one with this sequence number, counted from this stamp's.
@@ -80,19 +81,22 @@ impl Stamp {
     }
 
     /// A fetched batch as it is sent: with this stamp on its first record, else unchanged.
+    ///
+    /// # Panics
+    /// If the batch has no record.
     pub(super) fn put_on(self, batch: &Batch<'_>) -> Bytes {
-        let mut bytes = batch.bytes().to_vec();
-        if let Some(mut header) = HeaderMut::of_batch(&mut bytes) {
-            header.set_base_offset(Offset::new(0));
-            header.set_leader_epoch(LeaderEpoch::NONE);
-            let last = batch.record_count().saturating_sub(1);
-            header.set_last_offset_delta(i32::try_from(last).unwrap_or(i32::MAX));
-            header.set_producer(ProducerStamp {
-                id: self.producer,
-                epoch: self.epoch,
-                base_sequence: self.sequence,
-            });
-        }
-        bytes.into()
+        let records = batch.record_count();
+        assert!(records > 0, "batch at {} has {records} records", batch.base_offset());
+        let mut bytes = *batch.header();
+        let mut header = HeaderMut::new(&mut bytes);
+        header.set_base_offset(Offset::new(0));
+        header.set_leader_epoch(LeaderEpoch::NONE);
+        header.set_last_offset_delta((records - 1).cast_signed());
+        header.set_producer(ProducerStamp {
+            id: self.producer,
+            epoch: self.epoch,
+            base_sequence: self.sequence,
+        });
+        [&bytes[..], batch.payload()].concat().into()
     }
 }

@@ -147,3 +147,10 @@ fn a_topic_says_what_its_offsets_count_and_one_of_other_brokers_counts_records()
     assert_eq!(unit("offset.unit", "record"), OffsetUnit::Record);
     assert_eq!(unit("cleanup.policy", "byte"), OffsetUnit::Record);
 }
+
+#[test]
+#[should_panic(expected = "batch at 0 has 0 records")]
+fn a_batch_without_records_is_not_stamped() {
+    let bytes = published(7, 4);
+    stamp(0).put_on(&Batch::parse(&bytes).unwrap());
+}

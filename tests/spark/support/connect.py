@@ -11,6 +11,7 @@ from typing import Self
 import pyspark
 
 from py.support.broker import until
+from streamlog.spark import provide_java
 
 _SPARK = Path(pyspark.__file__).parent
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -53,6 +54,7 @@ class ConnectServer:
         """Starts it, and waits until it takes connections."""
         settings = [word for pair in _SETTINGS.items() for word in ("--conf", "=".join(pair))]
         command = [str(_SPARK / "bin" / "spark-submit"), "--master", "local[2]", *settings]
+        provide_java()
         environment = {"SPARK_HOME": str(_SPARK), "PYSPARK_PYTHON": sys.executable}
         with self._log.open("wb") as log:
             process = subprocess.Popen(
