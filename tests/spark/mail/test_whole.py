@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 import streamlog
 from mail import instruments
 from mail.generator.compose import Truth
+from mail.identity import identity
 from mail.parser.outcome import Outcomes
 from mail.parser.read import Reader
 from mail.pipeline import __main__ as pipeline
@@ -62,7 +63,7 @@ def test_mails_become_windows_a_picture_and_a_report(
     log = look(client, settings.topics)
     scores, lost = compare(log, Path(settings.generator.ledger))
     assert (len(log.stored), log.stored.total(), lost) == (MAILS + 1, MAILS + 2, 0)
-    assert log.unread[f"<undated@test>/{_body_digest(undated)}".encode()].startswith("Date: ''")
+    assert log.unread[identity(undated).encode()].startswith("Date: ''")
     assert total(scores).precision >= 0.99
     assert total(scores).recall >= 0.99
     said = commands.run("report")
@@ -164,9 +165,3 @@ def test_what_is_read_again_replaces_what_was_read_before(
     # The pipeline counts each price once.
     counted = windows.prices(latest).count()
     assert counted == sum(len(row.prices) for row in rows)
-
-
-def _body_digest(raw: bytes) -> str:
-    from hashlib import sha256
-
-    return sha256(raw.partition(b"\n\n")[2]).hexdigest()[:16]

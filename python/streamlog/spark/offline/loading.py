@@ -79,7 +79,7 @@ def load(
 
     Raises:
         ConfigError: An option does not fit, or another load is at this folder.
-        ConnectError: No broker answered for two minutes.
+        ConnectError: No broker answered.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
 
