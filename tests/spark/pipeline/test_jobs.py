@@ -198,4 +198,38 @@ def test_a_plan_shows_what_would_run_in_order() -> None:
         *(["step", name] for name in ("flat", "unique", "priced", "counts")),
         *(["sink", name] for name in ("out", "archive", "orders.dead_letters")),
     ]
+    assert "JDBC jdbc:postgresql://db/names?password=${PASSWORD}" in plan(read(WHOLE))
     assert "every 10 seconds; checkpoint /data/jobs/checkpoints" in plan(read(WHOLE))
+
+
+def test_a_plan_shows_the_names_of_variables_where_secrets_may_stand() -> None:
+    secret = plan(
+        read(
+            """
+[stream]
+checkpoint = "s3a://${PASSWORD}@bucket/checkpoints"
+[source.a]
+topic = "a"
+[source.b]
+jdbc = "jdbc:derby:b;password=${PASSWORD}"
+table = "(SELECT '${PASSWORD}')"
+[source.c]
+files = ["/c/${PASSWORD}.csv", "/d/${PASSWORD}.csv"]
+static = true
+[step.d]
+sql = "SELECT encrypt(value, '${PASSWORD}') AS value, timestamp FROM a"
+[step.e]
+from = "d"
+window = { length = "1 hour", by = ["f('${PASSWORD}')"], aggregates = { n = "f('${PASSWORD}')" } }
+[sink.f]
+from = "e"
+jdbc = "jdbc:derby:f;password=${PASSWORD}"
+table = "f_${PASSWORD}"
+[sink.g]
+from = "d"
+files = "g/${PASSWORD}"
+"""
+        )
+    )
+    assert VARIABLES["PASSWORD"] not in secret
+    assert secret.count("${PASSWORD}") == 10

@@ -1,6 +1,12 @@
-"""How far a stream is behind."""
+"""How far a stream is behind, and what a line about a trigger says."""
 
-from streamlog.spark.pipeline.progress import lag
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+from streamlog.spark.pipeline.progress import Progress, lag
 
 
 def test_lag_is_what_lies_between_what_was_read_and_the_end_of_each_partition() -> None:
@@ -11,3 +17,40 @@ def test_lag_is_what_lies_between_what_was_read_and_the_end_of_each_partition() 
 
 def test_a_topic_that_was_cut_back_has_no_lag_below_nothing() -> None:
     assert lag({"orders": {"0": 10}}, {"orders": {"0": 4}}) == {"orders": 0}
+
+
+def line_of(*dropped: int) -> str:
+    """What is told of a batch whose operators dropped so many rows."""
+    operator = dict.fromkeys(
+        (
+            *("numRowsTotal", "numRowsUpdated", "numRowsRemoved", "allUpdatesTimeMs"),
+            *("allRemovalsTimeMs", "commitTimeMs", "memoryUsedBytes"),
+            *("numShufflePartitions", "numStateStoreInstances"),
+        ),
+        0,
+    )
+    operators: Sequence[dict[str, Any]] = [
+        {**operator, "operatorName": "o", "numRowsDroppedByWatermark": count} for count in dropped
+    ]
+    told = {
+        "id": "8a0cbd4c-0c49-4b4e-a0b3-8b3b1b0f3a55",
+        "runId": "8a0cbd4c-0c49-4b4e-a0b3-8b3b1b0f3a55",
+        "name": "q",
+        "timestamp": "2026-11-01T08:00:00.000Z",
+        "batchId": 4,
+        "batchDuration": 1300,
+        "durationMs": {"addBatch": 1200},
+        "stateOperators": operators,
+        "sources": [],
+        "sink": {"description": "s", "numOutputRows": -1},
+        "numInputRows": 12_345,
+    }
+    query = SimpleNamespace(recentProgress=[StreamingQueryProgress.fromJson(told)])
+    (line,) = Progress("sales", cast(Any, query)).news()
+    return line
+
+
+def test_rows_that_a_watermark_left_out_are_told_with_their_batch() -> None:
+    assert line_of() == "sales: batch 4, 12,345 rows in, 0 out, 1.3 s"
+    assert line_of(0) == "sales: batch 4, 12,345 rows in, 0 out, 1.3 s"
+    assert line_of(1000, 0, 2) == "sales: batch 4, 12,345 rows in, 0 out, 1,002 late, 1.3 s"

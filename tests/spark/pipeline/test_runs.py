@@ -248,6 +248,48 @@ encode = "json"
     assert sorted(found) == list(range(0, 100, 2))
 
 
+LATE = """
+[stream]
+trigger = "available-now"
+checkpoint = "checkpoints"
+[source.a]
+topic = "{topic}"
+start = "earliest"
+options = {{ maxOffsetsPerTrigger = 10 }}
+watermark = {{ delay = "1 minute" }}
+[step.unique]
+from = "a"
+deduplicate = {{ by = "key" }}
+[step.counts]
+from = "a"
+window = {{ length = "1 minute", aggregates = {{ n = "count(*)" }} }}
+[sink.unique]
+from = "unique"
+files = "unique"
+[sink.counts]
+from = "counts"
+files = "counts"
+"""
+
+
+def test_rows_that_come_too_late_are_counted_in_the_line_of_their_trigger(
+    client: streamlog.Client, topic: str, execute: Execute
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    hour, minute = 3_600_000, 60_000
+    # A watermark holds for rows that come two triggers later.
+    times = [hour] * 27 + [minute, minute, 2 * minute]
+    with client.producer() as producer:
+        for number, moment in enumerate(times):
+            producer.send(topic, b"", key=b"%d" % number, timestamp=1_793_520_000_000 + moment)
+    told = execute(LATE.format(topic=topic))
+    late = [line for line in told if " late" in line]
+    assert [line.split(",")[0] for line in late] == ["unique: batch 2", "counts: batch 2"], told
+    assert "10 rows in, 7 out, 3 late" in late[0], told
+    # Spark counts what comes to its windows, where rows of one window came together before.
+    assert "10 rows in, 0 out, 2 late" in late[1], told
+
+
 def test_without_a_topic_for_letters_a_broken_record_ends_the_job(
     client: streamlog.Client, topic: str, execute: Execute
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 from streamlog.spark.functions.watermarks import has_watermark, watermarked
 
 __all__ = ["deduplicate"]
@@ -31,7 +32,8 @@ def deduplicate(
         time: The column for that watermark.
 
     Raises:
-        ConfigError: `by` is empty, or neither `within` nor a watermark bounds a stream's state.
+        ConfigError: `by` is empty, or neither `within` nor a watermark bounds a stream's state, or
+            `within` is no duration.
 
     Example:
         >>> rows = spark.sql("SELECT * FROM VALUES (1, 'a'), (1, 'a'), (2, 'a') AS t(id, name)")
@@ -40,10 +42,11 @@ def deduplicate(
     """
     if not by:
         raise ConfigError("by: there are no columns")
+    apart = None if within is None else Duration.of(within, "within")
     if not table.isStreaming:
         return table.dropDuplicates(list(by))
-    if within is not None:
-        table = watermarked(table, time, within)
+    if apart is not None:
+        table = watermarked(table, time, apart.text)
     elif not has_watermark(table):
         message = "within: a stream without a watermark would remember all rows for ever; "
         raise ConfigError(message + "say how far apart duplicates can be, as '10 minutes'")

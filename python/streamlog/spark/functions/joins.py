@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 from streamlog.spark.functions.watermarks import watermarked
 
 __all__ = ["join_streams", "join_table"]
@@ -40,7 +41,7 @@ def join_streams(
             the watermark says that none can come.
 
     Raises:
-        ConfigError: `by` is empty, or a column is missing on one side.
+        ConfigError: `by` is empty, a column is missing on one side, or `within` is no duration.
 
     Example:
         >>> orders = spark.sql("SELECT 1 AS id, TIMESTAMP '2026-11-01 08:00' AS timestamp")
@@ -50,10 +51,11 @@ def join_streams(
         >>> join_streams(orders, payments, ["id"], within="5 minutes").count()
         0
     """
+    most = Duration.of(within, "within").text
     _check(left, right, by, [*by, time])
-    left, right = watermarked(left, time, within), watermarked(right, time, within)
+    left, right = watermarked(left, time, most), watermarked(right, time, most)
     ours, theirs = F.col(f"l.{time}"), F.col(f"r.{time}")
-    apart = F.expr(f"INTERVAL {within}")
+    apart = F.expr(f"INTERVAL {most}")
     is_pair = _same(by) & (theirs >= ours - apart) & (theirs <= ours + apart)
     keys = [F.coalesce(F.col(f"l.{name}"), F.col(f"r.{name}")).alias(name) for name in by]
     joined = left.alias("l").join(right.alias("r"), is_pair, _HOW[how])

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 
 __all__ = ["window_aggregate"]
 
@@ -40,7 +41,8 @@ def window_aggregate(
         by: Columns, or expressions, whose values make groups.
 
     Raises:
-        ConfigError: Both or none of `length` and `gap` are given, or no aggregate.
+        ConfigError: Both or none of `length` and `gap` are given, or no aggregate; or one of the
+            durations is none.
 
     Example:
         >>> rows = spark.sql('''SELECT * FROM VALUES (TIMESTAMP '2026-11-01 08:01', 'ada'),
@@ -55,12 +57,18 @@ def window_aggregate(
         raise ConfigError("slide: sessions do not slide; give length, or leave slide out")
     if not aggregates:
         raise ConfigError("aggregates: there are none")
-    window: Column = (
-        F.window(time, length, slide) if length is not None else F.session_window(time, str(gap))
-    )
+    window = _window(time, length, slide, gap)
     groups = [F.expr(name) for name in by]
     columns = [F.expr(text).alias(name) for name, text in aggregates.items()]
     found = table.groupBy(window.alias("window"), *groups).agg(*columns)
     rest = [F.col(f"`{name}`") for name in found.columns if name != "window"]
     start, end = F.col("window.start"), F.col("window.end")
     return found.select(start.alias("window_start"), end.alias("window_end"), *rest)
+
+
+def _window(time: str, length: str | None, slide: str | None, gap: str | None) -> Column:
+    if length is None:
+        # Of a gap that is none Spark makes a null, and leaves out all rows.
+        return F.session_window(time, Duration.of(str(gap), "gap").text)
+    apart = None if slide is None else Duration.of(slide, "slide").text
+    return F.window(time, Duration.of(length, "length").text, apart)

@@ -84,7 +84,7 @@ def plan(job: Job) -> str:
     if job.stream is not None:
         words = {"once": "once", "available-now": "what there is, then ends"}
         trigger = words.get(job.stream.trigger, f"every {job.stream.trigger}")
-        how = f"streams, {trigger}; checkpoint {job.stream.checkpoint}"
+        how = f"streams, {trigger}; checkpoint {job.stream.told}"
     rows = [("KIND", "NAME", "FROM", "WHAT"), ("job", job.name, job.where, how), *job.rows]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(_aligned(row, widths) for row in rows)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 from streamlog.spark.options import default_bootstrap
 from streamlog.spark.pipeline.section import Page, Section, hint
 from streamlog.spark.pipeline.sink import Sink
@@ -23,19 +25,28 @@ class Stream:
     """``once``, ``available-now``, or an interval such as ``10 seconds``."""
     checkpoint: str
     """Below it each sink has a folder of its name."""
+    told: str
+    """The same for people, without the values of variables."""
 
     @classmethod
     def read(cls, section: Section, folder: Path) -> "Stream":
         """Takes `stream`."""
-        trigger = section.text("trigger", "0 seconds")
-        if trigger not in _TRIGGERS and not trigger[:1].isdigit():
-            listed = "'once', 'available-now' or an interval as '10 seconds'"
-            section.fault(
-                f"'{trigger}' does not fit, expected {listed}{hint(trigger, _TRIGGERS)}", "trigger"
-            )
+        trigger = _trigger(section)
         checkpoint = section.text("checkpoint", is_needed=True)
+        place = located(checkpoint, folder) if checkpoint else ""
         section.end()
-        return cls(trigger, located(checkpoint, folder) if checkpoint else "")
+        return cls(trigger, place, "".join(section.told("checkpoint", place)))
+
+
+def _trigger(section: Section) -> str:
+    trigger = section.text("trigger", "0 seconds")
+    if trigger in _TRIGGERS:
+        return trigger
+    try:
+        return Duration.of(trigger, beside="'once', 'available-now' or ").text
+    except ConfigError as error:
+        section.fault(f"{error}{hint(trigger, _TRIGGERS)}", "trigger")
+        return trigger
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,7 @@ def _letters(sources: list[Source], steps: list[Step], bootstrap: str) -> Iterat
                 kind="topic",
                 view=each.name,
                 where=topic,
+                told=topic,
                 options={"bootstrap": at, "topic": topic},
                 are_letters=True,
             )

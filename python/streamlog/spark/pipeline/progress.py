@@ -39,7 +39,8 @@ class Progress:
         self.rows_out += went
         seconds = progress.batchDuration / 1000
         told = f"{self._name}: batch {progress.batchId}, {progress.numInputRows:,} rows in, "
-        told += f"{went:,} out, {seconds:.1f} s"
+        late = sum(each.numRowsDroppedByWatermark for each in progress.stateOperators)
+        told += f"{went:,} out, " + (f"{late:,} late, " if late else "") + f"{seconds:.1f} s"
         behind: dict[str, int] = {}
         for source in progress.sources:
             behind |= lag_of(source)

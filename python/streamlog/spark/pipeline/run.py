@@ -94,7 +94,7 @@ class Run:
                 is_kept = view.decoding.dead_letters is not None
                 table = (functions.decoded if is_kept else functions.strictly_decoded)(table)
             if view.watermark is not None:
-                table = table.withWatermark(view.watermark.time, view.watermark.delay)
+                table = table.withWatermark(view.watermark.time, view.watermark.delay.text)
             table.createOrReplaceTempView(view.name)
         except MissingExtra:
             raise

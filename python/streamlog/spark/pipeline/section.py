@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path as FilePath
 
 from streamlog.errors import ConfigError
+from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.places import Path, places
 
 __all__ = ["Page", "Section", "hint"]
@@ -103,6 +104,11 @@ class Section:
         """The file, the line and the key, as complaints begin."""
         return self.page.place(self.path)
 
+    @property
+    def written(self) -> Mapping[str, object]:
+        """What stands in it, without the values of variables."""
+        return self._values
+
     def has(self, *keys: str) -> list[str]:
         """Those of the keys that are there, all of which are known from now on."""
         self._known += keys
@@ -162,6 +168,16 @@ class Section:
         assert isinstance(values, list), values
         return tuple(self._filled(each, key) for each in values)
 
+    def told(self, key: str, *used: str) -> tuple[str, ...]:
+        """For people: the strings as they are used; as they are written if they have variables."""
+        value = self._values.get(key)
+        written = value if isinstance(value, list) else [value]
+        pairs = zip(written, used, strict=False)
+        return tuple(
+            text if isinstance(text, str) and _VARIABLE.search(text) else found
+            for text, found in pairs
+        )
+
     def flag(self, key: str, otherwise: bool = False) -> bool:
         """True or false."""
         self.has(key)
@@ -179,6 +195,15 @@ class Section:
             self.fault(f"'{word}' does not fit, expected {listed}{hint(word, words)}", key)
             return otherwise
         return word
+
+    def duration(self, key: str, *, is_needed: bool = False) -> Duration | None:
+        """A stretch of time, if it is there."""
+        text = self.text(key, is_needed=is_needed)
+        try:
+            return Duration.of(text) if text else None
+        except ConfigError as error:
+            self.fault(str(error), key)
+            return None
 
     def table(self, key: str) -> "Section | None":
         """A table within it."""

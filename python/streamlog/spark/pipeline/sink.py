@@ -35,6 +35,8 @@ class Sink:
     view: str
     where: str
     """The topic, the folder, or the address of the database."""
+    told: str
+    """The same for people, without the values of variables: one may be a password."""
     format: str = "streamlog"
     options: dict[str, str] = field(default_factory=dict)
     encode: str = "none"
@@ -61,12 +63,17 @@ class Sink:
             if driver := section.text("driver"):
                 options["driver"] = driver
         named = {"topic": "streamlog", "jdbc": "jdbc"}
+        place = located(where, folder) if kind == "files" else where
+        told = where if kind == "topic" else "".join(section.told(kind, place))
+        if kind == "jdbc":
+            told += f", table {''.join(section.told('table', options['dbtable']))}"
         sink = cls(
             name=section.name,
             place=section.place,
             kind=kind,
             view=section.text("from", is_needed=True),
-            where=located(where, folder) if kind == "files" else where,
+            where=place,
+            told=told,
             format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
             options=options | section.settings("options"),
             encode=section.word("encode", ("none", "json"), "none"),
@@ -125,11 +132,9 @@ class Sink:
     def __str__(self) -> str:
         """For a plan."""
         words = {"topic": "topic", "files": self.format, "jdbc": "JDBC"}
-        told = f"{words[self.kind]} {self.where}"
+        told = f"{words[self.kind]} {self.told}"
         if self.kind == "topic":
             told += f" at {self.options['bootstrap']}"
-        if self.kind == "jdbc":
-            told += f", table {self.options['dbtable']}"
         if self.options.get("exactlyOnce") == "true":
             told += ", exactly once"
         return told + (f", by {', '.join(self.folders)}" if self.folders else "")

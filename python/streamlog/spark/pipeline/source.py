@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Section
 
@@ -30,16 +31,17 @@ class Watermark:
     """How late rows can be."""
 
     time: str
-    delay: str
+    delay: Duration
 
     @classmethod
     def read(cls, section: Section | None) -> "Watermark | None":
         """Takes `watermark`."""
         if section is None:
             return None
-        found = cls(section.text("time", "timestamp"), section.text("delay", is_needed=True))
+        time = section.text("time", "timestamp")
+        delay = section.duration("delay", is_needed=True)
         section.end()
-        return found
+        return None if delay is None else cls(time, delay)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Source:
     """``topic``, ``pattern``, ``files`` or ``jdbc``."""
     what: tuple[str, ...]
     """Topics, a pattern, paths, or the address of a database."""
+    told: tuple[str, ...]
+    """The same for people, without the values of variables: one may be a password."""
     format: str
     options: dict[str, str] = field(default_factory=dict)
     schema: str = ""
@@ -73,6 +77,7 @@ class Source:
             place=section.place,
             kind=kind,
             what=what,
+            told=what if kind in ("topic", "pattern") else section.told(kind, *what),
             format=word,
             options=options | section.settings("options"),
             schema=schema,
@@ -103,7 +108,7 @@ class Source:
     def __str__(self) -> str:
         """For a plan."""
         words = {"topic": "topic", "pattern": "topics like", "files": self.format, "jdbc": "JDBC"}
-        told = f"{words[self.kind]} {', '.join(self.what)}"
+        told = f"{words[self.kind]} {', '.join(self.told)}"
         if self.bootstrap:
             told += f" at {self.bootstrap}"
         start = self.options.get("startingOffsets") or self.options.get("startingTimestamp")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Section
 from streamlog.spark.pipeline.source import Watermark
@@ -29,6 +30,8 @@ class Step:
     inputs: tuple[str, ...]
     """The views that it names; SQL names its own."""
     arguments: dict[str, Any] = field(default_factory=dict)
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """Of the arguments those that the file has, without the values of variables."""
     decoding: Decoding | None = None
     watermark: Watermark | None = None
 
@@ -41,21 +44,22 @@ class Step:
             if section.has("from"):
                 section.fault("SQL names its views itself", "from")
             arguments: dict[str, Any] = {"sql": section.text("sql")}
+            told: Mapping[str, object] = {"sql": "".join(section.told("sql", arguments["sql"]))}
         else:
             inputs = (section.text("from", is_needed=True),)
-            arguments = {}
+            arguments, told = {}, {}
         decoding = None
         inner = section.table(verb) if verb != "sql" else None
         if inner is not None and verb == "decode":
             decoding = Decoding.read(inner, folder)
         elif inner is not None:
-            arguments = _READERS[verb](inner)
+            arguments, told = _READERS[verb](inner), inner.written
             inner.end()
         if verb == "join":
             inputs = (*inputs, arguments.pop("with", ""))
         watermark = Watermark.read(section.table("watermark"))
         section.end()
-        return cls(section.name, section.place, verb, inputs, arguments, decoding, watermark)
+        return cls(section.name, section.place, verb, inputs, arguments, told, decoding, watermark)
 
     def table(self, session: "SparkSession", views: "Mapping[str, DataFrame]") -> "DataFrame":
         """Its rows, of those of the views before it."""
@@ -69,17 +73,18 @@ class Step:
     def __str__(self) -> str:
         """For a plan."""
         if self.verb == "sql":
-            return " ".join(self.arguments["sql"].split())
+            return " ".join(self.told["sql"].split())
         if self.decoding is not None:
             return str(self.decoding)
-        told = [f"{key} {_told(value)}" for key, value in self.arguments.items() if value]
+        shown = {key: self.told.get(key, value) for key, value in self.arguments.items()}
+        told = [f"{key} {_told(value)}" for key, value in shown.items() if value]
         return f"{self.verb}: {', '.join(told)}"
 
 
 def _read_deduplicate(section: Section) -> dict[str, Any]:
     return {
         "by": section.texts("by", is_needed=True),
-        "within": section.text("within") or None,
+        "within": _text(section.duration("within")),
         "time": section.text("time", "timestamp"),
     }
 
@@ -88,24 +93,38 @@ def _read_window(section: Section) -> dict[str, Any]:
     kind = section.one_of("length", "gap")
     if kind == "gap" and section.has("slide"):
         section.fault("sessions do not slide", "slide")
+    length, slide, gap = (_of_window(section, key) for key in ("length", "slide", "gap"))
+    if length and slide and 0 < length.microseconds < slide.microseconds:
+        section.fault(f"it is longer than the window, {length}: rows would be in none", "slide")
     aggregates = section.strings("aggregates")
     if not aggregates:
         section.fault("'aggregates' is missing: { n = \"count(*)\" } for example")
     return {
-        "length": section.text("length") or None,
-        "slide": section.text("slide") or None,
-        "gap": section.text("gap") or None,
+        "length": _text(length),
+        "slide": _text(slide),
+        "gap": _text(gap),
         "time": section.text("time", "timestamp"),
         "by": section.texts("by"),
         "aggregates": aggregates,
     }
 
 
+def _of_window(section: Section, key: str) -> Duration | None:
+    duration = section.duration(key)
+    if duration is not None and not duration.microseconds:
+        section.fault("a window is longer than nothing", key)
+    return duration
+
+
+def _text(duration: Duration | None) -> str | None:
+    return None if duration is None else duration.text
+
+
 def _read_join(section: Section) -> dict[str, Any]:
     return {
         "with": section.text("with", is_needed=True),
         "by": section.texts("by", is_needed=True),
-        "within": section.text("within") or None,
+        "within": _text(section.duration("within")),
         "time": section.text("time", "timestamp"),
         "how": section.word("how", _HOW, "inner"),
     }
@@ -150,4 +169,4 @@ _APPLIED: "dict[str, Callable[..., DataFrame]]" = {
 def _told(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} = {each}" for key, each in value.items())
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    return ", ".join(value) if isinstance(value, tuple | list) else str(value)

@@ -1,0 +1,153 @@
+"""Stretches of time in jobs: what Spark takes is taken, what it does not is told beforehand."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from spark.pipeline.test_jobs import MINIMAL, faults_of, read
+from streamlog.errors import ConfigError
+from streamlog.spark import deduplicate, join_streams, window_aggregate
+from streamlog.spark.durations import Duration
+
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "microseconds"),
+    [
+        ("10 seconds", "10 seconds", 10 * SECOND),
+        ("1 second", "1 second", SECOND),
+        (" 10 \t SECONDS ", "10 seconds", 10 * SECOND),
+        ("interval 5 minutes", "5 minutes", 300 * SECOND),
+        ("1 hour 30 minutes", "1 hour 30 minutes", 5400 * SECOND),
+        ("1.5 seconds", "1.5 seconds", 1_500_000),
+        (".5 seconds", ".5 seconds", 500_000),
+        ("100 milliseconds", "100 milliseconds", 100_000),
+        ("7 microseconds", "7 microseconds", 7),
+        ("2 weeks 1 day", "2 weeks 1 day", 15 * 86_400 * SECOND),
+        ("0 seconds", "0 seconds", 0),
+    ],
+)
+def test_a_number_and_a_unit_are_a_duration(text: str, seen: str, microseconds: int) -> None:
+    assert Duration.of(text) == Duration(seen, microseconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("10 secnds", "; did you mean '10 seconds'?"),
+        ("5 minuts", "; did you mean '5 minutes'?"),
+        ("10s", "; did you mean '10 seconds'?"),
+        ("500 ms", "; did you mean '500 milliseconds'?"),
+        ("15 mins", "; did you mean '15 minutes'?"),
+        ("1 hour 5 secs", "; did you mean '5 seconds'?"),
+        ("1 month", ": a month is not always as long as another, say it in days"),
+        ("2 years", ": a year is not always as long as another, say it in days"),
+        ("1.5 minutes", ": only seconds have a fraction"),
+        *((text, "") for text in ("10", "ten seconds", "-5 seconds", "1 hour, 2 minutes", "P1D")),
+    ],
+)
+def test_what_is_none_is_told_with_the_nearest_unit(text: str, end: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Duration.of(text, "delay")
+    assert str(caught.value) == f"delay: '{text}' does not fit, expected as '10 seconds'{end}"
+
+
+def test_one_that_spark_cannot_count_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'99999999999999 days' does not fit: it is longer"):
+        Duration.of("99999999999999 days")
+
+
+JOB = """\
+[stream]
+checkpoint = "c"
+trigger = "10 seconds"
+[source.a]
+topic = "a"
+watermark = { delay = "10 minutes" }
+[step.b]
+from = "a"
+deduplicate = { by = "key", within = "1 hour" }
+[step.c]
+from = "b"
+join = { with = "a", by = "key", within = "2 hours" }
+[step.d]
+from = "c"
+[step.d.window]
+length = "5 minutes"
+slide = "1 minute"
+aggregates = { n = "count(*)" }
+[step.e]
+from = "c"
+[step.e.window]
+gap = "3 minutes"
+aggregates = { n = "count(*)" }
+[sink.b]
+from = "a"
+topic = "b"
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "found", "written", "hint"),
+    [
+        ("3: stream.trigger", "10 seconds", "10 secnds", "10 seconds"),
+        ("6: source.a.watermark.delay", "10 minutes", "10 minuts", "10 minutes"),
+        ("9: step.b.deduplicate.within", "1 hour", "1 huor", "1 hour"),
+        ("12: step.c.join.within", "2 hours", "2 h", "2 hours"),
+        ("16: step.d.window.length", "5 minutes", "5min", "5 minutes"),
+        ("17: step.d.window.slide", "1 minute", "1 minite", "1 minute"),
+        ("22: step.e.window.gap", "3 minutes", "3 mintes", "3 minutes"),
+    ],
+)
+def test_every_duration_of_a_job_is_checked(key: str, found: str, written: str, hint: str) -> None:
+    read(JOB)
+    told = f"job.toml:{key}: '{written}' does not fit, expected as '10 seconds'"
+    fault = f"{told}; did you mean '{hint}'?"
+    if key.endswith("trigger"):
+        fault = fault.replace("as '10", "'once', 'available-now' or as '10")
+    assert faults_of(JOB.replace(f'"{found}"', f'"{written}"')) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("found", "written", "fault"),
+    [
+        ("5 minutes", "0 seconds", "16: step.d.window.length: a window is longer than nothing"),
+        ("1 minute", "0 seconds", "17: step.d.window.slide: a window is longer than nothing"),
+        ("3 minutes", "0 days", "22: step.e.window.gap: a window is longer than nothing"),
+        ("1 minute", "6 minutes", "17: step.d.window.slide: it is longer than the window, 5 min"),
+    ],
+)
+def test_windows_are_longer_than_nothing_and_leave_no_gaps(
+    found: str, written: str, fault: str
+) -> None:
+    (told,) = faults_of(JOB.replace(f'"{found}"', f'"{written}"'))
+    assert told.startswith(f"job.toml:{fault}"), told
+
+
+def test_what_spark_is_told_is_what_was_checked() -> None:
+    job = read(
+        JOB.replace("10 seconds", "interval  10 SECONDS").replace("1 hour", "INTERVAL 1 hour")
+    )
+    assert job.stream is not None
+    assert job.stream.trigger == "10 seconds"
+    assert job.steps[0].arguments["within"] == "1 hour"
+    assert read("stream.checkpoint = 'c'" + MINIMAL).stream is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda text: window_aggregate(cast(Any, None), {"n": "count(*)"}, gap=text), "gap"),
+        (lambda text: window_aggregate(cast(Any, None), {"n": "count(*)"}, length=text), "length"),
+        (lambda text: deduplicate(cast(Any, None), ["id"], within=text), "within"),
+        (
+            lambda text: join_streams(cast(Any, None), cast(Any, None), ["id"], within=text),
+            "within",
+        ),
+    ],
+)
+def test_functions_refuse_it_too(call: Callable[[str], object], name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: '5 minuts' does not fit.*'5 minutes'"):
+        call("5 minuts")

@@ -1,0 +1,77 @@
+"""Without what the source runs on: others' sources are found, and streamlog's says why not."""
+
+import subprocess
+import sys
+
+import pytest
+
+LOOKED_UP = """
+import io, sys
+{blocked}
+from pyspark.serializers import CloudPickleSerializer, read_int
+from pyspark.sql.worker.lookup_data_sources import _main
+found = io.BytesIO()
+_main(io.BytesIO(), found)
+found.seek(0)
+names = {{}}
+for _ in range(read_int(found)):
+    name = found.read(read_int(found)).decode()
+    names[name] = CloudPickleSerializer()._read_with_length(found)
+print(sorted(names))
+try:
+    names["streamlog"](options={{"subscribe": "orders"}})
+except Exception as error:
+    print(type(error).__name__, error)
+else:
+    print("made")
+"""
+
+NO_PYARROW = "sys.modules['pyarrow'] = None"
+OLD_PYSPARK = """
+import pyspark, pyspark.sql.datasource
+pyspark.__version__ = "4.1.1"
+del pyspark.sql.datasource.DataSourceStreamArrowWriter
+"""
+
+
+def looked_up(folder: str, blocked: str) -> list[str]:
+    """What Spark's look-up of sources finds in an interpreter that lacks something."""
+    code = f"import sys; sys.path.insert(0, {folder!r})\n" + LOOKED_UP.format(blocked=blocked)
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where another package has a source."""
+    found = tmp_path_factory.mktemp("packages")
+    (found / "pyspark_other.py").write_text(
+        "from pyspark.sql.datasource import DataSource\n"
+        "class DefaultSource(DataSource):\n"
+        "    @classmethod\n"
+        "    def name(cls):\n"
+        "        return 'other'\n"
+    )
+    return str(found)
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize(
+    ("blocked", "has"),
+    [(NO_PYARROW, " and no pyarrow"), (OLD_PYSPARK, " has PySpark 4.1.1 and pyarrow ")],
+)
+def test_other_sources_are_found_and_streamlog_says_what_is_missing(
+    folder: str, blocked: str, has: str
+) -> None:
+    names, told = looked_up(folder, blocked)
+    assert names == "['other', 'streamlog']"
+    assert told.startswith("MissingExtra format('streamlog') needs PySpark 4.2 or later and pyarro")
+    assert has in told
+    assert told.endswith("pip install 'streamlog[spark]'")
+
+
+@pytest.mark.timeout(90)
+def test_with_all_that_it_needs_the_source_is_there(folder: str) -> None:
+    assert looked_up(folder, "") == ["['other', 'streamlog']", "made"]
