@@ -375,3 +375,17 @@ def test_what_decides_and_what_is_staged_is_on_disk_whatever_the_broker_is_set_t
         names = (topic, staging_topic("query", topic), commit_topic("query"))
         found = [client.admin.settings(topic=name)["write.caching"].value for name in names]
         assert found == ["true", "false", "false"]
+
+
+def test_a_batch_is_finished_where_offsets_count_bytes(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1, config={"offset.unit": "byte"})
+    values = values_of(0, 100)
+    for crash_at in (3, 2, 3):
+        query = start()
+        with pytest.raises(Crash):
+            query.commit(0, query.staged(values, tasks=1), crash_at)
+    query.run(0, values)
+    read = [message.value for message in client.topic(topic).partition(0).read()]
+    assert read == values
