@@ -54,7 +54,7 @@ MAILS ?=
 example-mail: setup $(VENV)/spark.stamp ## Prices out of mails; make example-mail MAILS=/some/folder, or =FILE.mbox
 	PYTHONPATH=examples $(BIN)/python -m mail $(MAILS)
 
-example-logs: setup ## Logs, page views, metrics: Spark counts errors, and alerts are held to the truth
+example-logs: setup $(VENV)/spark.stamp ## Logs, page views, metrics: Spark counts errors, and alerts are held to the truth
 	PYTHONPATH=examples $(BIN)/python -m logs
 
 serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, until Ctrl-C

@@ -21,7 +21,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 import streamlog
-from streamlog.spark import load, loaded
+from streamlog.spark import load, loaded, provide_java
 
 PARTITIONS = 4
 VALUE_BYTES = 200
@@ -60,6 +60,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     folder = Path(tempfile.mkdtemp(prefix="streamlog-bench-"))
+    provide_java()
     builder = SparkSession.Builder().master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.getOrCreate()
     rulers, loads = [], []

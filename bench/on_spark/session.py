@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from spark.connector.jars import JARS
+from streamlog.spark import provide_java
 
 __all__ = ["CORES", "filled", "session"]
 
@@ -18,6 +19,7 @@ VALUE_BYTES = 200
 def session(with_connector: bool) -> SparkSession:
     """The session, with the settings that the pages recommend."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    provide_java()
     builder = SparkSession.Builder().master(f"local[{CORES}]").appName("bench")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",

@@ -2,6 +2,7 @@
 
 import json
 import time
+from math import inf
 from pathlib import Path
 from statistics import median
 
@@ -14,6 +15,9 @@ from spark.reading.counting import CountingProxy
 __all__ = ["latency_rows", "memory_rows"]
 
 APPENDS = 30
+WARM_UPS = 3
+TRIGGER_SECONDS = 20.0
+"""A trigger that comes later than this after its record counts as one that never came."""
 IDLE_SECONDS = 20.0
 OWN = ("walCommit", "queryPlanning")
 """What Spark does by itself before a trigger reads: with any source it is there."""
@@ -35,17 +39,21 @@ def latency_rows(
     writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", str(folder))
     query = writer.start()
     try:
-        taken, own = [], []
+        taken: list[float] = []
+        own = []
         with client.producer(linger=0.0) as producer:
-            for number in range(APPENDS + 3):
+            for number in range(APPENDS + WARM_UPS):
                 count = len(seen)
                 time.sleep(0.7)
                 began = time.perf_counter()
                 producer.send("news", b"news", partition=number % 4).result()
-                while len(seen) == count and time.perf_counter() - began < 20:
+                while len(seen) == count and time.perf_counter() - began < TRIGGER_SECONDS:
                     time.sleep(0.001)
+                if len(seen) == count:
+                    taken.append(inf)
+                    break
                 # The first triggers warm up.
-                if number >= 3:
+                if number >= WARM_UPS:
                     taken.append(seen[-1] - began)
         for progress in query.recentProgress:
             if progress.numInputRows:
@@ -55,12 +63,20 @@ def latency_rows(
         rate = (proxy.counted() - before).total() / IDLE_SECONDS
     finally:
         query.stop()
-    middle = median(taken) * 1000
-    figure = f"{middle:.0f} ms ({median(own):.0f} ms Spark's own)"
     return [
-        Row("append to result, p50", figure, "<= 300 ms", middle <= 300),
+        append_row(taken, own),
         Row("idle query", f"{rate:.2f} requests/s", "<= 3", rate <= 3),
     ]
+
+
+def append_row(taken: list[float], own: list[int]) -> Row:
+    """The middle of the seconds; a trigger that never came is no latency, and fails the row."""
+    name, gate = "append to result, p50", "<= 300 ms"
+    if inf in taken:
+        figure = f"none within {TRIGGER_SECONDS:.0f} s, {len(taken) - 1} before it"
+        return Row(name, figure, gate, is_met=False)
+    middle = median(taken) * 1000
+    return Row(name, f"{middle:.0f} ms ({median(own):.0f} ms Spark's own)", gate, middle <= 300)
 
 
 def memory_rows(spark: SparkSession, address: str, rows: int) -> list[Row]:

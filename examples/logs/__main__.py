@@ -1,8 +1,10 @@
 """All programs of the example side by side, with a broker, and a check of what came of it.
 
-make example-logs
+make example-logs                    or, in this folder's parent:
+python -m logs [--config FILE] [--folder FOLDER]
 """
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -10,7 +12,6 @@ import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -26,20 +27,37 @@ Alert = tuple[str, int, int]
 
 
 def main() -> int:
-    """Runs it all; 0 only if the alerts are those that there must be."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
+    """The command."""
+    parser = argparse.ArgumentParser(description="Runs all of it, and checks the alerts.")
+    parser.add_argument("--config", type=Path, default=config.FILE)
+    parser.add_argument("--folder", type=Path, help="a new one (target/logs, emptied first)")
+    arguments = parser.parse_args()
+    if arguments.folder is None:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    folder = (arguments.folder or FOLDER).resolve()
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        parser.error(f"{folder} is there already")
+    return run(config.read(arguments.config), arguments.config.read_text(), folder)
+
+
+def run(settings: config.Config, text: str, folder: Path) -> int:
+    """Runs it all with the settings of this text; 0 only if the alerts are those there must be."""
     began = time.monotonic()
-    with streamlog.Broker(data_dir=FOLDER / "data") as broker, broker.connect() as client:
-        settings = replace(config.read(), bootstrap=broker.address)
+    with streamlog.Broker(data_dir=folder / "data") as broker, broker.connect() as client:
+        text = text.replace(settings.bootstrap, broker.address)
+        (folder / "config.toml").write_text(
+            text.replace(settings.alerts.checkpoint, str(folder / "checkpoint"))
+        )
         create_topics(client, settings.topics)
         with ExitStack() as programs:
-            counting = programs.enter_context(Program("count", broker.address))
+            counting = programs.enter_context(Program("count", folder))
             counting.wait_for_word()
-            programs.enter_context(Program("watch", broker.address, is_shown=True))
-            truth = FOLDER / "truth.json"
+            programs.enter_context(Program("watch", folder, is_shown=True))
+            truth = folder / "truth.json"
             print(f"publishing for {settings.generator.seconds} seconds", flush=True)
-            with Program("publish", broker.address, "--truth", str(truth)) as publishing:
+            with Program("publish", folder, "--truth", str(truth)) as publishing:
                 publishing.wait(settings.generator.seconds + PATIENCE)
             expected = Counter(map(_alert, json.loads(truth.read_text())))
             published = alerts(client, settings.topics.alerts, expected.total())
@@ -76,16 +94,14 @@ def _alert(row: list[object]) -> Alert:
 
 
 class Program:
-    """One of the programs in a process of its own, with this broker's address in its settings."""
+    """One of the programs in a process of its own, with the settings in a folder."""
 
-    def __init__(self, name: str, address: str, *arguments: str, is_shown: bool = False) -> None:
+    def __init__(self, name: str, folder: Path, *arguments: str, is_shown: bool = False) -> None:
         """Starts it; what it says is shown, or kept from the reader."""
-        settings = FOLDER / "config.toml"
-        text = config.FILE.read_text().replace('"127.0.0.1:9092"', f'"{address}"')
-        settings.write_text(text.replace("target/logs/checkpoint", str(FOLDER / "checkpoint")))
-        command = [sys.executable, "-m", f"logs.{name}", "--config", str(settings), *arguments]
+        settings = ["--config", str(folder / "config.toml")]
+        command = [sys.executable, "-m", f"logs.{name}", *settings, *arguments]
         self.name = name
-        self.log = FOLDER / f"{name}.log"
+        self.log = folder / f"{name}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command, stdout=None if is_shown else subprocess.PIPE, stderr=log, text=True,

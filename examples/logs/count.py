@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from logs import config
+from streamlog.spark import provide_java
 
 _TROUBLE = r"(?i)\b(error|fail(ed|ure)?|fatal|panic|critical|killed)\b"
 _LEVEL = r"^<(\d+)>1 "
@@ -74,8 +75,8 @@ def alerts(found: DataFrame, wanted: config.Alerts) -> DataFrame:
     )
 
 
-def start(spark: SparkSession, settings: config.Config, once: bool = False) -> StreamingQuery:
-    """Starts counting; `once` ends with what there is now."""
+def start(spark: SparkSession, settings: config.Config) -> StreamingQuery:
+    """Starts counting."""
     records = (
         spark.readStream.format("streamlog")
         .option("bootstrap", settings.bootstrap)
@@ -83,15 +84,15 @@ def start(spark: SparkSession, settings: config.Config, once: bool = False) -> S
         .option("startingOffsets", "earliest")
         .load()
     )
-    writer = (
+    return (
         alerts(events(records, settings.topics), settings.alerts)
         .writeStream.format("streamlog")
         .option("bootstrap", settings.bootstrap)
         .option("topic", settings.topics.alerts)
         .option("checkpointLocation", settings.alerts.checkpoint)
+        .trigger(processingTime="1 second")
+        .start()
     )
-    timed = writer.trigger(availableNow=True) if once else writer.trigger(processingTime="1 second")
-    return timed.start()
 
 
 def main() -> None:
@@ -102,6 +103,7 @@ def main() -> None:
     arguments = parser.parse_args()
     # Else Spark's workers are whatever `python3` is first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    provide_java()
     builder = SparkSession.Builder().master(arguments.master).appName("logs")
     spark = (
         builder.config("spark.sql.shuffle.partitions", "2")

@@ -6,9 +6,9 @@ import streamlog
 from mail import config
 
 LARGEST_BYTES = 32 * 2**20
-"""Of a batch in the topic of mails with attachments; Kafka's name for it is max.message.bytes."""
+"""Of a batch in all topics but that of ordinary mails; Kafka's name for it is max.message.bytes."""
 MAIL_BYTES = LARGEST_BYTES - 16 * 2**10
-"""Of a mail: key, headers and framing come on top."""
+"""Of a mail, or of what it says: key, headers and framing come on top."""
 SMALL_BYTES = 2**20 - 16 * 2**10
 """Of a mail in the topic of ordinary ones."""
 
@@ -17,11 +17,13 @@ def connect(settings: config.Config) -> streamlog.Client:
     """A client of the brokers; the topics are made if they are not there."""
     client = streamlog.connect(settings.broker.address or None)
     topics = settings.topics
-    large = {"max.message.bytes": LARGEST_BYTES}
-    # Of a mail that was read again only the last reading has to be kept.
-    compacted = {"cleanup.policy": "compact,delete"}
+    large: dict[str, str | int] = {"max.message.bytes": LARGEST_BYTES}
+    # A mail can have prices by the ten thousand. Of one that was read again only the last reading
+    # has to be kept.
+    compacted = {**large, "cleanup.policy": "compact,delete"}
+    ordinary: dict[str, str | int] = {}
     for name, more in (
-        (topics.mails, {}),
+        (topics.mails, ordinary),
         (topics.attachments, large),
         (topics.unread, large),
         (topics.prices, compacted),

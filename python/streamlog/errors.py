@@ -227,7 +227,8 @@ class DeliveryError(StreamlogError):
     """
 
     failures: list[tuple[str, int, int, Exception]]
-    """The first failures, one for each batch: topic, partition, how many records, and why."""
+    """The first failures, one for each batch as it was sent last: topic, partition, how many
+    records, and why."""
     unlisted: int
     """Records that failed beyond those."""
 

@@ -54,10 +54,10 @@ pub enum ClientError {
         /// The end of what can be read.
         latest: Offset,
     },
-    /// A record, or the batch made of it, is larger than allowed.
+    /// A record, or a batch made of it, is larger than allowed.
     #[error("{}", too_large(*size, *limit))]
     MessageTooLarge {
-        /// Bytes of the record, or of the batch that a broker refused.
+        /// Bytes of the record, or of the batch of it alone that a broker refused.
         size: usize,
         /// The most that this producer takes; `None` when it was a broker that refused: it allows
         /// what `max.message.bytes` of the topic says.
@@ -77,7 +77,7 @@ pub enum ClientError {
     /// Records were not delivered, and nobody had asked for their outcome.
     #[error("{}", undelivered(failures, *unlisted))]
     Delivery {
-        /// The first of the failures, one entry per batch.
+        /// The first of the failures, one entry per batch, or part of one that was split.
         failures: Vec<DeliveryFailure>,
         /// Records that failed beyond those.
         unlisted: u64,
@@ -110,7 +110,7 @@ pub struct Attempt {
     pub reason: String,
 }
 
-/// Records of one batch that were not delivered.
+/// Records of one batch, as it was sent last, that were not delivered.
 #[derive(Clone, Debug)]
 pub struct DeliveryFailure {
     /// Where they should have gone.

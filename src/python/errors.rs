@@ -49,7 +49,7 @@ pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
         ClientError::MessageTooLarge { size, limit } => {
             let text = match limit {
                 Some(_) => format!("{text}: send less, or raise it and max.message.bytes"),
-                None => format!("{text}: send less, make smaller batches, or raise it"),
+                None => format!("{text}: send less, or raise it"),
             };
             MessageTooLarge::new_err((text, size, limit))
         }

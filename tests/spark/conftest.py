@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.support.connect import ConnectServer
+from streamlog.spark import provide_java
 
 _numbers = count()
 
@@ -25,6 +26,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         # What it is told to write by a name alone is written below its folder.
         patch.chdir(folder)
+        provide_java()
         session = _session(folder)
         patch.chdir(here)
         yield session

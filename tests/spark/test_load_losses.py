@@ -14,9 +14,12 @@ from streamlog.spark.offline.bar import Bar
 from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.loading import Loading
+from streamlog.spark.offline.plan import TopicPlaces
 from streamlog.spark.offline.planning import Choice
 from streamlog.spark.offline.writing import write_range
 from streamlog.spark.options import Connection
+from streamlog.spark.sink.exactly.commit_log import commit_topic
+from streamlog.spark.sink.exactly.staging import staging_topic
 
 
 def offsets(path: Path) -> list[int]:
@@ -112,3 +115,15 @@ def test_a_partition_that_came_later_is_loaded_from_its_first_record(
     with pytest.raises(streamlog.OffsetOutOfRange, match="partition 1: wanted offset 0"):
         load_here(broker.address, tmp_path, [topic])
     assert load_here(broker.address, tmp_path, [topic], fail_on_data_loss=False).records == 4
+
+
+def test_a_pattern_never_means_what_a_query_keeps_for_itself(
+    client: streamlog.Client, topic: str
+) -> None:
+    kept = (staging_topic(topic, topic), commit_topic(topic))
+    for name in (topic, *kept):
+        client.admin.create_topic(name)
+    planned = {name: TopicPlaces("of an earlier load") for name in kept}
+    chosen = Choice.of(None, f".*{topic}.*").topics(client, planned)
+    assert chosen == [topic]
+    assert Choice.of(kept[0], None).topics(client, {}) == [kept[0]]

@@ -1,56 +1,47 @@
-"""The example of logs, page views and metrics: its parts, on the shared session."""
+"""The example of logs, page views and metrics: all of it, and its parts."""
 
 import json
-import time
-from collections import Counter
-from dataclasses import replace
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import Row, SparkSession
 
-import streamlog
 from logs import config, count, publish, watch
-from logs.machines import Machines
-from py.support.broker import BrokerProcess
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.fixture
-def settings(broker: BrokerProcess, topic: str, tmp_path: Path) -> config.Config:
-    """Small settings with topics of their own."""
-    whole = config.read()
-    return replace(
-        whole,
-        bootstrap=broker.address,
-        topics=config.Topics(f"{topic}-s", f"{topic}-p", f"{topic}-m", f"{topic}-a", 2),
-        generator=replace(whole.generator, seconds=20, records_per_second=100),
-        alerts=replace(whole.alerts, errors=4, checkpoint=str(tmp_path / "checkpoint")),
-    )
+@pytest.mark.timeout(240)
+def test_the_whole_example_ends_with_the_alerts_of_the_truth(tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    text = config.FILE.read_text().replace("seconds = 25", "seconds = 6")
+    settings.write_text(text.replace("\nerrors = 12", "\nerrors = 4"))
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "logs",
+        "--config",
+        settings,
+        "--folder",
+        tmp_path / "all",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("every alert is there, once, with the right count\n")
+    counted = re.search(r"^([\d,]+) records, (\d+) alerts", done.stdout, re.MULTILINE)
+    assert counted is not None, done.stdout
+    assert int(counted[1].replace(",", "")) > 6 * 400
+    assert int(counted[2]) >= 3
 
 
-@pytest.mark.timeout(120)
-def test_the_alerts_are_those_of_the_truth(
-    spark: SparkSession, client: streamlog.Client, settings: config.Config
-) -> None:
-    publish.create_topics(client, settings.topics)
-    machines = Machines(settings)
-    now = int(time.time() * 1000)
-    with client.producer() as producer:
-        for record in machines.records(now - 30_000):
-            producer.send(
-                record.topic, record.value, key=record.host.encode(), timestamp=record.time_ms
-            )
-        after = publish.time_after_all(settings)
-        producer.send(settings.topics.metrics, b"{}", key=b"clock", timestamp=after)
-    assert len(machines.alerts()) >= 3
-    count.start(spark, settings, once=True).awaitTermination()
-    values = [message.value or b"" for message in client.topic(settings.topics.alerts).read()]
-    alerts = [json.loads(value) for value in values]
-    found = Counter((alert["host"], alert["from_ms"], alert["errors"]) for alert in alerts)
-    assert found == Counter((*place, errors) for place, errors in machines.alerts().items())
-    assert all(alert["errors"] == alert["log_errors"] + alert["failed_pages"] for alert in alerts)
-    lines = [watch.line(value) for value in values]
-    assert all("errors: " in line and "example.org" in line for line in lines)
+def test_an_alert_is_a_line() -> None:
+    alert = {"host": "web-1", "from_ms": 0, "until_ms": 5000, "errors": 7, "log_errors": 4}
+    line = watch.line(json.dumps({**alert, "failed_pages": 3, "load": 2.25}).encode())
+    counts = "7 errors: 4 in its log, 3 failed pages, load up to 2.2"
+    assert line.split() == f"00:00:00 to 00:00:05 web-1 {counts}".split()
 
 
 @pytest.mark.timeout(120)

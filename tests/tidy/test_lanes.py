@@ -7,6 +7,7 @@ from tidy.conftest import Plant
 from tidy.tree import Tree
 
 MINUTES_IN_SUM = 75
+SPARK_PROGRAMS = r"-m (mail|logs|on_spark)\b|on_spark/|tests/spark"
 
 
 def faults(tree: Tree) -> Iterator[str]:
@@ -36,12 +37,31 @@ def undescribed_verbs(tree: Tree) -> Iterator[str]:
             yield verb
 
 
+def verbs_without_spark(tree: Tree) -> Iterator[str]:
+    """Verbs that start a program of Spark's in an environment that nobody gave it."""
+    rules = re.findall(
+        r"^([a-z-]+): (.*) ## .*\n((?:\t.*\n)+)", tree.read("Makefile"), re.MULTILINE
+    )
+    for verb, needed, commands in rules:
+        if re.search(SPARK_PROGRAMS, commands) and not re.search(r"spark\.stamp|\bcheck\b", needed):
+            yield verb
+
+
 def test_the_lanes_can_be_run(tree: Tree) -> None:
     assert list(faults(tree)) == []
 
 
 def test_help_describes_every_verb(tree: Tree) -> None:
     assert list(undescribed_verbs(tree)) == []
+
+
+def test_every_verb_on_spark_installs_it(tree: Tree) -> None:
+    assert list(verbs_without_spark(tree)) == []
+
+
+def test_a_verb_that_lacks_spark_is_found(plant: Plant) -> None:
+    makefile = "a: setup ## A\n\tpython -m logs\nb: setup spark.stamp ## B\n\tpython -m mail\n"
+    assert list(verbs_without_spark(plant({"Makefile": makefile}))) == ["a"]
 
 
 def test_a_faulty_lane_is_found(plant: Plant) -> None:

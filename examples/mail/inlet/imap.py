@@ -2,6 +2,10 @@
 
 No position is kept: a mail that was stored is removed or moved away there, and what is left is what
 waits. A connection that breaks is made again, with ever longer pauses up to a minute.
+
+A mail is called by its number, and by what the server says that its numbers hold for (UIDVALIDITY).
+A server that has numbered its mails anew says another; then nothing that was read before is
+touched, since its number may be that of a mail which nobody has stored. It waits, and comes again.
 """
 
 import imaplib
@@ -9,6 +13,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from mail.config import ConfigError
 from mail.config import Imap as Settings
@@ -28,17 +33,21 @@ class Imap:
         """Connects when it is first asked."""
         self._settings = settings
         self._server: imaplib.IMAP4 | None = None
-        self._rejected: set[bytes] = set()
+        self._validity = ""
+        self._connections = 0
+        self._rejected: set[str] = set()
         self._pause = 1.0
 
     def waiting(self) -> Iterator[Waiting]:
         """Those that nobody has marked as deleted; none while the server cannot be reached."""
         try:
             server = self._connected()
+            validity = self._validity
             server.noop()
             found = _answer(server.uid("SEARCH", "UNDELETED"))
-            for uid in found[0].split() if found and found[0] else []:
-                mail = None if uid in self._rejected else self._mail(server, uid)
+            for uid in (found[0] or b"").decode().split() if found else []:
+                name = f"{validity}/{uid}"
+                mail = None if name in self._rejected else _mail(server, name)
                 if mail is not None:
                     yield mail
             self._pause = 1.0
@@ -50,9 +59,11 @@ class Imap:
 
         When the connection breaks here they wait still, and come again: with the same identity.
         """
-        names = ",".join(mail.name for mail in mails)
         try:
             server = self._connected()
+            names = ",".join(self._numbers(mails))
+            if not names:
+                return
             if not self._settings.done:
                 self._remove(server, names)
             elif "MOVE" in server.capabilities:
@@ -65,26 +76,18 @@ class Imap:
 
     def rejected(self, mail: Waiting, reason: str) -> None:
         """Flags it, and leaves it where it is."""
-        self._rejected.add(mail.name.encode())
+        self._rejected.add(mail.name)
         try:
-            _answer(self._connected().uid("STORE", mail.name, "+FLAGS.SILENT", r"(\Flagged)"))
+            server = self._connected()
+            for number in self._numbers([mail]):
+                _answer(server.uid("STORE", number, "+FLAGS.SILENT", r"(\Flagged)"))
         except _BROKEN as error:
             self._lost(error)
 
-    def _mail(self, server: imaplib.IMAP4, uid: bytes) -> Waiting | None:
-        name = uid.decode()
-        # News of other mails may stand among the answers.
-        sizes = _answer(server.uid("FETCH", name, "(RFC822.SIZE)"))
-        known = _SIZE.search(b" ".join(filter(None, sizes)))
-        if known and int(known[1]) > MAIL_BYTES:
-            return Waiting(name, b"", int(known[1]))
-        # PEEK: reading it changes nothing there.
-        parts = server.uid("FETCH", name, "(BODY.PEEK[])")[1]
-        for part in parts:
-            if isinstance(part, tuple):
-                return Waiting(name, part[1], len(part[1]))
-        # Somebody else has removed it.
-        return None
+    def _numbers(self, mails: list[Waiting]) -> list[str]:
+        """Those of the mails that are still called so."""
+        names = (mail.name.partition("/") for mail in mails)
+        return [number for validity, _, number in names if validity == self._validity]
 
     def _remove(self, server: imaplib.IMAP4, names: str) -> None:
         _answer(server.uid("STORE", names, "+FLAGS.SILENT", r"(\Deleted)"))
@@ -102,6 +105,10 @@ class Imap:
             server = make(settings.host, settings.port, timeout=TIMEOUT_SECONDS)
             server.login(settings.user, password)
             _answer(server.select(_quoted(settings.mailbox)))
+            self._connections += 1
+            # Numbers of a server that says nothing hold for this connection.
+            said = server.response("UIDVALIDITY")[1][0] or b"connection %d" % self._connections
+            self._validity = said.decode()
             # It says what it can do only to those it knows.
             found = _answer(server.capability())[0]
             server.capabilities = tuple((found or b"").decode().upper().split())
@@ -110,9 +117,28 @@ class Imap:
 
     def _lost(self, error: Exception) -> None:
         print(f"inlet     {self._settings.host}: {error}; again in {self._pause:.0f} s", flush=True)
+        if self._server is not None:
+            with suppress(*_BROKEN):
+                self._server.shutdown()
         self._server = None
         time.sleep(self._pause)
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+
+
+def _mail(server: imaplib.IMAP4, name: str) -> Waiting | None:
+    number = name.partition("/")[2]
+    # News of other mails may stand among the answers.
+    sizes = _answer(server.uid("FETCH", number, "(RFC822.SIZE)"))
+    known = _SIZE.search(b" ".join(filter(None, sizes)))
+    if known and int(known[1]) > MAIL_BYTES:
+        return Waiting(name, b"", int(known[1]))
+    # PEEK: reading it changes nothing there.
+    parts = server.uid("FETCH", number, "(BODY.PEEK[])")[1]
+    for part in parts:
+        if isinstance(part, tuple):
+            return Waiting(name, part[1], len(part[1]))
+    # Somebody else has removed it.
+    return None
 
 
 def _answer(answer: tuple[str, list[bytes | None]]) -> list[bytes | None]:

@@ -9,10 +9,13 @@ from mail.config import Topics
 from mail.parser.patience import time_limit
 from mail.parser.read import Reader
 from mail.parser.rows import Unreadable
-from mail.topics import LARGEST_BYTES
+from mail.quotes import Reading
+from mail.topics import LARGEST_BYTES, MAIL_BYTES
 from streamlog import Client, Message
 
 READ_SECONDS = 60.0
+REASON_LENGTH = 1000
+"""Readers of files may say much of a file; a header has not much room."""
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Outcomes:
         try:
             with time_limit(READ_SECONDS):
                 reading = self._reader.read(raw, run=time.time_ns() // 1_000_000)
+            value = _fitting(reading)
         except Unreadable as error:
             self._unread(message, str(error))
         # The service has to outlive whatever strangers send, and bugs that this uncovers.
@@ -48,7 +52,7 @@ class Outcomes:
             self._unread(message, f"{type(error).__name__}: {error}")
         else:
             self.counts.prices += len(reading.prices)
-            self._producer.send(self._topics.prices, reading.as_json(), key=message.raw_key)
+            self._producer.send(self._topics.prices, value, key=message.raw_key)
 
     def flush(self) -> None:
         """Waits until all of it is stored."""
@@ -56,12 +60,14 @@ class Outcomes:
 
     def _unread(self, message: Message, reason: str) -> None:
         self.counts.unread += 1
+        # What a stranger calls a file is not always text.
+        why = reason[:REASON_LENGTH].encode(errors="replace")
         place = f"{message.topic}-{message.partition}:{message.offset}"
         self._producer.send(
             self._topics.unread,
             message.raw_value,
             key=message.raw_key,
-            headers={"reason": reason.encode(), "place": place.encode()},
+            headers={"reason": why, "place": place.encode()},
         )
 
     def __enter__(self) -> Self:
@@ -76,3 +82,11 @@ class Outcomes:
     ) -> None:
         """Delivers what is on its way."""
         self._producer.__exit__(kind, error, trace)
+
+
+def _fitting(reading: Reading) -> bytes:
+    value = reading.as_json()
+    if len(value) > MAIL_BYTES:
+        size = f"{len(value)} bytes, more than the {MAIL_BYTES} of a record"
+        raise Unreadable(f"reading: {len(reading.prices):,} prices are {size}")
+    return value

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from mail import config
 from mail.pipeline import windows
 from mail.pipeline.picture import draw
+from streamlog.spark import provide_java
 
 
 def run(settings: config.Config, spark: SparkSession) -> int:
@@ -39,6 +40,7 @@ def session(master: str) -> SparkSession:
         "SPARK_CONF_DIR": str(Path(__file__).with_name("conf")),
     }.items():
         os.environ.setdefault(name, text)
+    provide_java()
     builder = SparkSession.Builder().master(master).appName("mail-pipeline")
     for name, value in {
         "spark.sql.session.timeZone": "UTC",

@@ -114,7 +114,8 @@ class Client:
             compression: How batches are packed.
             compression_level: In the codec's own scale.
             linger: Seconds that a batch waits for more records.
-            batch_size: Bytes at which a batch is sent at once.
+            batch_size: Bytes at which a batch is sent at once. One that is too large for its topic
+                is split, and those of its partition are smaller from then on.
             buffer: Bytes that may be on their way; beyond, ``send`` waits.
             max_request_size: Bytes above which a record is refused.
             send_timeout: Seconds that ``send`` may wait for room, or for its topic to be found.

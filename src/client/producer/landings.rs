@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::lane::Identity;
-use super::tickets::Delivery;
+use super::tickets::{Delivery, Landed};
 use crate::types::{Offset, ProducerId, TopicPartition};
 
 /// What a producer has delivered to one partition.
@@ -56,19 +56,26 @@ impl Landings {
 
     /// A batch of `records` records has its outcome.
     pub(crate) fn settled(&self, delivery: &Delivery, records: u32) {
-        let Some(landed) = delivery.landed() else { return };
+        for (part, records) in delivery.parts(records) {
+            if let Ok(landed) = &part.outcome {
+                self.landed(delivery.partition(), landed, records);
+            }
+        }
+    }
+
+    fn landed(&self, partition: &TopicPartition, landed: &Landed, records: u32) {
         let mut state = self.state();
         let Some(offset) = landed.base_offset else {
             state.is_vague = true;
             return;
         };
-        if let Some(span) = state.spans.get_mut(delivery.partition()) {
+        if let Some(span) = state.spans.get_mut(partition) {
             span.first = span.first.min(offset);
             span.last = span.last.max(offset);
             span.records = span.records.saturating_add(u64::from(records));
         } else {
             let span = Span { first: offset, last: offset, records: u64::from(records) };
-            state.spans.insert(delivery.partition().clone(), span);
+            state.spans.insert(partition.clone(), span);
         }
     }
 

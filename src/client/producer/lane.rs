@@ -3,9 +3,10 @@
 //!
 //! Batches of an idempotent producer carry sequence numbers. A broker stores each at most once and
 //! refuses a gap, so a batch that has to be sent again holds back all that follow until everything
-//! in flight is back, and they go out again in order. When a batch is given up, those behind it
-//! begin a new sequence under a new producer id; those of them that may have been stored already
-//! are given up too, since under a new id they could be stored twice.
+//! in flight is back, and they go out again in order. So does one that is too large for the topic,
+//! in halves. When a batch is given up, those behind it begin a new sequence under a new producer
+//! id; those of them that may have been stored already are given up too, since under a new id they
+//! could be stored twice.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,29 +17,36 @@ use bytes::Bytes;
 use super::audit::Windows;
 use super::queue::{Due, Dues, Filled, Queue};
 use super::room::Held;
+use super::splitting::Splits;
 use super::tickets::{Delivery, Landed};
 use crate::client::ClientError;
 use crate::client::cluster::Backoff;
 use crate::client::error::Remedy;
-use crate::record::{BatchSettings, Compressor, HeaderMut, ProducerStamp};
+use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, ProducerStamp};
 use crate::types::{ProducerEpoch, ProducerId};
 use crate::wire::ErrorCode;
 
-/// A batch as it is sent, once or more often.
+/// A batch as it is sent, once or more often; or a part of one.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    /// The whole batch.
+    /// All bytes of it.
     pub(crate) bytes: Bytes,
+    /// How many bytes it would be if it were not compressed.
+    pub(super) size: usize,
+    /// The number of its first record within the batch that was filled.
+    pub(super) first: u32,
     /// How many records.
     pub(crate) records: u32,
-    /// Its outcome.
+    /// The outcome of the batch that was filled.
     pub(crate) delivery: Arc<Delivery>,
     /// Its records by their times, if they are counted.
     pub(crate) windows: Windows,
-    opened_at: Duration,
+    /// When the batch was begun to be filled.
+    pub(super) opened_at: Duration,
     /// Whether the broker may have stored it.
-    is_in_doubt: bool,
-    _held: Held,
+    pub(super) is_in_doubt: bool,
+    /// The room it takes.
+    pub(super) held: Held,
 }
 
 /// An idempotent producer's name at the brokers.
@@ -60,6 +68,7 @@ pub(crate) struct Lane {
     spoiled: Option<Identity>,
     in_flight: usize,
     resend: VecDeque<Packed>,
+    splits: Splits,
     /// Nothing is sent until all in flight are back.
     is_held: bool,
     /// A batch was given up: those behind it need a new sequence.
@@ -109,6 +118,7 @@ impl Lane {
             spoiled: None,
             in_flight: 0,
             resend: VecDeque::new(),
+            splits: Splits::default(),
             is_held: false,
             is_broken: false,
             pause_until: Duration::ZERO,
@@ -171,6 +181,7 @@ impl Lane {
         mut batch: Packed,
         outcome: Result<Landed, ClientError>,
         now: Duration,
+        compressor: &mut Compressor,
     ) -> Settled {
         assert!(self.in_flight > 0, "an answer to none of {} in flight", self.in_flight);
         self.in_flight -= 1;
@@ -181,24 +192,23 @@ impl Lane {
                 if let Some(sequence) = &mut self.sequence {
                     sequence.is_begun = true;
                 }
-                batch.settle(Ok(landed), &mut settled);
+                self.end(batch, Ok(landed), &mut settled);
             }
             Err(error) if self.may_retry(&error) => {
                 batch.is_in_doubt |= may_be_stored(&error);
                 if !self.is_held {
                     self.pause_until = now.saturating_add(self.backoff.next_pause());
                 }
-                self.is_held = true;
-                let place = self
-                    .resend
-                    .partition_point(|other| other.delivery.ordinal() < batch.delivery.ordinal());
-                self.resend.insert(place, batch);
+                self.send_again(batch);
             }
-            Err(error) => {
-                self.is_broken |= self.is_idempotent;
-                self.is_held = true;
-                batch.settle(Err(error), &mut settled);
-            }
+            Err(error) => match self.splits.split(batch, &error, compressor) {
+                Ok(halves) => halves.into_iter().for_each(|half| self.send_again(half)),
+                Err(batch) => {
+                    self.is_broken |= self.is_idempotent;
+                    self.is_held = true;
+                    self.end(batch, Err(error), &mut settled);
+                }
+            },
         }
         self.mend(&mut settled);
         settled
@@ -209,7 +219,7 @@ impl Lane {
         let mut settled = Settled::new();
         while let Some(batch) = self.resend.pop_front_if(|batch| batch.opened_at < time) {
             self.is_broken |= self.is_idempotent;
-            batch.settle(Err(error.clone()), &mut settled);
+            self.end(batch, Err(error.clone()), &mut settled);
         }
         while let Some(filled) = self.queue.take_opened_before(time) {
             settled.push((Arc::clone(&filled.delivery), filled.builder.record_count()));
@@ -222,8 +232,8 @@ impl Lane {
     /// Gives up everything but what is in flight.
     pub(crate) fn abandon(&mut self, error: &ClientError) -> Settled {
         let mut settled = Settled::new();
-        for batch in self.resend.drain(..) {
-            batch.settle(Err(error.clone()), &mut settled);
+        for batch in std::mem::take(&mut self.resend) {
+            self.end(batch, Err(error.clone()), &mut settled);
         }
         for filled in self.queue.drain() {
             settled.push((Arc::clone(&filled.delivery), filled.builder.record_count()));
@@ -259,7 +269,20 @@ impl Lane {
                 code: ErrorCode::OutOfOrderSequenceNumber,
                 message: "an earlier batch was given up; this one may have been stored".to_owned(),
             };
-            batch.settle(Err(error), settled);
+            self.end(batch, Err(error), settled);
+        }
+    }
+
+    /// Puts a batch back in its place among those that wait for all in flight, to go out again.
+    fn send_again(&mut self, batch: Packed) {
+        self.is_held = true;
+        let place = self.resend.partition_point(|other| other.place() < batch.place());
+        self.resend.insert(place, batch);
+    }
+
+    fn end(&mut self, batch: Packed, outcome: Result<Landed, ClientError>, settled: &mut Settled) {
+        if let Some(size) = self.splits.end(batch, outcome, settled) {
+            self.queue.limit_batches(size);
         }
     }
 
@@ -275,39 +298,55 @@ impl Lane {
     fn pack(&mut self, mut filled: Filled, compressor: &mut Compressor) -> Packed {
         let records = filled.builder.record_count();
         let producer = self.sequence.as_mut().map(|sequence| sequence.take(records));
-        let settings = BatchSettings { producer, ..BatchSettings::default() };
-        // What its codec cannot pack is sent as it is, and that cannot fail.
-        let built = filled.builder.build(&settings, compressor);
-        let built = built.or_else(|_| filled.builder.build(&settings, &mut Compressor::none()));
-        let bytes = built.unwrap_or_else(|error| unreachable!("{records} records: {error}"));
         Packed {
-            bytes: bytes.into(),
+            size: filled.builder.size(),
+            bytes: finished(&mut filled.builder, producer, compressor),
+            first: 0,
             records,
             delivery: filled.delivery,
             windows: filled.windows,
             opened_at: filled.opened_at,
             is_in_doubt: false,
-            _held: filled.held,
+            held: filled.held,
         }
     }
 }
 
 impl Packed {
-    fn settle(self, outcome: Result<Landed, ClientError>, settled: &mut Settled) {
-        self.delivery.settle(outcome);
-        settled.push((self.delivery, self.records));
+    /// Its place among the records of the partition: its batch, and where it begins in it.
+    fn place(&self) -> (u64, u32) {
+        (self.delivery.ordinal(), self.first)
     }
 }
 
 impl Sequence {
-    /// The numbers of the next `records` records; 0 follows 2³¹−1.
+    /// The numbers of the next `records` records.
     fn take(&mut self, records: u32) -> ProducerStamp {
         let Identity { id, epoch } = self.identity;
         let base_sequence = self.next;
-        let next = base_sequence.cast_unsigned().wrapping_add(records);
-        self.next = (next & i32::MAX.cast_unsigned()).cast_signed();
+        self.next = sequence_after(base_sequence, records);
         ProducerStamp { id, epoch, base_sequence }
     }
+}
+
+/// The number that follows those of `records` records from `base` on; 0 follows 2³¹−1.
+pub(super) fn sequence_after(base: i32, records: u32) -> i32 {
+    let next = base.cast_unsigned().wrapping_add(records);
+    (next & i32::MAX.cast_unsigned()).cast_signed()
+}
+
+/// The batch of a builder's records.
+pub(super) fn finished(
+    builder: &mut BatchBuilder,
+    producer: Option<ProducerStamp>,
+    compressor: &mut Compressor,
+) -> Bytes {
+    let settings = BatchSettings { producer, ..BatchSettings::default() };
+    let records = builder.record_count();
+    // What its codec cannot pack is sent as it is, and that cannot fail.
+    let built = builder.build(&settings, compressor);
+    let built = built.or_else(|_| builder.build(&settings, &mut Compressor::none()));
+    built.unwrap_or_else(|error| unreachable!("{records} records: {error}")).into()
 }
 
 /// Whether the broker may have stored a batch in spite of this error.

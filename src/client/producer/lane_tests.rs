@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::lane::{Identity, Lane, Next, Packed};
+use super::lane::{Identity, Lane, Next, Packed, Settled};
 use super::queue::{Appending, Due, Dues, Queue};
 use super::room::Room;
 use super::tickets::{Bells, Delivery, Landed, Ticket};
@@ -17,19 +17,19 @@ use crate::client::cluster::Backoff;
 use crate::client::waiting::Waiter;
 use crate::client::{ClientConfig, ClientError};
 use crate::io::{Clock, ManualClock, SeededRandom};
-use crate::record::{Batch, BatchBuilder, Compressor, Decompressor, Limits};
+use crate::record::{Batch, BatchBuilder, Compression, Compressor, Decompressor, Limits};
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition};
 use crate::wire::ErrorCode;
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The callers' side: a queue, and a clock that stands still.
-struct Callers {
+pub(super) struct Callers {
     clock: Arc<ManualClock>,
-    queue: Arc<Queue>,
+    pub(super) queue: Arc<Queue>,
     room: Arc<Room>,
     bells: Arc<Bells>,
-    undelivered: Undelivered,
+    pub(super) undelivered: Undelivered,
 }
 
 impl Callers {
@@ -48,15 +48,19 @@ impl Callers {
     }
 
     fn append(&self, value: &[u8]) -> Ticket {
+        self.append_at(0, value)
+    }
+
+    pub(super) fn append_at(&self, time: i64, value: &[u8]) -> Ticket {
         let size = BatchBuilder::record_size_max(None, Some(value), &[]);
         assert!(self.room.try_take(size));
         let record = Appending {
-            timestamp: Timestamp::from_millis(0),
+            timestamp: Timestamp::from_millis(time),
             key: None,
             value: Some(value),
             headers: &[],
             size,
-            window: None,
+            window: Some(Duration::from_millis(100)),
         };
         let open = |partition: &TopicPartition| {
             let bells = Arc::clone(&self.bells);
@@ -66,7 +70,7 @@ impl Callers {
         self.queue.append(&record, &self.room, open).unwrap().ticket
     }
 
-    fn dues(&self, linger_ms: u64) -> Dues {
+    pub(super) fn dues(&self, linger_ms: u64) -> Dues {
         let linger = Duration::from_millis(linger_ms);
         Dues { now: self.clock.monotonic(), linger, flush_below: 0 }
     }
@@ -113,35 +117,48 @@ fn a_batch_somebody_waits_for_or_flushes_does_not_linger() {
 }
 
 /// What a broker keeps of one partition.
-#[derive(Default)]
-struct ModelBroker {
-    log: Vec<u64>,
-    producers: HashMap<i64, VecDeque<(i32, i32)>>,
+pub(super) struct ModelBroker {
+    /// Bytes of the largest batch that it takes.
+    limit: usize,
+    /// How many it has refused for their size.
+    pub(super) refused: usize,
+    pub(super) log: Vec<u64>,
+    /// First and last sequence numbers of batches, and their offsets.
+    producers: HashMap<i64, VecDeque<(i32, i32, Offset)>>,
 }
 
 impl ModelBroker {
-    fn produce(&mut self, bytes: &[u8]) -> Result<Landed, ClientError> {
+    fn new(limit: usize) -> Self {
+        Self { limit, refused: 0, log: Vec::new(), producers: HashMap::new() }
+    }
+
+    pub(super) fn produce(&mut self, bytes: &[u8]) -> Result<Landed, ClientError> {
+        if bytes.len() > self.limit {
+            self.refused += 1;
+            return Err(ClientError::MessageTooLarge { size: bytes.len(), limit: None });
+        }
         let batch = Batch::parse(bytes).unwrap();
         batch.check_checksum().unwrap();
         let stamp = batch.producer().unwrap();
         let (first, last) = (stamp.base_sequence, batch.last_sequence().unwrap());
         let known = self.producers.entry(stamp.id.0).or_default();
-        if known.contains(&(first, last)) {
-            return Ok(Landed { base_offset: Some(Offset::ZERO), log_append_time: None });
+        if let Some((_, _, offset)) = known.iter().find(|row| (row.0, row.1) == (first, last)) {
+            return Ok(Landed { base_offset: Some(*offset), log_append_time: None });
         }
-        if known.back().is_some_and(|(_, end)| first != end + 1) {
+        if known.back().is_some_and(|(_, end, _)| first != end + 1) {
             return Err(code(ErrorCode::OutOfOrderSequenceNumber));
         }
-        known.push_back((first, last));
+        let offset = Offset::ZERO.plus(i64::try_from(self.log.len()).unwrap());
+        known.push_back((first, last, offset));
         if known.len() > 5 {
             known.pop_front();
         }
         let payload = batch.decompressed(&mut Decompressor::default()).unwrap();
         for record in batch.records(&payload, &Limits::default()) {
-            let value = record.unwrap().value.unwrap().try_into().unwrap();
-            self.log.push(u64::from_be_bytes(value));
+            let value = record.unwrap().value.unwrap();
+            self.log.push(u64::from_be_bytes(*value.first_chunk().unwrap()));
         }
-        Ok(Landed { base_offset: Some(Offset::ZERO), log_append_time: None })
+        Ok(Landed { base_offset: Some(offset), log_append_time: None })
     }
 }
 
@@ -150,31 +167,72 @@ fn code(code: ErrorCode) -> ClientError {
 }
 
 /// A lane, the requests under way, and the broker at the other end.
-struct World {
-    callers: Callers,
+pub(super) struct World {
+    pub(super) callers: Callers,
     lane: Lane,
-    broker: ModelBroker,
-    under_way: VecDeque<Packed>,
-    tickets: Vec<Ticket>,
+    compressor: Compressor,
+    pub(super) broker: ModelBroker,
+    pub(super) under_way: VecDeque<Packed>,
+    pub(super) tickets: Vec<Ticket>,
+    /// Those of records that no batch of which the broker takes.
+    large: Vec<usize>,
     identities: i64,
 }
 
 impl World {
+    /// No batch is too large.
     fn new() -> Self {
-        let callers = Callers::new(150);
-        let lane = callers.lane();
-        let (broker, under_way) = (ModelBroker::default(), VecDeque::new());
-        Self { callers, lane, broker, under_way, tickets: Vec::new(), identities: 0 }
+        Self::with_sizes(150, usize::MAX, Compression::None)
     }
 
-    fn append(&mut self) {
-        let number = self.tickets.len() as u64;
-        self.tickets.push(self.callers.append(&number.to_be_bytes()));
+    /// Batches are filled up to `batch_size`, the broker takes them up to `limit`.
+    pub(super) fn with_sizes(batch_size: usize, limit: usize, compression: Compression) -> Self {
+        let callers = Callers::new(batch_size);
+        let lane = callers.lane();
+        Self {
+            callers,
+            lane,
+            compressor: Compressor::new(compression, None).unwrap(),
+            broker: ModelBroker::new(limit),
+            under_way: VecDeque::new(),
+            tickets: Vec::new(),
+            large: Vec::new(),
+            identities: 0,
+        }
+    }
+
+    /// Of these of one seed, most have a broker that refuses batches, and some records, as too
+    /// large.
+    fn of_sizes(random: &mut SeededRandom) -> Self {
+        let compression = [Compression::None, Compression::Lz4, Compression::Gzip][random.index(3)];
+        match random.below(3) {
+            0 => Self::with_sizes(150, usize::MAX, compression),
+            _ => Self::with_sizes(1_000, 300, compression),
+        }
+    }
+
+    pub(super) fn append(&mut self) {
+        self.append_padded(0, &mut SeededRandom::new(0));
+    }
+
+    pub(super) fn append_padded(&mut self, padding: usize, random: &mut SeededRandom) {
+        let mut value = (self.tickets.len() as u64).to_be_bytes().to_vec();
+        value.extend((0..padding).map(|_| random.number().to_be_bytes()[0]));
+        if value.len() > self.broker.limit {
+            self.large.push(self.tickets.len());
+        }
+        self.tickets.push(self.callers.append(&value));
+    }
+
+    fn append_any(&mut self, random: &mut SeededRandom) {
+        let is_large = self.broker.limit < usize::MAX && random.below(20) == 0;
+        let padding = if is_large { random.between(300, 900) } else { random.below(60) };
+        self.append_padded(usize::try_from(padding).unwrap(), random);
     }
 
     /// Sends one batch if the lane has one.
-    fn send(&mut self) -> bool {
-        match self.lane.next(&self.callers.dues(0), &mut Compressor::none()) {
+    pub(super) fn send(&mut self) -> bool {
+        match self.lane.next(&self.callers.dues(0), &mut self.compressor) {
             Next::Send(batch) => {
                 self.under_way.push_back(batch);
                 true
@@ -191,14 +249,21 @@ impl World {
         }
     }
 
-    fn answer(
+    pub(super) fn answer(
         &mut self,
         outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>,
     ) {
         let Some(batch) = self.under_way.pop_front() else { return };
         let outcome = outcome(&mut self.broker, &batch.bytes);
         let now = self.callers.clock.monotonic();
-        self.lane.returned(batch, outcome, now);
+        let settled = self.lane.returned(batch, outcome, now, &mut self.compressor);
+        self.close(&settled);
+    }
+
+    fn close(&self, settled: &Settled) {
+        for (delivery, records) in settled {
+            self.callers.undelivered.close(delivery, *records);
+        }
     }
 
     /// The connection breaks after the broker has taken in `taken` of the requests.
@@ -218,13 +283,16 @@ impl World {
 
     fn step(&mut self, random: &mut SeededRandom) {
         match random.below(12) {
-            0..4 => self.append(),
+            0..4 => self.append_any(random),
             4..7 => {
                 self.send();
             }
             7 | 8 => self.answer(ModelBroker::produce),
-            9 => match random.below(8) {
-                0 => self.answer(|_, _| Err(code(ErrorCode::RecordListTooLarge))),
+            9 => match random.below(9) {
+                8 => self.answer(|_, bytes| {
+                    Err(ClientError::MessageTooLarge { size: bytes.len(), limit: None })
+                }),
+                0 => self.answer(|_, _| Err(code(ErrorCode::InvalidRecord))),
                 1..4 => self.answer(|broker, bytes| {
                     broker.produce(bytes)?;
                     Err(code(ErrorCode::NotEnoughReplicasAfterAppend))
@@ -240,13 +308,57 @@ impl World {
                     elapsed: DELIVERY_TIMEOUT,
                     last_error: None,
                 };
-                self.lane.expire(now.saturating_sub(DELIVERY_TIMEOUT), &late);
+                let settled = self.lane.expire(now.saturating_sub(DELIVERY_TIMEOUT), &late);
+                self.close(&settled);
             }
         }
     }
 
+    /// As [`step`](Self::step), but nothing leaves it open whether a batch was stored.
+    fn plain_step(&mut self, random: &mut SeededRandom) {
+        match random.below(12) {
+            0..4 => self.append_any(random),
+            4..7 => {
+                self.send();
+            }
+            7..11 => self.answer(ModelBroker::produce),
+            _ => self.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower))),
+        }
+    }
+
+    /// Each record is stored once at the most, in order, and where its ticket says it is.
+    fn check(&self, seed: u64) {
+        let log = &self.broker.log;
+        assert!(log.is_sorted_by(|one, other| one < other), "seed {seed}: {log:?}");
+        for (number, ticket) in self.tickets.iter().enumerate() {
+            assert!(ticket.is_done(), "seed {seed}: record {number} has no outcome");
+            let place = log.binary_search(&(number as u64)).ok();
+            if let Ok(told) = ticket.wait(Some(Duration::ZERO)) {
+                let told = told.offset.and_then(|offset| usize::try_from(offset.get()).ok());
+                assert_eq!(place, told, "seed {seed}: where record {number} is");
+            }
+        }
+    }
+
+    /// How many failures are reported one by one, and how many records in all.
+    pub(super) fn reported(&self) -> (usize, usize) {
+        match self.callers.undelivered.report() {
+            Err(ClientError::Delivery { failures, unlisted }) => {
+                let listed: u32 = failures.iter().map(|failure| failure.records).sum();
+                (failures.len(), usize::try_from(u64::from(listed) + unlisted).unwrap())
+            }
+            told => panic!("{told:?}"),
+        }
+    }
+
+    /// The records that were not delivered.
+    pub(super) fn failed(&self) -> Vec<usize> {
+        let outcomes = self.tickets.iter().map(|ticket| ticket.wait(Some(Duration::ZERO)));
+        outcomes.enumerate().filter(|(_, told)| told.is_err()).map(|(number, _)| number).collect()
+    }
+
     /// Everything works again.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for _ in 0..10_000 {
             self.callers.clock.advance(Duration::from_secs(2));
             while self.send() {}
@@ -265,20 +377,41 @@ impl World {
 fn whatever_fails_each_record_is_stored_once_and_in_order() {
     for seed in 0..3_000 {
         let mut random = SeededRandom::new(seed);
-        let mut world = World::new();
+        let mut world = World::of_sizes(&mut random);
         for _ in 0..random.between(50, 300) {
             world.step(&mut random);
         }
         world.settle();
-        let log = &world.broker.log;
-        assert!(log.is_sorted_by(|one, other| one < other), "seed {seed}: {log:?}");
-        for (number, ticket) in world.tickets.iter().enumerate() {
-            assert!(ticket.is_done(), "seed {seed}: record {number} has no outcome");
-            let is_delivered = ticket.wait(Some(Duration::ZERO)).is_ok();
-            let is_stored = log.binary_search(&(number as u64)).is_ok();
-            assert!(is_stored || !is_delivered, "seed {seed}: record {number} was lost");
-        }
+        world.check(seed);
     }
+}
+
+#[test]
+fn exactly_the_records_that_are_too_large_alone_fail() {
+    let mut failures = 0;
+    for seed in 0..1_000 {
+        let mut random = SeededRandom::new(seed);
+        let mut world = World::of_sizes(&mut random);
+        for _ in 0..random.between(50, 300) {
+            world.plain_step(&mut random);
+        }
+        world.settle();
+        if !world.large.is_empty() {
+            assert_eq!(world.reported().1, world.large.len(), "seed {seed}");
+        }
+        world.check(seed);
+        assert_eq!(world.failed(), world.large, "seed {seed}");
+        for &number in &world.large {
+            let told = world.tickets[number].wait(Some(Duration::ZERO));
+            let limit = world.broker.limit;
+            assert!(
+                matches!(told, Err(ClientError::MessageTooLarge { size, .. }) if size > limit),
+                "seed {seed}: record {number}: {told:?}"
+            );
+        }
+        failures += world.large.len();
+    }
+    assert!(failures > 1_000, "only {failures} records were too large");
 }
 
 #[test]
@@ -292,10 +425,9 @@ fn a_rejected_batch_does_not_stop_those_behind_it() {
     world.answer(ModelBroker::produce);
     while world.send() {}
     assert_eq!(world.under_way.len(), 5);
-    world.answer(|_, _| Err(code(ErrorCode::RecordListTooLarge)));
+    world.answer(|_, _| Err(code(ErrorCode::InvalidRecord)));
     world.settle();
-    let failed = world.tickets.iter().filter(|ticket| ticket.wait(Some(Duration::ZERO)).is_err());
-    let failed = failed.count();
+    let failed = world.failed().len();
     assert!(failed > 0);
     assert_eq!(world.broker.log.len() + failed, 30);
 }

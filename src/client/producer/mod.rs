@@ -23,6 +23,7 @@ mod queue;
 mod request;
 mod room;
 mod sender;
+mod splitting;
 mod tickets;
 mod topics;
 mod undelivered;

@@ -18,12 +18,13 @@ use crate::types::{Timestamp, TopicPartition};
 #[derive(Debug)]
 pub(crate) struct Queue {
     partition: TopicPartition,
-    batch_size: usize,
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    /// Bytes at which a batch is full.
+    batch_size: usize,
     full: VecDeque<Filled>,
     open: Option<Filled>,
     /// Whether the sending task has this queue on its list.
@@ -98,7 +99,14 @@ pub(crate) enum Due {
 impl Queue {
     /// An empty queue whose batches are full at `batch_size` bytes.
     pub(crate) fn new(partition: TopicPartition, batch_size: usize) -> Self {
-        Self { partition, batch_size, state: Mutex::default() }
+        let state = State {
+            batch_size,
+            full: VecDeque::new(),
+            open: None,
+            is_listed: false,
+            expected_size: 0,
+        };
+        Self { partition, state: Mutex::new(state) }
     }
 
     /// Whose records these are.
@@ -117,7 +125,8 @@ impl Queue {
         open: impl FnOnce(&TopicPartition) -> Result<(Arc<Delivery>, Duration), ClientError>,
     ) -> Result<Appended, ClientError> {
         let mut state = self.state();
-        let mut fills = state.make_way(record.size, self.batch_size);
+        let batch_size = state.batch_size;
+        let mut fills = state.make_way(record.size);
         let mut opens = false;
         if state.open.is_none() {
             opens = true;
@@ -135,19 +144,25 @@ impl Queue {
         let pushed = batch.builder.push(record.timestamp, record.key, record.value, record.headers);
         let index = pushed.map_err(|_| ClientError::MessageTooLarge {
             size: record.size,
-            limit: Some(self.batch_size),
+            limit: Some(batch_size),
         })?;
         batch.held.add(record.size);
         if let Some(width) = record.window {
             batch.windows.add(width, record.timestamp);
         }
         let ticket = Ticket::new(Arc::clone(&batch.delivery), index, record.timestamp);
-        if batch.builder.size() >= self.batch_size {
+        if batch.builder.size() >= batch_size {
             state.close();
             fills = true;
         }
         let lists = !std::mem::replace(&mut state.is_listed, true);
         Ok(Appended { ticket, lists, wakes: opens || fills, fills })
+    }
+
+    /// Batches are full at `batch_size` bytes from now on, unless they were with fewer.
+    pub(crate) fn limit_batches(&self, batch_size: usize) {
+        let mut state = self.state();
+        state.batch_size = state.batch_size.min(batch_size);
     }
 
     /// Takes the first batch if it is due.
@@ -209,11 +224,11 @@ impl Queue {
 
 impl State {
     /// Closes the open batch if a record of `size` would make it too large.
-    fn make_way(&mut self, size: usize, batch_size: usize) -> bool {
+    fn make_way(&mut self, size: usize) -> bool {
         let is_full = self
             .open
             .as_ref()
-            .is_some_and(|open| open.builder.size().saturating_add(size) > batch_size);
+            .is_some_and(|open| open.builder.size().saturating_add(size) > self.batch_size);
         if is_full {
             self.close();
         }

@@ -125,6 +125,13 @@ impl Held {
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
+
+    /// Hands over up to so many of its bytes.
+    pub(crate) fn split_off(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { room: Arc::clone(&self.room), bytes }
+    }
 }
 
 impl Drop for Held {

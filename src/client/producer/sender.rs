@@ -296,7 +296,7 @@ impl Sender {
                 }
                 Err(_) => {}
             }
-            settled.extend(self.lanes[number].returned(batch, outcome, now));
+            settled.extend(self.lanes[number].returned(batch, outcome, now, &mut self.compressor));
         }
         self.shared.settled(settled);
     }

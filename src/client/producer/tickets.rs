@@ -1,15 +1,17 @@
 //! What a caller holds of a record on its way, and how it learns the outcome.
 //!
 //! A batch has one [`Delivery`]; the ticket of a record is a share of it and a number. Outcomes are
-//! set once, by the task that sends, and all waiting callers of the producer are woken.
+//! set once, by the task that sends, and all waiting callers of the producer are woken. A batch
+//! that had to be split has the outcomes of all its parts at once.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::splitting::{Outcome, Part};
 use crate::client::ClientError;
 use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
@@ -55,13 +57,12 @@ pub(crate) struct Delivery {
     ordinal: u64,
     bells: Arc<Bells>,
     is_urgent: AtomicBool,
-    outcome: OnceLock<Result<Landed, ClientError>>,
-    seen: AtomicU32,
+    outcome: OnceLock<Outcome>,
     /// Where futures wait: those of other batches are not woken.
     told: Notify,
 }
 
-/// Where a delivered batch is.
+/// Where a delivered batch is, or a part of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Landed {
     /// The offset of its first record, where the broker told.
@@ -123,23 +124,25 @@ impl Ticket {
     }
 
     /// The outcome of the record's batch as that of the record; a failure counts as seen.
-    fn told(&self, outcome: &Result<Landed, ClientError>) -> Result<RecordMetadata, ClientError> {
-        match outcome {
-            Ok(landed) => Ok(self.metadata(*landed)),
+    fn told(&self, outcome: &Outcome) -> Result<RecordMetadata, ClientError> {
+        let part = outcome.part_of(self.index);
+        match &part.outcome {
+            Ok(landed) => Ok(self.metadata(*landed, self.index - part.first)),
             Err(error) => {
                 if !self.is_seen.swap(true, Ordering::AcqRel) {
-                    self.delivery.seen.fetch_add(1, Ordering::AcqRel);
+                    part.see();
                 }
                 Err(error.clone())
             }
         }
     }
 
-    fn metadata(&self, landed: Landed) -> RecordMetadata {
+    /// It is the record number `index` of those that landed together.
+    fn metadata(&self, landed: Landed, index: u32) -> RecordMetadata {
         RecordMetadata {
             topic: self.delivery.partition.topic.clone(),
             partition: self.delivery.partition.partition,
-            offset: landed.base_offset.map(|base| base.plus(i64::from(self.index))),
+            offset: landed.base_offset.map(|base| base.plus(i64::from(index))),
             timestamp: landed.log_append_time.unwrap_or(self.timestamp),
         }
     }
@@ -154,7 +157,6 @@ impl Delivery {
             bells,
             is_urgent: AtomicBool::new(false),
             outcome: OnceLock::new(),
-            seen: AtomicU32::new(0),
             told: Notify::new(),
         }
     }
@@ -184,6 +186,15 @@ impl Delivery {
 
     /// Sets the outcome; threads that wait are woken by the caller, once for many.
     pub(crate) fn settle(&self, outcome: Result<Landed, ClientError>) {
+        self.set(Outcome::Whole(Part::new(0, outcome)));
+    }
+
+    /// [`settle`](Self::settle) of a batch that was split: all parts, in order.
+    pub(crate) fn settle_in_parts(&self, parts: Vec<Part>) {
+        self.set(Outcome::Split(parts));
+    }
+
+    fn set(&self, outcome: Outcome) {
         let was_open = self.outcome.set(outcome).is_ok();
         assert!(was_open, "batch {} of {} has two outcomes", self.ordinal, self.partition);
         self.told.notify_waiters();
@@ -194,18 +205,20 @@ impl Delivery {
         self.outcome.get().is_some()
     }
 
-    /// Where it is, once it is delivered.
-    pub(crate) fn landed(&self) -> Option<&Landed> {
-        self.outcome.get()?.as_ref().ok()
+    /// What became of its `records` records, once that is known: parts, each with how many of them
+    /// it has.
+    pub(crate) fn parts(&self, records: u32) -> impl Iterator<Item = (&Part, u32)> {
+        let parts = self.outcome.get().map(Outcome::parts).unwrap_or_default();
+        let ends = parts.iter().skip(1).map(|part| part.first).chain([records]);
+        parts.iter().zip(ends).map(|(part, end)| (part, end - part.first))
     }
 
-    /// The error, once it has failed.
-    pub(crate) fn failure(&self) -> Option<&ClientError> {
-        self.outcome.get()?.as_ref().err()
-    }
-
-    /// How many of its tickets were told of the failure.
-    pub(crate) fn seen(&self) -> u32 {
-        self.seen.load(Ordering::Acquire)
+    /// [`parts`](Self::parts) that were not delivered, and why.
+    pub(crate) fn failures(
+        &self,
+        records: u32,
+    ) -> impl Iterator<Item = (&Part, u32, &ClientError)> {
+        self.parts(records)
+            .filter_map(|(part, count)| Some((part, count, part.outcome.as_ref().err()?)))
     }
 }

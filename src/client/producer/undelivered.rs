@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::tickets::Delivery;
 use crate::client::{ClientError, DeliveryFailure};
 
-/// Failed batches that are remembered one by one; of the rest, only how many records.
+/// Failures that are told one by one; of the rest, only how many records.
 const REMEMBERED_MAX: usize = 100;
 
 /// A producer's batches that are not delivered: not yet, or never.
@@ -56,13 +56,14 @@ impl Undelivered {
     pub(crate) fn close(&self, delivery: &Arc<Delivery>, records: u32) {
         let mut state = self.state();
         state.open.remove(&delivery.ordinal());
-        if delivery.failure().is_none() {
+        let failed: u64 = delivery.failures(records).map(|(_, count, _)| u64::from(count)).sum();
+        if failed == 0 {
             return;
         }
         if state.failed.len() < REMEMBERED_MAX {
             state.failed.push((Arc::clone(delivery), records));
         } else {
-            state.failed_beyond = state.failed_beyond.saturating_add(u64::from(records));
+            state.failed_beyond = state.failed_beyond.saturating_add(failed);
         }
     }
 
@@ -80,14 +81,23 @@ impl Undelivered {
     pub(crate) fn report(&self) -> Result<(), ClientError> {
         let mut state = self.state();
         let failed = std::mem::take(&mut state.failed);
-        let unlisted = std::mem::take(&mut state.failed_beyond);
+        let mut unlisted = std::mem::take(&mut state.failed_beyond);
         drop(state);
-        let unseen = |(delivery, records): (Arc<Delivery>, u32)| {
-            let records = records.saturating_sub(delivery.seen());
-            let error = delivery.failure().filter(|_| records > 0)?.clone();
-            Some(DeliveryFailure { partition: delivery.partition().clone(), records, error })
-        };
-        let failures: Vec<DeliveryFailure> = failed.into_iter().filter_map(unseen).collect();
+        let mut failures: Vec<DeliveryFailure> = Vec::new();
+        for (delivery, records) in &failed {
+            for (part, records, error) in delivery.failures(*records) {
+                let records = records.saturating_sub(part.seen());
+                if records == 0 {
+                    continue;
+                }
+                if failures.len() == REMEMBERED_MAX {
+                    unlisted = unlisted.saturating_add(u64::from(records));
+                    continue;
+                }
+                let (partition, error) = (delivery.partition().clone(), error.clone());
+                failures.push(DeliveryFailure { partition, records, error });
+            }
+        }
         if failures.is_empty() && unlisted == 0 {
             Ok(())
         } else {

@@ -28,7 +28,8 @@ pub struct Republication {
     pub target: TopicPartition,
     /// What the first of them is stamped with there.
     pub stamp: Stamp,
-    /// Records that are there already: the first so many, which end with a batch.
+    /// Records that are there already: the first so many. A batch that they end within is sent
+    /// again.
     pub done: u64,
     /// After so many batches the copy stops.
     pub batches_max: u64,

@@ -10,7 +10,7 @@ use super::progress::{self, Progress};
 use super::raw::RawReader;
 use super::stamp::Stamp;
 use crate::client::cluster::Brokers;
-use crate::client::{Call, Client, ClientError};
+use crate::client::{Call, Client, ClientError, Resource};
 use crate::record::Batches;
 use crate::types::{Offset, ProducerEpoch, ProducerId, TopicPartition};
 use crate::wire::{ErrorCode, InitProducerIdRequest};
@@ -49,7 +49,8 @@ impl Client {
     /// stamped `stamp` and later.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], those of reaching the leader, and damaged records.
+    /// [`ClientError::TopicNotFound`], those of reaching the leader and of asking for the topic's
+    /// settings, and damaged records.
     pub fn republished(
         &self,
         target: TopicPartition,
@@ -57,7 +58,9 @@ impl Client {
         stamp: Stamp,
     ) -> Call<Progress> {
         let brokers = Arc::clone(&self.core().brokers);
-        self.core().call(progress::find(brokers, target, from, stamp))
+        let topic = Resource::Topic(target.topic.to_string());
+        let configs = self.admin().calls().configs(&topic);
+        self.core().call(progress::find((brokers, configs), target, from, stamp))
     }
 
     /// An identity that no producer had before.
@@ -97,8 +100,8 @@ async fn copy(brokers: Arc<Brokers>, plan: Republication) -> Result<u64, ClientE
             if seen <= plan.done {
                 continue;
             }
-            if before < plan.done {
-                return Err(unlike(&plan, before));
+            if seen == before {
+                return Err(unlike(&plan, seen));
             }
             if batches == plan.batches_max {
                 (seen, position) = (before, batch.base_offset());

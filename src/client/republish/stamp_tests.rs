@@ -1,9 +1,11 @@
 //! What is published differs from what was staged in its stamp alone.
 
 use super::Stamp;
+use super::stamp::OffsetUnit;
+use crate::client::{ConfigEntry, ConfigSource};
 use crate::record::{
-    Batch, BatchBuilder, BatchSettings, Compression, Compressor, Decompressor, HeaderMut,
-    ProduceRules, ProducerStamp, validate_produced,
+    Batch, BatchBuilder, BatchRewriter, BatchSettings, Compression, Compressor, Decompressor,
+    HeaderMut, Limits, ProduceRules, ProducerStamp, validate_produced,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -59,6 +61,9 @@ fn a_batch_that_was_damaged_stays_damaged() {
 
 #[test]
 fn sequence_numbers_go_on_at_zero_after_the_last() {
+    assert_eq!(stamp(7).records_up_to(6), 0);
+    assert_eq!(stamp(0).records_up_to(i32::MAX), 0);
+    assert_eq!(stamp(i32::MAX).records_up_to(3), 5);
     assert_eq!(stamp(5).after(0), stamp(5));
     assert_eq!(stamp(i32::MAX).after(1), stamp(0));
     assert_eq!(stamp(i32::MAX - 1).after(12), stamp(10));
@@ -67,4 +72,85 @@ fn sequence_numbers_go_on_at_zero_after_the_last() {
     for (begin, records) in [(0, 0), (0, 9), (i32::MAX, 1), (i32::MAX - 4, 100)] {
         assert_eq!(stamp(begin).records_before(stamp(begin).after(records).sequence), records);
     }
+}
+
+/// A published batch of four records, and what is left of it when so many are compacted away.
+fn published(sequence: i32, gone: u64) -> Vec<u8> {
+    let mut builder = BatchBuilder::new();
+    for number in 0..4 {
+        builder.push(Timestamp::from_millis(number), Some(b"k"), Some(b"v"), &[]).unwrap();
+    }
+    let producer =
+        ProducerStamp { id: ProducerId(77), epoch: ProducerEpoch(3), base_sequence: sequence };
+    let settings = BatchSettings { producer: Some(producer), ..BatchSettings::default() };
+    let bytes = builder.build(&settings, &mut Compressor::none()).unwrap();
+    let batch = Batch::parse(&bytes).unwrap();
+    let mut rewriter = BatchRewriter::new(batch, None);
+    let (payload, limits) = (batch.payload(), Limits::default());
+    let mut records = batch.records(payload, &limits);
+    for place in 0..4 {
+        let start = records.position();
+        let record = records.next().unwrap().unwrap();
+        if place >= gone {
+            rewriter.keep(&record, &payload[start..records.position()]).unwrap();
+        }
+    }
+    rewriter.finish(&mut Compressor::none()).unwrap()
+}
+
+#[test]
+fn a_batch_tells_how_many_records_were_published_whatever_compaction_has_left_of_it() {
+    for gone in 0..=4 {
+        for (first, sequence) in [(5, 5), (5, 9), (i32::MAX - 1, i32::MAX - 1), (i32::MAX, 3)] {
+            let bytes = published(sequence, gone);
+            let batch = Batch::parse(&bytes).unwrap();
+            assert_eq!(u64::from(batch.record_count()), 4 - gone);
+            let before = stamp(first).records_before(sequence);
+            let through = stamp(first).records_through(&batch, OffsetUnit::Record);
+            assert_eq!(through, Some(before + 4), "{gone} of 4 gone, {before} before");
+        }
+    }
+}
+
+#[test]
+fn where_offsets_count_bytes_the_records_of_a_batch_are_counted() {
+    let mut bytes = published(7, 0);
+    HeaderMut::of_batch(&mut bytes).unwrap().set_last_offset_delta(5_000);
+    let batch = Batch::parse(&bytes).unwrap();
+    assert_eq!(stamp(5).records_through(&batch, OffsetUnit::Byte), Some(6));
+}
+
+#[test]
+fn a_batch_of_another_producer_tells_nothing() {
+    let bytes = published(7, 0);
+    let batch = Batch::parse(&bytes).unwrap();
+    for other in [
+        Stamp { producer: ProducerId(78), ..stamp(7) },
+        Stamp { epoch: ProducerEpoch(4), ..stamp(7) },
+    ] {
+        assert_eq!(other.records_through(&batch, OffsetUnit::Record), None);
+    }
+}
+
+#[test]
+fn a_topic_says_what_its_offsets_count_and_one_of_other_brokers_counts_records() {
+    let unit = |name: &str, value: &str| {
+        OffsetUnit::of(&[ConfigEntry {
+            name: name.to_owned(),
+            value: Some(value.to_owned()),
+            source: ConfigSource::Topic,
+            is_read_only: true,
+            documentation: None,
+        }])
+    };
+    assert_eq!(unit("offset.unit", "byte"), OffsetUnit::Byte);
+    assert_eq!(unit("offset.unit", "record"), OffsetUnit::Record);
+    assert_eq!(unit("cleanup.policy", "byte"), OffsetUnit::Record);
+}
+
+#[test]
+#[should_panic(expected = "batch at 0 has 0 records")]
+fn a_batch_without_records_is_not_stamped() {
+    let bytes = published(7, 4);
+    stamp(0).put_on(&Batch::parse(&bytes).unwrap());
 }

@@ -51,6 +51,11 @@ class ImapServer:
         self._process.kill()
         self._process.wait()
 
+    def renumber(self) -> None:
+        """Gives other numbers to the mails, as after a repair; while it is stopped."""
+        for numbers in self._folder.rglob("dovecot-uidlist"):
+            numbers.unlink()
+
     def account(self) -> imaplib.IMAP4:
         """A connection that has logged in, with the inbox open."""
         server = imaplib.IMAP4("127.0.0.1", self.port, timeout=READY_SECONDS)

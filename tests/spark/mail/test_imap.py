@@ -8,11 +8,13 @@ import pytest
 
 import streamlog
 from mail.config import Generator
+from mail.config import Imap as Settings
 from mail.generator.compose import Mailbox, Truth
 from mail.identity import identity
+from mail.inlet.imap import Imap
 from py.support.broker import until
 from spark.mail.conftest import Commands
-from spark.mail.imap_server import USER, ImapServer
+from spark.mail.imap_server import PASSWORD, USER, ImapServer
 from spark.mail.test_inlet import end
 
 
@@ -98,3 +100,29 @@ def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
     assert server.count("Done") >= 60
     assert set(keys(client, commands)) == {identity(raw).encode() for raw in there}
     assert len(there) == 60
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("is_renumbered", [False, True])
+def test_of_mails_that_a_server_has_renumbered_meanwhile_none_is_let_go(
+    server: ImapServer, monkeypatch: pytest.MonkeyPatch, is_renumbered: bool
+) -> None:
+    monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
+    mails = [b"Message-ID: <%d@test>\r\n\r\nNone\r\n" % number for number in range(3)]
+    server.deliver(mails)
+    inbox = Imap(Settings("127.0.0.1", server.port, tls=False, user=USER))
+    reading = inbox.waiting()
+    taken, too_large = next(reading), next(reading)
+    server.stop()
+    # The connection breaks while mails are read; those that were read before are stored then.
+    assert list(reading) == []
+    if is_renumbered:
+        server.renumber()
+    server.start()
+    inbox.rejected(too_large, "of its size")
+    inbox.stored([taken])
+    left = [identity(mail.raw) for mail in inbox.waiting()]
+    expected = [0, 1, 2] if is_renumbered else [2]
+    assert sorted(left) == [identity(mails[number]) for number in expected]
+    server.stop()
+    assert list(inbox.waiting()) == []

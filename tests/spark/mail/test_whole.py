@@ -1,5 +1,8 @@
 """The whole path on Spark, small: mailbox, inlet, parser, pipeline, report, and reading again."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +13,7 @@ from pyspark.sql import SparkSession
 import streamlog
 from mail import instruments
 from mail.generator.compose import Truth
+from mail.identity import identity
 from mail.parser.outcome import Outcomes
 from mail.parser.read import Reader
 from mail.pipeline import __main__ as pipeline
@@ -17,7 +21,7 @@ from mail.pipeline import windows
 from mail.quotes import Quote, Reading
 from mail.report import compare, look, total
 from py.support.broker import until
-from spark.mail.conftest import Commands
+from spark.mail.conftest import ROOT, Commands
 
 MAILS = 100
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -34,6 +38,33 @@ def committed(client: streamlog.Client, commands: Commands) -> bool:
         if stop
     }
     return all((done.get(place) or 0) >= stop for place, stop in ends.items())
+
+
+@pytest.mark.timeout(240)
+def test_one_command_does_all_of_it_with_mails_of_ones_own(
+    mailbox: list[tuple[bytes, Truth]], folder: Path
+) -> None:
+    own = folder / "own"
+    own.mkdir()
+    for number, (raw, _) in enumerate(mailbox[:30]):
+        (own / f"{number}.eml").write_bytes(raw)
+    undated = b"Message-ID: <undated@test>\nFrom: x@y.example\n\nUS0378331005 last USD 1.25\n"
+    (own / "undated.eml").write_bytes(undated)
+    command: list[str | Path] = [sys.executable, "-m", "mail", own]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "examples")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    broken = sum(truth.is_broken for _, truth in mailbox[:30])
+    assert "inlet     31 mails stored" in done.stdout
+    assert f"read      {30 - broken} mails with " in done.stdout
+    assert f"unread    {1 + broken} mails" in done.stdout
+    assert "no ledger" in done.stdout
+    made = folder / "target" / "mail"
+    assert list(made.glob("windows/date=*/*.parquet")) != []
+    assert (made / "prices.png").read_bytes().startswith(PNG)
+    assert len(list(own.iterdir())) == 31
 
 
 @pytest.mark.timeout(300)
@@ -62,7 +93,7 @@ def test_mails_become_windows_a_picture_and_a_report(
     log = look(client, settings.topics)
     scores, lost = compare(log, Path(settings.generator.ledger))
     assert (len(log.stored), log.stored.total(), lost) == (MAILS + 1, MAILS + 2, 0)
-    assert log.unread[f"<undated@test>/{_body_digest(undated)}".encode()].startswith("Date: ''")
+    assert log.unread[identity(undated).encode()].startswith("Date: ''")
     assert total(scores).precision >= 0.99
     assert total(scores).recall >= 0.99
     said = commands.run("report")
@@ -164,9 +195,3 @@ def test_what_is_read_again_replaces_what_was_read_before(
     # The pipeline counts each price once.
     counted = windows.prices(latest).count()
     assert counted == sum(len(row.prices) for row in rows)
-
-
-def _body_digest(raw: bytes) -> str:
-    from hashlib import sha256
-
-    return sha256(raw.partition(b"\n\n")[2]).hexdigest()[:16]

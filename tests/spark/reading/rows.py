@@ -66,7 +66,10 @@ def stream(spark: SparkSession, address: str, **options: object) -> DataFrame:
 
 
 class Collected:
-    """The rows of a stream's triggers, by the number of the trigger."""
+    """The rows of a stream's triggers, by the number of the trigger.
+
+    A query's thread adds to them while the test looks: each look sees them as they were.
+    """
 
     def __init__(self) -> None:
         """Nothing has come yet."""
@@ -78,8 +81,10 @@ class Collected:
     def take(self, frame: DataFrame, trigger: int) -> None:
         """What ``foreachBatch`` calls."""
         rows = frame.select(*COLUMNS).collect()
-        into = self.again if trigger in self.triggers else self.triggers
-        into[trigger] = rows
+        if trigger in self.triggers:
+            self.again = {**self.again, trigger: rows}
+        else:
+            self.triggers = {**self.triggers, trigger: rows}
         self.before(trigger)
 
     @property

@@ -144,6 +144,22 @@ def test_a_read_begins_and_ends_at_times(
     assert sorted(int(row.value) for row in rows) == list(expected)
 
 
+def test_a_read_begins_and_ends_a_stretch_before_now(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    with client.producer() as producer:
+        for minutes in (180, 90, 30, 0):
+            moment = datetime.now(UTC) - timedelta(minutes=minutes)
+            producer.send(topic, b"%d" % minutes, timestamp=moment)
+    for options, expected in (
+        ({"startingTimestamp": "-1h"}, {b"30", b"0"}),
+        ({"endingTimestamp": "-1h"}, {b"180", b"90"}),
+        ({"startingTimestamp": "-2h", "endingTimestamp": "-15m"}, {b"90", b"30"}),
+    ):
+        rows = table(spark, broker.address, subscribe=topic, columns="value", **options).collect()
+        assert {bytes(row.value) for row in rows} == expected
+
+
 @pytest.mark.parametrize(
     "case",
     [

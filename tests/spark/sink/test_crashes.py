@@ -3,9 +3,10 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from threading import Thread
+from threading import Barrier, Thread
 
 import pytest
 
@@ -144,28 +145,39 @@ def test_staged_records_and_old_commits_are_deleted_when_they_are_published(
 
 
 def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
-    start: Start, client: streamlog.Client, broker: BrokerProcess, topic: str
+    start: Start,
+    client: streamlog.Client,
+    broker: BrokerProcess,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client.admin.create_topic(topic, partitions=2)
-    fenced: list[FencedError] = []
+    meeting = Barrier(2, timeout=30)
+    append = CommitLog.append
 
-    def drive(query: Query) -> None:
+    def append_at_once(log: CommitLog, record: BatchRecord) -> int:
+        if record.batch == 0:
+            meeting.wait()
+        return append(log, record)
+
+    def drive(query: Query) -> list[FencedError]:
+        fenced = []
         for batch in range(8):
             try:
                 query.commit(batch, query.staged(values_of(batch, 60)))
             except FencedError as error:
                 fenced.append(error)
+        return fenced
 
-    drivers = [Thread(target=drive, args=(start(),)) for _ in range(2)]
-    for driver in drivers:
-        driver.start()
-    for driver in drivers:
-        driver.join(60)
-        assert not driver.is_alive()
+    monkeypatch.setattr(CommitLog, "append", append_at_once)
+    with ThreadPoolExecutor(2) as drivers:
+        ends = [drivers.submit(drive, start()) for _ in range(2)]
+        fenced = [error for end in ends for error in end.result(60)]
+    assert sum("has committed batch 0" in str(error) for error in fenced) == 1, fenced
     last = start()
     last.run(7, values_of(7, 60))
     expected = Counter(value for batch in range(8) for value in values_of(batch, 60))
-    assert counted(client, topic) == expected, f"{len(fenced)} were fenced"
+    assert counted(client, topic) == expected, fenced
     assert counted_by_confluent(broker.address, topic) == expected
 
 
@@ -346,3 +358,20 @@ def test_a_batch_may_go_to_many_topics_and_later_ones_to_others(
     for number, name in enumerate(names):
         expected = values_of(number, 30) + values_of(number + 2, 30)
         assert counted(client, name) == Counter(expected)
+
+
+def test_what_decides_and_what_is_staged_is_on_disk_whatever_the_broker_is_set_to(
+    tmp_path: Path, topic: str
+) -> None:
+    caching = ("--set", "write.caching=true")
+    with (
+        BrokerProcess(tmp_path / "data", *caching) as broker,
+        streamlog.connect(broker.address) as client,
+    ):
+        client.admin.create_topic(topic, partitions=1)
+        query = Query(broker.address, "query", topic)
+        query.run(0, values_of(0, 10))
+        query.close()
+        names = (topic, staging_topic("query", topic), commit_topic("query"))
+        found = [client.admin.settings(topic=name)["write.caching"].value for name in names]
+        assert found == ["true", "false", "false"]

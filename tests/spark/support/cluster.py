@@ -7,6 +7,8 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
+from streamlog.spark import provide_java
+
 MASTER = "local-cluster[2,1,1024]"
 """Two workers, each with one core and 1024 MB; master and workers are threads of the driver."""
 
@@ -17,6 +19,7 @@ def session(folder: Path, name: str) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_WORKER_DIR"] = str(folder / "work")
     os.environ["SPARK_LOCAL_DIRS"] = str(folder / "scratch")
+    provide_java()
     builder = SparkSession.Builder().master(MASTER).appName(name)
     settings = {
         "spark.ui.enabled": "false",

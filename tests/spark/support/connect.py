@@ -11,6 +11,7 @@ from typing import Self
 import pyspark
 
 from py.support.broker import until
+from streamlog.spark import provide_java
 
 _SPARK = Path(pyspark.__file__).parent
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -20,6 +21,8 @@ _SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
     "spark.driver.bindAddress": "127.0.0.1",
+    # It lives for a minute: too short to repay what is compiled with care.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.sql.shuffle.partitions": "2",
@@ -51,6 +54,7 @@ class ConnectServer:
         """Starts it, and waits until it takes connections."""
         settings = [word for pair in _SETTINGS.items() for word in ("--conf", "=".join(pair))]
         command = [str(_SPARK / "bin" / "spark-submit"), "--master", "local[2]", *settings]
+        provide_java()
         environment = {"SPARK_HOME": str(_SPARK), "PYSPARK_PYTHON": sys.executable}
         with self._log.open("wb") as log:
             process = subprocess.Popen(

@@ -1,28 +1,36 @@
 """``python -m streamlog.spark.offline PATH --subscribe orders``: a load, from the command line."""
 
 import argparse
+import os
 import sys
 
 from pyspark.sql import SparkSession
 
 from streamlog.errors import StreamlogError
-from streamlog.spark.offline.loading import load
+from streamlog.spark.java import provide_java
+from streamlog.spark.offline.loading import Load, load
 
 
 def main() -> int:
     """Loads once, and says what it did; 1 if it could not."""
     arguments = _arguments().parse_args()
-    spark = SparkSession.Builder().appName("streamlog-load")
-    if arguments.remote is not None:
-        spark = spark.remote(arguments.remote)
-    else:
-        # There is one bar, and it knows records.
-        spark = spark.config("spark.ui.showConsoleProgress", "false")
-    if arguments.master is not None:
-        spark = spark.master(arguments.master)
-    session = spark.getOrCreate()
     try:
-        done = load(
+        done = _load(arguments)
+    except StreamlogError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for loss in done.losses:
+        print(f"lost: {loss}", file=sys.stderr)
+    for topic, records in sorted(done.topics.items()):
+        print(f"{topic}: {records:,} records")
+    print(f"{done.records:,} records in {done.files:,} files, {done.size:,} bytes")
+    return 0
+
+
+def _load(arguments: argparse.Namespace) -> Load:
+    session = _session(arguments.master, arguments.remote)
+    try:
+        return load(
             session,
             arguments.path,
             bootstrap=arguments.bootstrap,
@@ -32,17 +40,22 @@ def main() -> int:
             offsets_per_file=arguments.offsets_per_file,
             compression=arguments.compression,
         )
-    except StreamlogError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     finally:
         session.stop()
-    for loss in done.losses:
-        print(f"lost: {loss}", file=sys.stderr)
-    for topic, records in sorted(done.topics.items()):
-        print(f"{topic}: {records:,} records")
-    print(f"{done.records:,} records in {done.files:,} files, {done.size:,} bytes")
-    return 0
+
+
+def _session(master: str | None, remote: str | None) -> SparkSession:
+    spark = SparkSession.Builder().appName("streamlog-load")
+    if remote is not None:
+        return spark.remote(remote).getOrCreate()
+    provide_java()
+    if master is None or master.startswith("local"):
+        # Else workers are whatever python3 is first on the path.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master is not None:
+        spark = spark.master(master)
+    # There is one bar, and it knows records.
+    return spark.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 
 
 def _arguments() -> argparse.ArgumentParser:

@@ -67,7 +67,8 @@ def load(
         path: A folder of a file system that all executors have mounted; made if it is not there.
         bootstrap: As for ``streamlog.connect``.
         subscribe: Topics, as a list or with commas between them.
-        subscribe_pattern: Topics whose whole name fits this pattern of ``re``.
+        subscribe_pattern: Topics whose whole name fits this pattern of ``re``; what a query that
+            writes exactly once keeps for itself is never meant.
         fail_on_data_loss: Whether it is an error that records were deleted before they were loaded;
             else the rest is loaded, and ``losses`` says what is missing.
         offsets_per_file: A task has at most so many offsets of one partition, and makes a file for
@@ -78,7 +79,7 @@ def load(
 
     Raises:
         ConfigError: An option does not fit, or another load is at this folder.
-        ConnectError: No broker answered for two minutes.
+        ConnectError: No broker answered.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from streamlog._core import Client
 from streamlog.errors import ConfigError, OffsetOutOfRange, TopicNotFound
 from streamlog.spark.offline.plan import Loss, Plan, Range, TopicPlaces
+from streamlog.spark.reading.subscription import Subscription
 
 __all__ = ["Choice", "lost", "make_plan"]
 
@@ -49,8 +50,9 @@ class Choice:
         """The topics to load: those that are there, and those of them that were loaded before."""
         if self.pattern is None:
             return list(self.names)
-        wanted = re.compile(self.pattern)
-        return sorted(filter(wanted.fullmatch, {*client.admin.topics(), *planned}))
+        # What a stream of this pattern would read: no topic that a query keeps for itself.
+        wanted = Subscription(pattern=self.pattern)
+        return sorted(filter(wanted.matches, {*client.admin.topics(), *planned}))
 
 
 @dataclass(slots=True)

@@ -154,7 +154,7 @@ def place_of(point: Point, logs: Logs, ends: Offsets) -> Offsets:
         case AtTimes(option, time, rows):
             times = dict(rows) if time is None else dict.fromkeys(ends, time)
             _check_same(option, times, ends)
-            return {place: _at_time(point, place, times, logs, ends) for place in ends}
+            return _at_time(point, times, logs, ends)
 
 
 def _begins(logs: Logs, ends: Offsets) -> Offsets:
@@ -182,16 +182,22 @@ def _check_same(option: str, given: Iterable[Place], ends: Offsets) -> None:
             raise ConfigError(f"option '{option}': partition {partition} of '{topic}' {words}")
 
 
-def _at_time(
-    point: AtTimes, place: Place, times: dict[Place, int], logs: Logs, ends: Offsets
-) -> int:
+def _at_time(point: AtTimes, times: dict[Place, int], logs: Logs, ends: Offsets) -> Offsets:
+    # One answer is of all partitions of a topic.
+    asked = {(topic, times[topic, partition]) for topic, partition in ends}
+    answers = {of: logs.at(*of) for of in sorted(asked)}
+    found: Offsets = {}
+    for place, end in ends.items():
+        time = times[place]
+        offset = answers[place[0], time].get(place)
+        if offset is None and point.otherwise == "error":
+            raise _none_so_late(point.option, place, time)
+        found[place] = end if offset is None else min(offset, end)
+    return found
+
+
+def _none_so_late(option: str, place: Place, time_ms: int) -> ConfigError:
     topic, partition = place
-    found = logs.at(topic, times[place]).get(place)
-    if found is not None:
-        return min(found, ends[place])
-    if point.otherwise == "error":
-        time = time_of(times[place]).isoformat()
-        words = f"option '{point.option}': no record of topic '{topic}', partition {partition}"
-        hint = "startingOffsetsByTimestampStrategy=latest begins at the end then"
-        raise ConfigError(f"{words}, is of {time} or later; {hint}")
-    return ends[place]
+    words = f"option '{option}': no record of topic '{topic}', partition {partition}"
+    hint = "startingOffsetsByTimestampStrategy=latest begins at the end then"
+    return ConfigError(f"{words}, is of {time_of(time_ms).isoformat()} or later; {hint}")

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamlog._core.bounded import Range
@@ -56,18 +57,24 @@ class Task:
             StreamlogError: Brokers were away for too long, or refused.
         """
         self._is_alive()
-        while self._position < self._part.stop:
+        while True:
             try:
-                if not self._is_the_same():
+                # Asked after the last record too: it may have come from a topic made meanwhile.
+                if self._is_another():
+                    break
+                if not self._has_more():
                     return
                 yield from self._stretch()
             except OffsetOutOfRange as error:
                 self._pass_over(error.requested, error.earliest, error.latest)
             except TopicNotFound:
-                self._losses.gone(self._place, self._position)
-                return
+                if self._is_read():
+                    return
+                break
             except (BrokerError, ConnectError, RequestTimeout) as error:
                 self._wait(error)
+        wanted = self._part.start if self._is_read() else self._position
+        self._losses.gone(self._place, wanted)
 
     def _stretch(self) -> Iterator["_RecordBatch"]:
         part, columns = self._part, self._reading.columns
@@ -80,23 +87,35 @@ class Task:
             self._is_alive()
             self._position = batches.positions()[self._place] or self._position
             yield batch.rename_columns(list(columns))
-        self._position = part.stop
+        # Past what compaction has left out there may be no batch that tells.
+        self._position = batches.positions()[self._place] or self._position
+        if self._position < part.stop:
+            words = f"reading ended by itself at offset {self._position}"
+            raise RequestTimeout(f"{words}, and is to end at {part.stop}")
 
-    def _is_the_same(self) -> bool:
-        """Whether the topic is the one that is meant, and reaches as far as it is to be read."""
+    def _is_another(self) -> bool:
+        """Whether the topic is not the one that is meant."""
         part = self._part
         admin = client_of(self._reading.connection).admin
-        if part.topic_id is not None and admin.topic(part.topic).id != part.topic_id:
-            self._losses.gone(self._place, self._position)
+        return part.topic_id is not None and admin.topic(part.topic).id != part.topic_id
+
+    def _is_read(self) -> bool:
+        return self._position >= self._part.stop
+
+    def _has_more(self) -> bool:
+        """Whether there is more to be read, of what the log has."""
+        if self._is_read():
             return False
+        part = self._part
+        admin = client_of(self._reading.connection).admin
         end = admin.end_offsets(part.topic).get(part.partition)
         if end is None:
             raise TopicNotFound(part.topic)
         if end < part.stop:
             begin = admin.begin_offsets(part.topic)[part.partition] or 0
             self._losses.outside(self._place, part.stop - 1, (begin, end))
-            self._part = OffsetRange(part.topic, part.partition, part.start, end)
-        return self._position < self._part.stop
+            self._part = replace(part, stop=end)
+        return not self._is_read()
 
     def _pass_over(self, wanted: int, earliest: int, latest: int) -> None:
         self._losses.outside(self._place, wanted, (earliest, latest))

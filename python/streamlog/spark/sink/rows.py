@@ -30,6 +30,7 @@ def producing(settings: Settings, batch_size: int | None = None) -> Iterator[Pro
         "compression.type": settings.compression,
         "partitioner": settings.partitioner,
         "max.request.size": _REQUEST_MAX,
+        "delivery.timeout.ms": max(1, round(settings.connection.patience * 1000)),
     }
     if batch_size is not None:
         config["batch.size"] = batch_size

@@ -15,13 +15,14 @@ from pyspark.sql.streaming.datasource import (
 
 from streamlog.spark.reading.logs import Logs, State
 from streamlog.spark.reading.loss import Losses
-from streamlog.spark.reading.offsets import Nested, Offsets, Place, flat, nested
+from streamlog.spark.reading.offsets import Nested, Offsets, Place, nested
 from streamlog.spark.reading.places import place_of
 from streamlog.spark.reading.ranges import OffsetRange, cut
 from streamlog.spark.reading.records import Task
 from streamlog.spark.reading.settings import Reading
 from streamlog.spark.reading.sizes import bytes_per_offset
 from streamlog.spark.streaming.admission import Gate
+from streamlog.spark.streaming.mark import Kept, Mark
 from streamlog.spark.streaming.progress import Progress
 from streamlog.spark.streaming.watch import Watch
 
@@ -37,9 +38,10 @@ _WAIT_SECONDS = 0.5
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads on. What was read is known by Spark's checkpoint alone.
 
-    Offsets in a checkpoint only ever move over what a trigger reads, or jump: to the beginning of a
-    partition that is new, or of one whose log does not have the old offset any more. A jump has no
-    records, so that a trigger that is done again reads the same.
+    Marks in a checkpoint only ever move over what a trigger reads, or jump: to the beginning of a
+    partition that is new, of one whose log does not have the old offset any more, or of one of
+    another topic under the old name. A jump has no records, so that a trigger that is done again
+    reads the same.
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -51,16 +53,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._progress = Progress(self._logs, reading.group)
         self._losses = Losses(reading.fails_on_loss)
         self._target: State | None = None
-        self._ids: dict[str, str] = {}
 
-    def initialOffset(self) -> Nested:
+    def initialOffset(self) -> Kept:
         """Where a query begins that has no checkpoint.
 
         Raises:
             StreamlogError: A topic is not there, or an option does not fit it.
         """
-        ends = self._logs.ends().ends
-        return nested(place_of(self.reading.start, self._logs, ends))
+        state = self._logs.ends()
+        return _mark(place_of(self.reading.start, self._logs, state.ends), state).json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """How much a trigger takes."""
@@ -77,31 +78,32 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What there is now is all that will be read."""
         self._target = self._logs.ends()
 
-    def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:
+    def latestOffset(self, start: Kept, limit: ReadLimit) -> Kept:
         """Where the next trigger ends; where it begins, if there is nothing new for a while."""
-        begun = flat(start)
+        begun = Mark.of(start)
         # Spark asks for what follows `start` once everything before it is done.
-        self._progress.store(begun)
-        state = self._state_after(begun)
-        jumps = self._jumps(begun, state)
-        if jumps is not None:
-            return nested(jumps)
-        if not self._is_due(begun, state):
+        self._progress.store(begun.offsets)
+        state = self._state_after(begun.offsets)
+        jump = self._jump(begun, state)
+        if jump is not None:
+            return jump.json()
+        if not self._is_due(begun.offsets, state):
             return start
-        return nested(self._gate.admit(begun, state.ends, limit))
+        return _mark(self._gate.admit(begun.offsets, state.ends, limit), state).json()
 
     def reportLatestOffset(self) -> Nested | None:
-        """The ends that were last seen."""
+        """The ends that were last seen, of which ids are no part."""
         state = self._watch.known or self._target
         return None if state is None else nested(state.ends)
 
-    def partitions(self, start: Nested, end: Nested) -> Sequence[InputPartition]:
+    def partitions(self, start: Kept, end: Kept) -> Sequence[InputPartition]:
         """The ranges of offsets of a trigger, one for each task."""
-        begun, ends = flat(start), flat(end)
+        begun, done = Mark.of(start), Mark.of(end)
+        renewed = begun.renewed(done.ids)
         ranges = [
-            OffsetRange(*place, begun[place], stop, self._ids.get(place[0]))
-            for place, stop in sorted(ends.items())
-            if begun.get(place, stop) < stop
+            OffsetRange(*place, begun.offsets[place], stop, done.ids.get(place[0]))
+            for place, stop in sorted(done.offsets.items())
+            if begun.offsets.get(place, stop) < stop and place[0] not in renewed
         ]
         return cut(ranges, self.reading.split, self._mean_bytes)
 
@@ -111,7 +113,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return iter(())
         return Task(self.reading, partition).batches()
 
-    def commit(self, end: Nested) -> None:
+    def commit(self, end: Kept) -> None:
         """Nothing to do: Spark's checkpoint knows it."""
 
     def stop(self) -> None:
@@ -130,36 +132,36 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _is_due(self, begun: Offsets, state: State) -> bool:
         return self._target is not None or self._gate.is_worth_it(begun, state.ends)
 
-    def _jumps(self, begun: Offsets, state: State) -> Offsets | None:
-        """Where partitions begin that are new or not what they were, if there are any."""
-        ends = state.ends
-        renewed = {topic for topic, id in state.ids.items() if self._ids.get(topic, id) != id}
-        for place in sorted(set(begun) - set(ends)):
-            self._losses.gone(place, begun[place])
-        again = {
-            place
-            for place in set(begun) & set(ends)
-            if place[0] in renewed or begun[place] > ends[place]
-        }
-        fresh = set(ends) - set(begun)
+    def _jump(self, begun: Mark, state: State) -> Mark | None:
+        """Where it goes on, if a partition is new or not what it was."""
+        old, ends = begun.offsets, state.ends
+        renewed = begun.renewed(state.ids)
+        for place in sorted(set(old) - set(ends)):
+            self._losses.gone(place, old[place])
+        both = set(old) & set(ends)
+        again = {place for place in both if place[0] in renewed or old[place] > ends[place]}
+        fresh = set(ends) - set(old)
         begins = self._logs.begins({topic for topic, _ in again | fresh}) if again | fresh else {}
         for place in sorted(again):
             if place[0] in renewed:
-                self._losses.gone(place, begun[place])
+                self._losses.gone(place, old[place])
             else:
-                self._losses.outside(place, begun[place], (begins.get(place, 0), ends[place]))
+                self._losses.outside(place, old[place], (begins.get(place, 0), ends[place]))
         for place in sorted(fresh):
             if begins.get(place, 0) > 0:
                 what = " (the partition is new to this query)"
                 self._losses.outside(place, 0, (begins[place], ends[place]), what)
-        self._ids = dict(state.ids)
-        if not again and not fresh and set(begun) == set(ends):
-            return None
-        kept = {place: begun[place] for place in ends if place in begun and place not in again}
-        return kept | {place: begins.get(place, 0) for place in again | fresh}
+        kept = {place: old[place] for place in both - again}
+        jump = _mark(kept | {place: begins.get(place, 0) for place in again | fresh}, state)
+        return None if jump == begun else jump
 
     def _record_bytes(self, place: Place, start: int, stop: int) -> float:
         return self._mean_bytes(OffsetRange(*place, start, stop))
 
     def _mean_bytes(self, part: OffsetRange) -> float:
         return bytes_per_offset(self.reading.connection, part)
+
+
+def _mark(offsets: Offsets, state: State) -> Mark:
+    """The mark at these offsets, of the topics that there are."""
+    return Mark(offsets, {topic: state.ids[topic] for topic, _ in offsets})

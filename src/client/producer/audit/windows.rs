@@ -13,7 +13,19 @@ pub(crate) struct Windows {
 impl Windows {
     /// One more record of this time, for windows of this width.
     pub(crate) fn add(&mut self, width: Duration, time: Timestamp) {
-        let start = start_of(width, time);
+        self.count(start_of(width, time));
+    }
+
+    /// One more record of this time, which is counted in `whole`.
+    pub(crate) fn add_from(&mut self, whole: &Self, time: Timestamp) {
+        // Windows do not overlap: the record's is the last that begins no later than it.
+        let starts = whole.counts.iter().map(|(start, _)| *start);
+        if let Some(start) = starts.filter(|start| *start <= time.millis()).max() {
+            self.count(start);
+        }
+    }
+
+    fn count(&mut self, start: i64) {
         match self.counts.iter_mut().rev().find(|(begin, _)| *begin == start) {
             Some((_, count)) => *count = count.saturating_add(1),
             None => self.counts.push((start, 1)),

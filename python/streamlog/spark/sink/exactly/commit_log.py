@@ -23,6 +23,8 @@ _SETTINGS = {
     "segment.bytes": str(2 * _RECORD_BYTES),
     "message.timestamp.type": "CreateTime",
 }
+_CACHING = "write.caching"
+"""Only streamlog's brokers have it: what decides is never lost to a power cut."""
 
 
 def commit_topic(query: str) -> str:
@@ -57,7 +59,7 @@ class CommitLog:
         Raises:
             FencedError: Another driver was quicker: the record does not count.
         """
-        self._client.admin.create_topic(self.topic, partitions=1, config=_SETTINGS, exist_ok=True)
+        self._prepare()
         largest = _RECORD_BYTES
         with self._client.producer(max_request_size=largest, compression="zstd") as producer:
             placed = producer.send(self.topic, record.encoded(), partition=0).result()
@@ -69,6 +71,13 @@ class CommitLog:
             f"{placed.offset} of '{self.topic}' follows one that was followed already): one "
             "checkpoint serves one running query"
         )
+
+    def _prepare(self) -> None:
+        admin = self._client.admin
+        admin.create_topic(self.topic, partitions=1, config=_SETTINGS, exist_ok=True)
+        caching = admin.settings(topic=self.topic).get(_CACHING)
+        if caching is not None and caching.value != "false":
+            admin.set_settings({_CACHING: "false"}, topic=self.topic)
 
     def forget_before(self, offset: int) -> None:
         """Deletes the records below the offset of one that counts."""

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
 from streamlog import ConfigError
-from streamlog.spark.options import Options, duration, size
+from streamlog.spark.options import Connection, Options, duration, size
 from streamlog.spark.reading.columns import schema_of
 from streamlog.spark.reading.settings import Reading, default_schema
 from streamlog.spark.reading.times import time_ms
@@ -152,3 +152,11 @@ def test_sizes_and_stretches_of_time_have_units() -> None:
     assert time_ms("x", "1700000000000") == 1_700_000_000_000
     assert time_ms("x", "2026-11-01T01:00:00+01:00") == time_ms("x", "2026-11-01T00:00:00Z")
     assert time_ms("x", "-1h") - time_ms("x", "-2h") == pytest.approx(3_600_000, abs=2000)
+
+
+def test_a_connection_is_what_a_client_would_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMLOG_BOOTSTRAP", "h:1")
+    found = Connection.of(None, {"c": 5, "a": True, "b": ["x", "y"]})
+    assert found == Connection("h:1", (("a", "true"), ("b", "x,y"), ("c", "5")))
+    assert Connection.of(None, {"bootstrap.servers": ["h:2", "h:3"]}).bootstrap == "h:2,h:3"
+    assert Connection.of("h:4", {}) == Connection("h:4")

@@ -1,0 +1,1 @@
+"""Parts of the reading side by themselves, without a session of Spark."""

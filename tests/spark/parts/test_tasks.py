@@ -1,0 +1,140 @@
+"""A task reads its range to the end, and of the topic that is meant, or says what is missing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.parts.played import values
+from streamlog import RequestTimeout, TopicNotFound
+from streamlog._core.bounded import Range
+from streamlog.spark.reading import records
+from streamlog.spark.reading.ranges import OffsetRange
+from streamlog.spark.reading.records import Task
+from streamlog.spark.reading.settings import Reading, default_schema
+
+
+@dataclass
+class Ranges:
+    """Makes ranges that end after so many offsets, whatever is asked for."""
+
+    most: int
+    before: Callable[[int], None] = lambda number: None
+    """What happens before the first, the second, ..."""
+    asked: list[int] = field(default_factory=list)
+
+    def __call__(
+        self, client: streamlog.Client, topic: str, parts: list[tuple[int, int, int]], lost: str
+    ) -> Range:
+        """Makes one."""
+        self.before(len(self.asked))
+        partition, start, stop = parts[0]
+        self.asked.append(start)
+        return Range(client, topic, [(partition, start, min(stop, start + self.most))], lost)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A topic with ten records."""
+
+    client: streamlog.Client
+    address: str
+    topic: str
+
+    def publish(self, name: str, count: int) -> list[bytes]:
+        """Makes it, with so many records of this name."""
+        self.client.admin.create_topic(self.topic, partitions=1)
+        sent = [b"%s %d" % (name.encode(), number) for number in range(count)]
+        with self.client.producer() as producer:
+            producer.send_all(self.topic, sent)
+        return sent
+
+    def make_anew(self) -> None:
+        """Another topic of this name, with more records."""
+        self.client.admin.delete_topic(self.topic)
+        self.publish("new", 60)
+
+    def task(self, stop: int, **options: str) -> Task:
+        """Reads from the first record to before `stop`."""
+        given = {"bootstrap": self.address, "subscribe": self.topic, **options}
+        reading = Reading.of_batch(given, default_schema(given))
+        topic_id = self.client.admin.topic(self.topic).id
+        return Task(reading, OffsetRange(self.topic, 0, 0, stop, topic_id))
+
+
+@pytest.fixture
+def written(broker: BrokerProcess, client: streamlog.Client, topic: str) -> Written:
+    """Records "old 0" to "old 9"."""
+    written = Written(client, broker.address, topic)
+    written.publish("old", 10)
+    return written
+
+
+def old(count: int) -> list[bytes]:
+    """The first so many records."""
+    return [b"old %d" % number for number in range(count)]
+
+
+def test_a_reading_that_ends_early_is_gone_on_with(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranges = Ranges(most=4)
+    monkeypatch.setattr(records, "Range", ranges)
+    assert values(written.task(10).batches()) == old(10)
+    assert ranges.asked == [0, 4, 8]
+
+
+def test_a_reading_that_does_not_get_on_is_an_error_that_says_where(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "Range", Ranges(most=0))
+    with pytest.raises(
+        RequestTimeout, match=r"ended by itself at offset 0, and is to end at 10"
+    ) as told:
+        values(written.task(10, brokerTimeout="1s").batches())
+    assert "could not be read for 1 s" in told.value.__notes__[0]
+
+
+def test_a_topic_made_anew_between_two_readings_is_told(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renew(number: int) -> None:
+        if number == 1:
+            written.make_anew()
+
+    monkeypatch.setattr(records, "Range", Ranges(most=4, before=renew))
+    with pytest.raises(TopicNotFound, match="made anew"):
+        values(written.task(10).batches())
+
+
+def test_a_range_that_was_cut_back_still_knows_its_topic(
+    written: Written, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def renew(number: int) -> None:
+        if number == 1:
+            written.make_anew()
+
+    monkeypatch.setattr(records, "Range", Ranges(most=4, before=renew))
+    # It is cut back to 10 as soon as it is looked at, and is another topic a while later.
+    task = written.task(20, failOnDataLoss="false")
+    values(task.batches())
+    told = [record.getMessage() for record in caplog.records]
+    assert any("offset 19 is wanted, the earliest is 0 and the log ends at 10" in it for it in told)
+    assert "the topic was deleted, or made anew" in told[-1]
+
+
+def test_a_topic_made_anew_while_it_is_read_is_told(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "Range", Ranges(100, before=lambda _: written.make_anew()))
+    with pytest.raises(TopicNotFound, match="made anew"):
+        values(written.task(10).batches())
+
+
+def test_a_topic_deleted_when_all_of_it_was_read_is_no_loss(written: Written) -> None:
+    batches = written.task(10).batches()
+    found = values([next(batches)])
+    written.client.admin.delete_topic(written.topic)
+    assert found + values(batches) == old(10)

@@ -1,0 +1,75 @@
+"""What ``python -m streamlog.spark.offline`` sees to before Spark starts."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamlog.errors import MissingExtra
+from streamlog.spark import java
+from streamlog.spark.offline import __main__ as command
+from streamlog.spark.offline.loading import Load
+
+Run = Callable[..., dict[str, str | None]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs the command, and returns what Spark would find in its environment."""
+    for name in ("PYSPARK_PYTHON", "JAVA_HOME"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    found: dict[str, str | None] = {}
+
+    def started(_builder: object) -> object:
+        found.update({name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "JAVA_HOME")})
+        return SimpleNamespace(stop=lambda: None)
+
+    def run(*words: str) -> dict[str, str | None]:
+        argv = ["offline", str(tmp_path), "--subscribe", "orders", *words]
+        monkeypatch.setattr(sys, "argv", argv)
+        if command.main() != 0:
+            raise SystemExit
+        return found
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", started)
+    monkeypatch.setattr(java, "java_home", lambda *_: Path("/a/java"))
+    monkeypatch.setattr(command, "load", lambda *_, **__: Load(tmp_path))
+    return run
+
+
+@pytest.mark.parametrize("master", [(), ("--master", "local[2]")])
+def test_workers_are_this_python_and_java_is_found(run: Run, master: tuple[str, ...]) -> None:
+    assert run(*master) == {"PYSPARK_PYTHON": sys.executable, "JAVA_HOME": "/a/java"}
+
+
+def test_a_python_that_was_named_stays(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "another")
+    assert run()["PYSPARK_PYTHON"] == "another"
+
+
+def test_workers_of_a_cluster_are_the_clusters(run: Run) -> None:
+    assert run("--master", "spark://there:7077") == {
+        "PYSPARK_PYTHON": None,
+        "JAVA_HOME": "/a/java",
+    }
+
+
+def test_a_server_of_spark_connect_brings_its_own(run: Run) -> None:
+    assert run("--remote", "sc://there") == {"PYSPARK_PYTHON": None, "JAVA_HOME": None}
+
+
+def test_without_java_it_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(*_: object) -> Path:
+        raise MissingExtra("Spark needs Java")
+
+    monkeypatch.setattr(java, "java_home", missing)
+    with pytest.raises(SystemExit):
+        run()
+    assert capsys.readouterr().err == "error: Spark needs Java\n"
