@@ -161,6 +161,18 @@ topic = "b"
         (MINIMAL + "date = 'x'", "job.toml:7: sink.b.date: it is not for topic, which has "),
         (MINIMAL + "topc = 'x'", "job.toml:7: sink.b.topc: unknown; did you mean 'topic'?"),
         (MINIMAL.replace('"a"\n[', '"${NO}"\n['), "job.toml:3: source.a.topic: the environment ha"),
+        (
+            MINIMAL.replace('"a"\n[', '"a"\noptions = { pushDown = true }\n['),
+            "job.toml:4: source.a.options.pushDown: not in a pipeline, whose views may be read mor",
+        ),
+        (
+            MINIMAL.replace('topic = "a"', 'pattern = ["a.*", "b"]'),
+            "job.toml:3: source.a.pattern: expected one regular expression; `a|b` stands for sever",
+        ),
+        (
+            MINIMAL.replace('topic = "a"', 'pattern = "*.orders"'),
+            "job.toml:3: source.a.pattern: '*.orders' is no regular expression: nothing to repeat",
+        ),
         (MINIMAL + "files = 'x'", "job.toml:4: sink.b: it has topic and files, expected only on"),
         ("[source]\na = 1\n" + MINIMAL[MINIMAL.index("[sink") :], "job.toml:2: source.a: expecte"),
         (MINIMAL + "[step.a]\nsql = 'SELECT 1'", "job.toml:7: step.a: a view of this name is the"),

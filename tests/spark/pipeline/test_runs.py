@@ -214,6 +214,49 @@ def test_a_stream_goes_on_where_it_was_and_loses_and_doubles_nothing(
     assert sorted(row.id for row in table.select("id").collect()) == wanted
 
 
+ARRIVING = """
+[stream]
+trigger = "available-now"
+checkpoint = "checkpoints"
+[source.all]
+pattern = "{topic}-in-[0-9]+"
+start = "earliest"
+[source.dropped]
+files = "inbox"
+format = "json"
+schema = "value STRING"
+[step.both]
+sql = "SELECT value FROM all UNION ALL SELECT CAST(value AS BINARY) FROM dropped"
+[sink.out]
+from = "both"
+topic = "{topic}.out"
+exactly_once = true
+"""
+
+
+def test_topics_of_a_pattern_and_files_of_a_folder_are_streams_that_grow(
+    client: streamlog.Client, topic: str, tmp_path: Path, execute: Execute
+) -> None:
+    for name in (f"{topic}-in-x", f"{topic}.out"):
+        client.admin.create_topic(name, partitions=1)
+    publish(client, f"{topic}-in-x", [b"of no interest"])
+    wanted: list[bytes] = []
+    (tmp_path / "inbox").mkdir()
+    for number in range(2):
+        client.admin.create_topic(f"{topic}-in-{number}", partitions=2)
+        values = [b"topic %d %d" % (number, n) for n in range(100)]
+        publish(client, f"{topic}-in-{number}", values)
+        lines = [f"file {number} {n}" for n in range(50)]
+        written = "".join(json.dumps({"value": line}) + "\n" for line in lines)
+        (tmp_path / "inbox" / f"{number}.json").write_text(written)
+        wanted += [*values, *(line.encode() for line in lines)]
+        told = execute(ARRIVING.format(topic=topic))
+        assert rows_out(told) == {"out": 150}, told
+        behind = [f"{topic}-in-{n} 0" for n in range(number + 1)]
+        assert told[-1].endswith(f"; lag {', '.join(behind)}"), told
+    assert digest(values_in(client, f"{topic}.out")) == digest(wanted)
+
+
 def test_streams_are_joined_and_folded_by_a_job(
     client: streamlog.Client, topic: str, execute: Execute
 ) -> None:

@@ -4,9 +4,11 @@ Nothing is let through in part: what follows a value, a field that does not fit 
 no text are all reasons, where Spark's own functions would give a null or leave out the rest.
 """
 
+from secrets import token_hex
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BooleanType, StringType, StructType
+from pyspark.sql.types import ArrayType, StringType, StructType
 
 from streamlog.errors import ConfigError
 from streamlog.spark.functions.letters import with_outcome
@@ -15,6 +17,8 @@ __all__ = ["decode_csv", "decode_json", "schema_of"]
 
 _END = "streamlog_end"
 _BROKEN = "streamlog_broken"
+_SEAL = token_hex(16)
+"""What no record can hold, so that none can close the list itself: Spark reads no further then."""
 
 
 def decode_json(table: DataFrame, schema: str | StructType, *, column: str = "value") -> DataFrame:
@@ -42,11 +46,11 @@ def decode_json(table: DataFrame, schema: str | StructType, *, column: str = "va
     fields = schema_of(table, schema)
     text = F.col(column).cast("string")
     # A second element, which closes the list, is there only if the first is one whole value.
-    listed = F.concat(F.lit('{"records":['), text, F.lit(f',{{"{_END}":true}}]}}'))
+    listed = F.concat(F.lit('{"records":['), text, F.lit(f',{{"{_END}":"{_SEAL}"}}]}}'))
     parsed = F.from_json(listed, _listed(fields), _permissive())
     table = table.withColumn(_BROKEN, parsed)
     records = F.col(f"{_BROKEN}.records")
-    is_whole = (F.size(records) == 2) & F.get(records, F.lit(1)).getField(_END)
+    is_whole = (F.size(records) == 2) & (F.get(records, F.lit(1)).getField(_END) == _SEAL)
     is_clean = F.col(f"{_BROKEN}.{_BROKEN}").isNull()
     first = F.get(records, F.lit(0))
     is_one = F.coalesce(is_clean & is_whole & first.isNotNull(), F.lit(False))
@@ -134,7 +138,7 @@ def _nullable(fields: StructType) -> StructType:
 
 
 def _listed(fields: StructType) -> StructType:
-    element = _nullable(fields).add(_END, BooleanType())
+    element = _nullable(fields).add(_END, StringType())
     return StructType().add("records", ArrayType(element)).add(_BROKEN, StringType())
 
 

@@ -18,8 +18,6 @@ __all__ = ["open_session"]
 _ALWAYS = {
     # A trigger takes a third less time with it.
     "spark.python.unix.domain.socket.enabled": "true",
-    # The source then reads only the offsets, times and partitions that are asked for.
-    "spark.sql.python.filterPushdown.enabled": "true",
     # Dates of folders do not depend on the machine.
     "spark.sql.session.timeZone": "UTC",
 }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,6 +166,15 @@ def _read_jdbc(section: Section, kind: str, folder: Path, bootstrap: str) -> Par
 
 
 def _check(source: Source, section: Section) -> None:
+    if source.kind == "pattern":
+        _check_pattern(source, section)
+    for name in source.options if source.bootstrap else ():
+        if name.lower() == "pushdown":
+            # Spark would read for all of them what the first one's filters left of it.
+            message = "not in a pipeline, whose views may be read more than once: "
+            options = section.table("options")
+            assert options is not None
+            options.fault(f"{message}'start' and 'end' narrow what is read", name)
     if source.is_stream and source.kind == "files":
         if len(source.what) > 1:
             section.fault("a stream reads one path; `*` stands for several", "files")
@@ -174,6 +184,16 @@ def _check(source: Source, section: Section) -> None:
         section.fault("a stream has no end", "end")
     if source.kind == "files" and source.format == "text" and source.schema:
         section.fault("lines have one column, value; decode gives it fields", "schema")
+
+
+def _check_pattern(source: Source, section: Section) -> None:
+    if len(source.what) > 1:
+        section.fault("expected one regular expression; `a|b` stands for several", "pattern")
+    for pattern in source.what[:1]:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            section.fault(f"'{pattern}' is no regular expression: {error}", "pattern")
 
 
 def located(path: str, folder: Path) -> str:
