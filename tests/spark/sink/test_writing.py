@@ -158,7 +158,7 @@ def test_a_row_that_cannot_be_written_fails_the_task(
     with pytest.raises(PySparkException, match=f"no topic or partition '{topic}-7'"):
         write(beyond, broker, topic=topic)
     unknown = spark.range(1).selectExpr("'v' value")
-    with pytest.raises(PySparkException, match=r"kafka\.\*: .*lingr\.ms"):
+    with pytest.raises(PySparkException, match=r"kafka\.\* in options: lingr\.ms"):
         write(unknown, broker, topic=topic, **{"kafka.lingr.ms": "5"})
     assert counted(client, topic).total() == 0
 
