@@ -53,7 +53,8 @@ fn apply(shared: &Arc<Shared>, image: &Image) {
     shared.applied.send_replace(());
 }
 
-/// Whether the image as it is now has been applied to a topic; to one that is deleted too.
+/// Whether the image as it is now has been applied to a topic; to one that is deleted too. The
+/// internal topic has its coordinators then.
 pub(crate) fn is_applied(shared: &Shared, id: TopicId) -> bool {
     let image = shared.image();
     let now = shared.partitions.topic_by_id(id);
@@ -62,10 +63,11 @@ pub(crate) fn is_applied(shared: &Shared, id: TopicId) -> bool {
         (topic, now) => return topic.is_none() && now.is_none(),
     };
     let config = settings(topic, &log_defaults(&shared.config, &image));
-    led(shared, topic).all(|(index, image)| {
+    let serves = led(shared, topic).all(|(index, image)| {
         let partition = now.partition(index);
         partition.is_some_and(|p| p.epoch() == image.leader_epoch() && p.config() == config)
-    })
+    });
+    serves && shared.coordinators.are_seated(&now)
 }
 
 /// The settings of a topic. What does not fit was written past us; the topic is served anyway.

@@ -1,6 +1,5 @@
 //! Topics whose offsets count bytes, as clients see them.
 
-use std::thread;
 use std::time::Duration;
 
 use streamlog::client::{
@@ -20,7 +19,8 @@ use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
 use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 
 use crate::support::{
-    Connection, LocalBroker, TOPIC, batch, packed_batch, set_topic, topic_setting, values,
+    Connection, LocalBroker, TOPIC, accepted, batch, once_loaded, packed_batch, set_topic,
+    topic_setting, values,
 };
 
 /// A broker whose new topics count bytes.
@@ -42,7 +42,7 @@ fn listed(client: &mut Connection, timestamp: i64) -> (i64, i64) {
     (found.timestamp, found.offset)
 }
 
-/// Stores an offset for the group, whose coordinator may still be getting ready.
+/// Stores an offset for the group.
 fn commit(client: &mut Connection, committed_offset: i64) {
     let find = FindCoordinatorRequest { key: GROUP.to_owned(), ..Default::default() };
     let partition = offset_commit::RequestPartition { committed_offset, ..Default::default() };
@@ -52,17 +52,12 @@ fn commit(client: &mut Connection, committed_offset: i64) {
         topics: vec![topic],
         ..Default::default()
     };
-    for _ in 0..500 {
-        client.call(3, &find).unwrap();
+    client.call(3, &find).unwrap();
+    let answered = once_loaded(|| {
         let answered = client.call(8, &request).unwrap();
-        match answered.topics[0].partitions[0].error_code {
-            ErrorCode::None => return,
-            ErrorCode::NotCoordinator | ErrorCode::CoordinatorLoadInProgress => {}
-            code => panic!("{code:?}"),
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the coordinator is not ready");
+        accepted(answered.topics[0].partitions[0].error_code)
+    });
+    assert_eq!(answered, Ok(()));
 }
 
 fn committed(client: &mut Connection) -> i64 {
@@ -72,14 +67,11 @@ fn committed(client: &mut Connection) -> i64 {
         topics: Some(vec![topic]),
         ..Default::default()
     };
-    for _ in 0..500 {
+    let answered = once_loaded(|| {
         let answered = client.call(7, &request).unwrap();
-        if answered.error_code == ErrorCode::None {
-            return answered.topics[0].partitions[0].committed_offset;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the coordinator is not ready");
+        accepted(answered.error_code).map(|()| answered)
+    });
+    answered.unwrap().topics[0].partitions[0].committed_offset
 }
 
 /// Reads `count` numbers at most as some clients do: the next fetch is at the offset after the last

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use crate::broker::context::Shared;
 use crate::broker::coordinator::task::{Message, Task};
-use crate::replication::Partition;
+use crate::replication::{Partition, Topic};
 use crate::types::{PartitionIndex, TopicName};
 
 /// Requests that may wait in the queue of one coordinator; connections wait above it.
@@ -41,6 +41,19 @@ impl Coordinators {
     /// All coordinators.
     pub(super) fn inboxes(&self) -> Vec<Inbox> {
         self.lock().values().map(|seat| seat.inbox.clone()).collect()
+    }
+
+    /// Whether groups can live in a topic as its partitions here are now; true of any but the
+    /// internal one.
+    pub(crate) fn are_seated(&self, topic: &Topic) -> bool {
+        if topic.name.as_str() != TopicName::CONSUMER_OFFSETS {
+            return true;
+        }
+        let seats = self.lock();
+        topic.partitions().all(|partition| {
+            let seat = seats.get(&partition.id().partition);
+            seat.is_some_and(|seat| Arc::ptr_eq(&seat.partition, partition))
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PartitionIndex, Seat>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::{APPLIED_WITHIN, create_topic};
+use crate::broker::topics::{APPLIED_WITHIN, applied, create_topic};
 use crate::config::{ByteSize, Key, Kind, number, size};
 use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, NewTopic, Topic};
@@ -77,18 +77,21 @@ impl OffsetsTopicConfig {
     }
 }
 
-/// The cluster with the internal topic in it, which is made if nobody needed it before.
+/// The cluster with the internal topic in it, which is made if nobody needed it before. The
+/// coordinators of this broker are at work then, so that nobody who is sent to one is sent away.
 pub(crate) async fn ensure_offsets_topic(shared: &Arc<Shared>) -> Result<Arc<Image>, Refusal> {
     let image = shared.image();
-    if topic_in(&image).is_some() {
-        return Ok(image);
+    if topic_in(&image).is_none() {
+        let topic = shared.config.offsets_topic.topic(image.brokers().len());
+        match create_topic(shared, topic, APPLIED_WITHIN).await {
+            // Others may have needed it at the same moment.
+            Err(refusal) if refusal.code != ErrorCode::TopicAlreadyExists => return Err(refusal),
+            _ => {}
+        }
     }
-    let topic = shared.config.offsets_topic.topic(image.brokers().len());
-    match create_topic(shared, topic, APPLIED_WITHIN).await {
-        // Others may have needed it at the same moment.
-        Err(refusal) if refusal.code != ErrorCode::TopicAlreadyExists => Err(refusal),
-        _ => Ok(shared.image()),
-    }
+    let id = topic_in(&shared.image()).map(|topic| topic.id);
+    applied(shared, id.as_slice(), APPLIED_WITHIN).await?;
+    Ok(shared.image())
 }
 
 /// The partition that a group lives in; `None` before there are any.

@@ -1,8 +1,5 @@
 //! Requests that make no sense get the errors that Kafka has for them, and each thing one answer.
 
-use std::thread;
-use std::time::Duration;
-
 use streamlog::wire::create_partitions::{self, CreatePartitionsRequest};
 use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
@@ -19,7 +16,7 @@ use streamlog::wire::{
     DescribeClusterRequest, ErrorCode, InitProducerIdRequest, Marked, delete_records,
 };
 
-use crate::support::{LocalBroker, TOPIC, batch};
+use crate::support::{LocalBroker, TOPIC, accepted, batch, once_loaded};
 
 /// A broker whose groups are loaded.
 fn with_groups() -> LocalBroker {
@@ -27,15 +24,11 @@ fn with_groups() -> LocalBroker {
     let mut client = broker.connect();
     let find = FindCoordinatorRequest { key: "g".to_owned(), ..Default::default() };
     let describe = DescribeGroupsRequest { groups: vec!["g".to_owned()], ..Default::default() };
-    for _ in 0..500 {
-        client.call(3, &find).unwrap();
-        match client.call(5, &describe).unwrap().groups[0].error_code {
-            ErrorCode::NotCoordinator | ErrorCode::CoordinatorLoadInProgress => {}
-            _ => return broker,
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the coordinator is not ready");
+    client.call(3, &find).unwrap();
+    let described =
+        once_loaded(|| accepted(client.call(5, &describe).unwrap().groups[0].error_code));
+    assert_eq!(described, Ok(()));
+    broker
 }
 
 #[test]

@@ -10,7 +10,7 @@ use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
 use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 
-use crate::support::{Connection, LocalBroker, TOPIC};
+use crate::support::{Connection, LocalBroker, TOPIC, accepted, once_loaded};
 
 /// One log, and every commit is a batch of its own in it.
 const SETTINGS: &[(&str, &str)] = &[("offsets.topic.num.partitions", "1")];
@@ -26,7 +26,7 @@ const BASE_OFFSET: u64 = 8;
 /// Bytes of a batch before its records: the commits are so small that all have the same size.
 const RECORDS_AT: u64 = 61;
 
-fn commit(client: &mut Connection, group: &str, committed_offset: i64) -> ErrorCode {
+fn commit(client: &mut Connection, group: &str, committed_offset: i64) {
     let partition = offset_commit::RequestPartition { committed_offset, ..Default::default() };
     let topic = offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
     let request = OffsetCommitRequest {
@@ -35,16 +35,14 @@ fn commit(client: &mut Connection, group: &str, committed_offset: i64) -> ErrorC
         topics: vec![topic],
         ..Default::default()
     };
-    loop {
+    let answered = once_loaded(|| {
         let answered = client.call(9, &request).unwrap();
-        match answered.topics[0].partitions[0].error_code {
-            ErrorCode::CoordinatorLoadInProgress => std::thread::yield_now(),
-            code => return code,
-        }
-    }
+        accepted(answered.topics[0].partitions[0].error_code)
+    });
+    assert_eq!(answered, Ok(()), "of group {group}");
 }
 
-/// The stored offset, −1 if there is none; waits while groups are loaded.
+/// The stored offset, −1 if there is none.
 fn stored(client: &mut Connection, group: &str) -> i64 {
     let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
     let group = offset_fetch::RequestGroup {
@@ -53,14 +51,11 @@ fn stored(client: &mut Connection, group: &str) -> i64 {
         ..Default::default()
     };
     let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
-    loop {
+    let answered = once_loaded(|| {
         let mut answered = client.call(9, &request).unwrap().groups.remove(0);
-        match answered.error_code {
-            ErrorCode::None => return answered.topics.remove(0).partitions[0].committed_offset,
-            ErrorCode::CoordinatorLoadInProgress => std::thread::yield_now(),
-            code => panic!("{code:?}"),
-        }
-    }
+        accepted(answered.error_code).map(|()| answered.topics.remove(0))
+    });
+    answered.unwrap().partitions[0].committed_offset
 }
 
 /// The disk of a broker that was stopped in order after each group had stored an offset, and the
@@ -71,7 +66,7 @@ fn committed() -> (FaultyDisk, u64) {
     let find = FindCoordinatorRequest { key: "a".to_owned(), ..Default::default() };
     assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None);
     for (group, offset) in GROUPS.into_iter().zip(10..) {
-        assert_eq!(commit(&mut client, group, offset), ErrorCode::None);
+        commit(&mut client, group, offset);
     }
     let disk = broker.stop().unwrap();
     let bytes = disk.open(Path::new(LOG), OpenMode::Read).unwrap().len().unwrap();
@@ -89,7 +84,7 @@ fn only_one_is_lost(disk: FaultyDisk, lost: &str, what: &str) {
         assert!(is_allowed, "{what}: group {group} has {stored}");
     }
     for group in GROUPS {
-        assert_eq!(commit(&mut client, group, 99), ErrorCode::None, "{what}: group {group}");
+        commit(&mut client, group, 99);
     }
     let broker = LocalBroker::on(broker.stop().unwrap(), SETTINGS).unwrap();
     let mut client = broker.connect();

@@ -1,4 +1,5 @@
-//! Consumer groups: their protocol on any disk, and damage to their log.
+//! Consumer groups: how they are found, their protocol on any disk, and damage to their log.
 
 mod damage;
+mod finding;
 mod protocol;

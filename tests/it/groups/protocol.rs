@@ -22,7 +22,7 @@ use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 use streamlog::wire::sync_group::{MemberAssignment, SyncGroupRequest};
 use streamlog::wire::{ErrorCode, Message};
 
-use crate::support::{Connection, LocalBroker, Random, TOPIC, seeds};
+use crate::support::{Connection, LocalBroker, Random, TOPIC, once_loaded, seeds};
 
 /// Few partitions, so that their logs are made quickly.
 const SETTINGS: &[(&str, &str)] =
@@ -206,12 +206,7 @@ fn fetch(client: &mut Connection, version: i16, group: &str) -> Result<i64, Erro
 
 /// As [`fetch`], once the coordinator has read its log.
 fn fetch_loaded(client: &mut Connection, group: &str) -> i64 {
-    loop {
-        match fetch(client, 8, group) {
-            Err(ErrorCode::CoordinatorLoadInProgress) => std::thread::yield_now(),
-            found => return found.unwrap(),
-        }
-    }
+    once_loaded(|| fetch(client, 8, group)).unwrap()
 }
 
 fn state(client: &mut Connection, version: i16, group: &str) -> (ErrorCode, String) {

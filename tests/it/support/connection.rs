@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use streamlog::record::{
@@ -234,4 +235,27 @@ pub(crate) fn values(records: &Records) -> Vec<(i64, u64)> {
         }
     }
     found
+}
+
+/// What a code says: that all went well, or what did not.
+pub(crate) fn accepted(code: ErrorCode) -> Result<(), ErrorCode> {
+    if code == ErrorCode::None { Ok(()) } else { Err(code) }
+}
+
+/// What a coordinator answers once it has read its log.
+///
+/// # Panics
+/// If it does not get there.
+pub(crate) fn once_loaded<T>(
+    mut ask: impl FnMut() -> Result<T, ErrorCode>,
+) -> Result<T, ErrorCode> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match ask() {
+            Err(ErrorCode::CoordinatorLoadInProgress) => {}
+            answered => return answered,
+        }
+        assert!(Instant::now() < deadline, "the coordinator still reads its log");
+        thread::yield_now();
+    }
 }

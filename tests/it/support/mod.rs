@@ -7,7 +7,9 @@ mod random;
 mod topic_settings;
 mod witness;
 
-pub(crate) use connection::{Connection, batch, packed_batch, sequenced, values};
+pub(crate) use connection::{
+    Connection, accepted, batch, once_loaded, packed_batch, sequenced, values,
+};
 pub(crate) use golden_requests::{Decode, GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};
 pub(crate) use random::{Random, seeds};
