@@ -59,7 +59,9 @@ class CommitLog:
         Raises:
             FencedError: Another driver was quicker: the record does not count.
         """
-        self._prepare()
+        if record.previous is None:
+            # A log with a record that counts has been prepared for it.
+            self._prepare()
         largest = _RECORD_BYTES
         with self._client.producer(max_request_size=largest, compression="zstd") as producer:
             placed = producer.send(self.topic, record.encoded(), partition=0).result()
