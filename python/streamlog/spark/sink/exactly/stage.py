@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -37,15 +38,21 @@ class StagedRows(WriterCommitMessage):
 def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> StagedRows:
     """Stages the rows of a task under the id of a producer that nobody else has.
 
+    A task without rows asks no broker: a query may have many of them.
+
     Raises:
         DeliveryError: Records were not delivered.
         TopicNotFound: There is no such target.
         ConfigError: A row does not fit its target.
     """
+    batches = (batch for batch in rows if batch.num_rows)
+    first = next(batches, None)
+    if first is None:
+        return StagedRows(query, {}, {})
     targets = _Targets(settings, query)
     largest = None if settings.topic is None else targets.of(settings.topic).batch_bytes
     with producing(settings, largest) as producer:
-        for batch in rows:
+        for batch in chain((first,), batches):
             targets.send(producer, settings.topic, columns_in(batch, settings))
         producer.flush()
         found = landings(producer)

@@ -68,7 +68,7 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
     settings = client.admin.settings(topic=target)
     staged = staging_topic(query, target)
     try:
-        client.admin.topic(staged)
+        found = client.admin.topic(staged)
     except TopicNotFound:
         client.admin.create_topic(
             staged,
@@ -77,7 +77,11 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
             config=_like(settings),
             exist_ok=True,
         )
-    _keep_up(client, staged, len(partitions), _text(settings, "max.message.bytes"))
+        # Another task may have made it, for fewer.
+        found = client.admin.topic(staged)
+    if len(found.partitions) < len(partitions):
+        _grow(client, staged, len(partitions))
+    _keep_up(client, staged, _text(settings, "max.message.bytes"))
     return Target(
         staged=staged,
         batch_bytes=min(int(_text(settings, "max.message.bytes")), _BATCH_BYTES),
@@ -97,15 +101,18 @@ def _like(settings: Mapping[str, Setting]) -> dict[str, str]:
     return told | _OWN | known | {"segment.bytes": str(segment)}
 
 
-def _keep_up(client: streamlog.Client, staged: str, partitions: int, largest: str) -> None:
-    """The staging topic grows with its target."""
-    if len(client.admin.topic(staged).partitions) < partitions:
-        try:
-            client.admin.set_partitions(staged, partitions)
-        except BrokerError:
-            # Another task was quicker.
-            if len(client.admin.topic(staged).partitions) < partitions:
-                raise
+def _grow(client: streamlog.Client, staged: str, partitions: int) -> None:
+    """The staging topic gets the partitions that its target has got."""
+    try:
+        client.admin.set_partitions(staged, partitions)
+    except BrokerError:
+        # Another task was quicker.
+        if len(client.admin.topic(staged).partitions) < partitions:
+            raise
+
+
+def _keep_up(client: streamlog.Client, staged: str, largest: str) -> None:
+    """The staging topic takes batches as large as its target does."""
     if _text(client.admin.settings(topic=staged), "max.message.bytes") != largest:
         client.admin.set_settings({"max.message.bytes": largest}, topic=staged)
 
