@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from streamlog.errors import BrokerError, ConnectError, RequestTimeout, StreamlogError
 
-__all__ = ["patiently"]
+__all__ = ["Patience", "patiently"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger("streamlog.spark")
@@ -15,24 +15,60 @@ _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
 
 
-def patiently(patience: float, work: Callable[[], _T]) -> _T:
+class Patience:
+    """For how long brokers may be away, counted from when something last went well."""
+
+    def __init__(self, seconds: float) -> None:
+        """Begins to count."""
+        self._seconds = seconds
+        self.renew()
+
+    def renew(self) -> None:
+        """Something went well: counts from now."""
+        self._deadline = time.monotonic() + self._seconds
+        self._pause = _FIRST_PAUSE
+
+    def wait(self, error: StreamlogError, what: str = "brokers were away") -> None:
+        """Waits a little before what ended with the error is tried again.
+
+        Args:
+            error: What the last attempt ended with.
+            what: What has been so since it last went well, for whoever reads the error.
+
+        Raises:
+            StreamlogError: The error itself, when the time is over, with a note that says which
+                setting is meant; at once, where another attempt would change nothing.
+        """
+        if not _may_pass(error):
+            raise error
+        if time.monotonic() + self._pause > self._deadline:
+            error.add_note(f"{what} for {self._seconds:g} s, which 'brokerTimeout' sets")
+            raise error
+        _log.warning("%s, trying again in %.1f s: %s", what, self._pause, error)
+        time.sleep(self._pause)
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+
+    def through(self, work: Callable[[], _T]) -> _T:
+        """Does the work, again if brokers are away.
+
+        Raises:
+            StreamlogError: As ``wait``.
+        """
+        while True:
+            try:
+                return work()
+            except StreamlogError as error:
+                self.wait(error)
+
+
+def patiently(seconds: float, work: Callable[[], _T]) -> _T:
     """Does the work, again if brokers are away, for so many seconds.
 
     Raises:
         StreamlogError: What the last attempt ended with, when the time is over; at once, what
             another attempt would not change.
     """
-    deadline = time.monotonic() + patience
-    pause = _FIRST_PAUSE
-    while True:
-        try:
-            return work()
-        except StreamlogError as error:
-            if not _may_pass(error) or time.monotonic() + pause > deadline:
-                raise
-            _log.warning("brokers are away, trying again in %.1f s: %s", pause, error)
-        time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+    return Patience(seconds).through(work)
 
 
 def _may_pass(error: StreamlogError) -> bool:

@@ -1,5 +1,6 @@
 """A task reads its range to the end, and of the topic that is meant, or says what is missing."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -95,6 +96,23 @@ def test_a_reading_that_does_not_get_on_is_an_error_that_says_where(
     ) as told:
         values(written.task(10, brokerTimeout="1s").batches())
     assert "could not be read for 1 s" in told.value.__notes__[0]
+
+
+def test_a_broker_may_go_away_after_rows_that_took_their_taker_long(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outage = iter([RequestTimeout("the broker is away")])
+
+    def fail(number: int) -> None:
+        if number == 1:
+            for error in outage:
+                raise error
+
+    monkeypatch.setattr(records, "Range", Ranges(most=4, before=fail))
+    batches = written.task(10, brokerTimeout="1s").batches()
+    first = next(batches)
+    threading.Event().wait(1.1)
+    assert values(iter((first, *batches))) == old(10)
 
 
 def test_a_topic_made_anew_between_two_readings_is_told(

@@ -29,9 +29,9 @@ class Crash(Exception):
 class Query:
     """A query that writes values to a topic."""
 
-    def __init__(self, address: str, name: str, topic: str) -> None:
+    def __init__(self, address: str, name: str, topic: str, **options: str) -> None:
         """Is called `name` and writes to this topic."""
-        given = {"bootstrap": address, "topic": topic, "exactlyonce": "true"}
+        given = {"bootstrap": address, "topic": topic, "exactlyonce": "true", **options}
         given["checkpointlocation"] = "none: the test is it"
         self.name = name
         self.topic = topic

@@ -1,7 +1,5 @@
 """Reading a range of offsets as Arrow batches, in a task."""
 
-import logging
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,10 +10,10 @@ from streamlog.errors import (
     ConnectError,
     OffsetOutOfRange,
     RequestTimeout,
-    StreamlogError,
     TopicNotFound,
 )
 from streamlog.spark.clients import client_of
+from streamlog.spark.patience import Patience
 from streamlog.spark.reading.columns import ARROW_NAMES
 from streamlog.spark.reading.loss import Losses
 from streamlog.spark.reading.ranges import OffsetRange
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Task"]
 
-_log = logging.getLogger("streamlog.spark")
 _LOOK_SECONDS = 5.0
 """After so long without a record it is looked whether any can come."""
 
@@ -45,8 +42,7 @@ class Task:
         self._place = (part.topic, part.partition)
         self._position = part.start
         self._losses = Losses(reading.fails_on_loss)
-        self._patience = reading.connection.patience
-        self._deadline = 0.0
+        self._patience = Patience(reading.connection.patience)
 
     def batches(self) -> Iterator["_RecordBatch"]:
         """The records, with the columns that are wanted.
@@ -56,7 +52,7 @@ class Task:
             TopicNotFound: The topic is not there any more, or is another, and that is fatal.
             StreamlogError: Brokers were away for too long, or refused.
         """
-        self._is_alive()
+        self._patience.renew()
         while True:
             try:
                 # Asked after the last record too: it may have come from a topic made meanwhile.
@@ -72,7 +68,7 @@ class Task:
                     return
                 break
             except (BrokerError, ConnectError, RequestTimeout) as error:
-                self._wait(error)
+                self._patience.wait(error, self._unread())
         wanted = self._part.start if self._is_read() else self._position
         self._losses.gone(self._place, wanted)
 
@@ -84,9 +80,11 @@ class Task:
             columns=[ARROW_NAMES[name] for name in columns], timeout=_LOOK_SECONDS
         )
         for batch in batches:
-            self._is_alive()
+            self._patience.renew()
             self._position = batches.positions()[self._place] or self._position
             yield batch.rename_columns(list(columns))
+            # Whoever takes rows may take longer for them than brokers may be away.
+            self._patience.renew()
         # Past what compaction has left out there may be no batch that tells.
         self._position = batches.positions()[self._place] or self._position
         if self._position < part.stop:
@@ -121,17 +119,8 @@ class Task:
         self._losses.outside(self._place, wanted, (earliest, latest))
         self._position = max(earliest, self._position + 1)
 
-    def _is_alive(self) -> None:
-        self._deadline = time.monotonic() + self._patience
-
-    def _wait(self, error: StreamlogError) -> None:
-        may_pass = not isinstance(error, BrokerError) or error.retriable
-        if not may_pass or time.monotonic() > self._deadline:
-            topic, partition = self._place
-            error.add_note(
-                f"offset {self._position} of topic '{topic}', partition {partition}, could not be "
-                f"read for {self._patience:.0f} s, which 'brokerTimeout' sets"
-            )
-            raise error
-        _log.warning("%s-%d at offset %d: %s", *self._place, self._position, error)
-        time.sleep(min(0.5, self._patience))
+    def _unread(self) -> str:
+        topic, partition = self._place
+        return (
+            f"offset {self._position} of topic '{topic}', partition {partition}, could not be read"
+        )

@@ -8,9 +8,10 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from streamlog.errors import ConfigError
 from streamlog.spark.clients import client_of
-from streamlog.spark.patience import patiently
+from streamlog.spark.patience import Patience
 from streamlog.spark.sink.delivery import Delivery
 from streamlog.spark.sink.exactly.commit import Commit
+from streamlog.spark.sink.exactly.publication import Step
 from streamlog.spark.sink.exactly.stage import StagedRows, stage
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class ExactlyOnce(Delivery):
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
             connection = self.settings.connection
-            commit = Commit(client_of(connection), staged[0].query)
+            client, patience = client_of(connection), Patience(connection.patience)
+
+            def on_step(step: Step) -> None:
+                # A large batch may take longer than brokers may be away.
+                if step is not Step.STAGED:
+                    patience.renew()
+
+            commit = Commit(client, staged[0].query, on_step)
             # What was done before brokers went away is found when it is done again.
-            patiently(connection.patience, lambda: commit.batch(batch, staged))
+            patience.through(lambda: commit.batch(batch, staged))
