@@ -1,14 +1,22 @@
 """For how long a task waits for brokers that are away."""
 
+import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
 import streamlog
 from py.support.broker import BrokerProcess
-from streamlog.errors import DeliveryError
+from spark.sink.query import Query, counted, values_of
+from streamlog.errors import DeliveryError, RequestTimeout, StreamlogError
+from streamlog.spark.sink.exactly.publication import Publication
+from streamlog.spark.sink.exactly.record import PartitionPlan
+from streamlog.spark.sink.exactly.stage import stage
 from streamlog.spark.sink.rows import producing
 from streamlog.spark.sink.settings import Settings
 
@@ -21,12 +29,35 @@ def write_while_away(settings: Settings, broker: BrokerProcess) -> None:
         producer.send("t", b"cannot")
 
 
+def begin_while_away(settings: Settings, broker: BrokerProcess) -> None:
+    """Writes as a task does that finds no broker there when it has its first row."""
+    with producing(settings) as producer:
+        broker.kill()
+        producer.send("t", b"cannot")
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{"brokertimeout": "1s"}, {"brokertimeout": "1h", "kafka.delivery.timeout.ms": "1000"}],
+    ("write", "options", "error"),
+    [
+        (write_while_away, {"brokertimeout": "1s"}, DeliveryError),
+        (
+            write_while_away,
+            {"brokertimeout": "1h", "kafka.delivery.timeout.ms": "1000"},
+            DeliveryError,
+        ),
+        (begin_while_away, {"brokertimeout": "1s"}, RequestTimeout),
+        (
+            begin_while_away,
+            {"brokertimeout": "1h", "kafka.max.block.ms": "1000"},
+            RequestTimeout,
+        ),
+    ],
 )
 def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
-    options: dict[str, str], tmp_path: Path
+    write: Callable[[Settings, BrokerProcess], None],
+    options: dict[str, str],
+    error: type[StreamlogError],
+    tmp_path: Path,
 ) -> None:
     given = {"topic": "t"} | options
     with (
@@ -37,6 +68,39 @@ def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
         given["bootstrap"] = broker.address
         settings = Settings.of(given, StructType().add("value", "binary"), overwrite=False)
         began = time.monotonic()
-        with pytest.raises(DeliveryError):
-            write_while_away(settings, broker)
-        assert 0.9 < time.monotonic() - began < 20
+        with pytest.raises(error) as told:
+            write(settings, broker)
+        # A search for a topic ends where its next pause would lead beyond.
+        assert 0.5 < time.monotonic() - began < 20
+        assert "'brokerTimeout'" in told.value.__notes__[-1]
+
+
+def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.admin.create_topic(topic)
+    copy, forget = Publication._copy, Publication._forget
+    outage = iter([RequestTimeout("the broker is away")])
+
+    def copy_slowly(batch: Publication, done: dict[PartitionPlan, int]) -> None:
+        threading.Event().wait(1.1)
+        copy(batch, done)
+
+    def forget_at_last(batch: Publication) -> None:
+        for error in outage:
+            raise error
+        forget(batch)
+
+    monkeypatch.setattr(Publication, "_copy", copy_slowly)
+    monkeypatch.setattr(Publication, "_forget", forget_at_last)
+    query = Query(broker.address, f"query-of-{topic}", topic, brokertimeout="1s")
+    query.commit_as_spark_does(0, query.staged(values_of(0, 60)))
+    query.close()
+    assert counted(client, topic) == Counter(values_of(0, 60))
+
+
+def test_a_task_without_rows_asks_no_broker(topic: str) -> None:
+    given = {"bootstrap": "127.0.0.1:1", "topic": topic, "brokertimeout": "1s"}
+    settings = Settings.of(given, StructType().add("value", "binary"), overwrite=False)
+    none = pa.record_batch([pa.array([], pa.binary())], names=["value"])
+    assert stage(settings, "query", [none]).topics == {}

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from streamlog._core.producing import Producer
-from streamlog.errors import ConfigError, StreamlogError
+from streamlog.errors import ConfigError, DeliveryError, RequestTimeout, StreamlogError
 from streamlog.spark.clients import client_of
 from streamlog.spark.sink.columns import Columns
 from streamlog.spark.sink.settings import Settings
@@ -25,12 +25,14 @@ def producing(settings: Settings, batch_size: int | None = None) -> Iterator[Pro
     Raises:
         DeliveryError: Records were not delivered.
     """
+    patience = max(1, round(settings.connection.patience * 1000))
     config: dict[str, Any] = {
         "acks": settings.acks,
         "compression.type": settings.compression,
         "partitioner": settings.partitioner,
         "max.request.size": _REQUEST_MAX,
-        "delivery.timeout.ms": max(1, round(settings.connection.patience * 1000)),
+        "delivery.timeout.ms": patience,
+        "max.block.ms": patience,
     }
     if batch_size is not None:
         config["batch.size"] = batch_size
@@ -41,11 +43,22 @@ def producing(settings: Settings, batch_size: int | None = None) -> Iterator[Pro
     try:
         yield producer
         producer.close()
-    except BaseException:
+    except BaseException as error:
+        if _is_late(error):
+            error.add_note(
+                f"brokers were away for longer than 'brokerTimeout' allows, which is "
+                f"{settings.connection.patience:g} s; kafka.delivery.timeout.ms and "
+                "kafka.max.block.ms, if they are given, come first"
+            )
         # The task fails, and all of its rows are written again: nobody waits for these.
         with suppress(StreamlogError):
             producer.close(timeout=0)
         raise
+
+
+def _is_late(error: BaseException) -> bool:
+    causes = [why for _, _, _, why in error.failures] if isinstance(error, DeliveryError) else []
+    return any(isinstance(each, RequestTimeout) for each in (error, *causes))
 
 
 def columns_in(batch: pa.RecordBatch, settings: Settings) -> Columns:
