@@ -13,13 +13,13 @@ from typing import Any
 
 from streamlog.errors import ConfigError
 
-__all__ = ["SHARED", "Connection", "Options", "default_bootstrap", "duration", "size"]
+__all__ = ["PATIENCE", "SHARED", "Connection", "Options", "default_bootstrap", "duration", "size"]
 
 SHARED = ("bootstrap", "brokerTimeout")
 """What reading and writing both know, beside ``kafka.*``."""
 
-BROKER_TIMEOUT = "120s"
-"""For how long brokers may be away, unless ``brokerTimeout`` says otherwise."""
+PATIENCE = 120.0
+"""Seconds for which brokers may be away, unless ``brokerTimeout`` says otherwise."""
 
 _KAFKA = "kafka."
 _BOOTSTRAP = "kafka.bootstrap.servers"
@@ -57,15 +57,17 @@ class Connection:
     bootstrap: str
     settings: tuple[tuple[str, str], ...] = ()
     """The client's settings under Kafka's names."""
-    patience: float = 120.0
+    patience: float = PATIENCE
     """Seconds for which brokers may be away."""
 
     @classmethod
-    def of(cls, bootstrap: str | None, config: Mapping[str, Any]) -> "Connection":
+    def of(
+        cls, bootstrap: str | None, config: Mapping[str, Any], patience: float = PATIENCE
+    ) -> "Connection":
         """What ``streamlog.connect`` would be told in this process."""
         settings = {name: _text_of(value) for name, value in config.items()}
         address = bootstrap or settings.pop("bootstrap.servers", None) or default_bootstrap()
-        return cls(address, tuple(sorted(settings.items())))
+        return cls(address, tuple(sorted(settings.items())), patience)
 
 
 class Options:
@@ -196,7 +198,7 @@ class Options:
         return Connection(
             bootstrap=self._given[addresses[0].lower()],
             settings=tuple(sorted(settings.items())),
-            patience=self.seconds("brokerTimeout", BROKER_TIMEOUT),
+            patience=self.seconds("brokerTimeout", f"{PATIENCE:g}s"),
         )
 
 

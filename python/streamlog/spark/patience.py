@@ -42,7 +42,9 @@ class Patience:
         if not _may_pass(error):
             raise error
         if time.monotonic() + self._pause > self._deadline:
-            error.add_note(f"{what} for {self._seconds:g} s, which 'brokerTimeout' sets")
+            # It may have been waited for at a lower level already.
+            if not hasattr(error, "__notes__"):
+                error.add_note(f"{what} for {self._seconds:g} s, which 'brokerTimeout' sets")
             raise error
         _log.warning("%s, trying again in %.1f s: %s", what, self._pause, error)
         time.sleep(self._pause)

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from streamlog.errors import StreamlogError
 from streamlog.spark.java import provide_java
 from streamlog.spark.offline.loading import Load, load
+from streamlog.spark.options import PATIENCE
 
 
 def main() -> int:
@@ -17,7 +18,8 @@ def main() -> int:
     try:
         done = _load(arguments)
     except StreamlogError as error:
-        print(f"error: {error}", file=sys.stderr)
+        for words in (f"error: {error}", *getattr(error, "__notes__", ())):
+            print(words, file=sys.stderr)
         return 1
     for loss in done.losses:
         print(f"lost: {loss}", file=sys.stderr)
@@ -39,6 +41,7 @@ def _load(arguments: argparse.Namespace) -> Load:
             fail_on_data_loss=arguments.fail_on_data_loss,
             offsets_per_file=arguments.offsets_per_file,
             compression=arguments.compression,
+            broker_timeout=arguments.broker_timeout,
         )
     finally:
         session.stop()
@@ -77,6 +80,10 @@ def _arguments() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--offsets-per-file", type=int, default=1_000_000, metavar="N")
     parser.add_argument("--compression", default="zstd")
+    parser.add_argument(
+        "--broker-timeout", type=float, default=PATIENCE, metavar="SECONDS",
+        help="for how long brokers may be away (%(default)g)",
+    )  # fmt: skip
     return parser
 
 

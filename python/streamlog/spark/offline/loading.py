@@ -16,7 +16,8 @@ from streamlog.spark.offline.job import Executor, Job, Outcome, on_spark
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.plan import Loss, Plan
 from streamlog.spark.offline.planning import Choice, lost, make_plan
-from streamlog.spark.options import Connection
+from streamlog.spark.options import PATIENCE, Connection
+from streamlog.spark.patience import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +54,7 @@ def load(
     offsets_per_file: int = 1_000_000,
     compression: str = "zstd",
     progress: bool | None = None,
+    broker_timeout: float = PATIENCE,
     config: Mapping[str, Any] | None = None,
 ) -> Load:
     """Brings what is new in topics into Parquet files, each record exactly once.
@@ -75,11 +77,12 @@ def load(
             each of their dates.
         compression: ``"zstd"``, ``"snappy"``, ``"gzip"``, ``"lz4"`` or ``"none"``.
         progress: Whether a bar is shown on standard error; on a terminal if omitted.
+        broker_timeout: Seconds for which brokers may be away: it is waited for them.
         config: Other settings of the client under Kafka's names.
 
     Raises:
         ConfigError: An option does not fit, or another load is at this folder.
-        ConnectError: No broker answered.
+        ConnectError: No broker answered for that long.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
 
@@ -94,8 +97,10 @@ def load(
         raise ConfigError(message)
     if offsets_per_file < 1:
         raise ConfigError(f"offsets_per_file: {offsets_per_file} does not fit: expected 1 or more")
+    if broker_timeout < 0:
+        raise ConfigError(f"broker_timeout: {broker_timeout:g} does not fit: expected 0 or more")
     choice = Choice.of(subscribe, subscribe_pattern)
-    connection = Connection.of(bootstrap, config or {})
+    connection = Connection.of(bootstrap, config or {}, broker_timeout)
     loading = Loading(connection, Ledger(path), compression, fail_on_data_loss, offsets_per_file)
     return loading.run(choice, on_spark(spark), Bar.shown(progress))
 
@@ -114,7 +119,8 @@ class Loading:
         """Finishes what is unfinished, then loads what is new."""
         began = time.monotonic()
         load = Load(self.ledger.path)
-        with self.ledger.held(client_of(self.connection).admin.cluster().id):
+        patience, client = self.connection.patience, client_of(self.connection)
+        with self.ledger.held(patiently(patience, lambda: client.admin.cluster().id)):
             self.ledger.sweep()
             unfinished = self.ledger.unfinished()
             if unfinished is not None:
@@ -128,7 +134,9 @@ class Loading:
 
     def _plan(self, choice: Choice) -> Plan:
         client, newest = client_of(self.connection), self.ledger.newest()
-        plan = make_plan(client, choice, newest, self.fail_on_data_loss)
+        fails = self.fail_on_data_loss
+        patience = self.connection.patience
+        plan = patiently(patience, lambda: make_plan(client, choice, newest, fails))
         parts = [piece for part in plan.ranges for piece in part.split(self.offsets_per_file)]
         return Plan(plan.number, parts, plan.places, plan.losses)
 
