@@ -35,6 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def submitted() -> Iterator[None]:
     """What each Spark is started with, also that of a program that a test starts."""
     settings = {
+        # It lives for minutes at most: too short to repay what is compiled with care.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         # A quarter of a minute is little for a Python that starts on a machine at work.
         "spark.python.authenticate.socketTimeout": "120s",
     }
