@@ -23,12 +23,14 @@ _numbers = count()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives the tests here their time."""
+    """Gives the tests here their time, and tells which are on the session that they share."""
     for item in items:
         if not item.path.is_relative_to(_HERE):
             continue
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(PATIENCE))
+        if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.shared)
 
 
 @pytest.fixture(scope="session", autouse=True)
