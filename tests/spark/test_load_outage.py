@@ -15,9 +15,9 @@ from spark.support.outages import AWAY_SECONDS, IMPATIENT, away
 from streamlog.errors import ConfigError, RequestTimeout
 from streamlog.spark import load
 
-pytestmark = pytest.mark.timeout(150 + 2 * AWAY_SECONDS)
+pytestmark = pytest.mark.timeout(300 + 2 * AWAY_SECONDS)
 
-_PATIENCE = 90 + AWAY_SECONDS
+_PATIENCE = 100 + AWAY_SECONDS
 _RECORDS = 3_000
 _RANGES = 40
 

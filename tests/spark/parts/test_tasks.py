@@ -1,6 +1,5 @@
 """A task reads its range to the end, and of the topic that is meant, or says what is missing."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,8 +8,10 @@ import pytest
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.parts.played import values
+from spark.support.clock import Clock
 from streamlog import RequestTimeout, TopicNotFound
 from streamlog._core.bounded import Range
+from streamlog.spark import patience
 from streamlog.spark.reading import records
 from streamlog.spark.reading.ranges import OffsetRange
 from streamlog.spark.reading.records import Task
@@ -101,7 +102,7 @@ def test_a_reading_that_does_not_get_on_is_an_error_that_says_where(
 def test_a_broker_may_go_away_after_rows_that_took_their_taker_long(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outage = iter([RequestTimeout("the broker is away")])
+    outage, clock = iter([RequestTimeout("the broker is away")]), Clock()
 
     def fail(number: int) -> None:
         if number == 1:
@@ -109,9 +110,10 @@ def test_a_broker_may_go_away_after_rows_that_took_their_taker_long(
                 raise error
 
     monkeypatch.setattr(records, "Range", Ranges(most=4, before=fail))
-    batches = written.task(10, brokerTimeout="1s").batches()
+    monkeypatch.setattr(patience, "time", clock)
+    batches = written.task(10).batches()
     first = next(batches)
-    threading.Event().wait(1.1)
+    clock.pass_on(130)
     assert values(iter((first, *batches))) == old(10)
 
 

@@ -15,9 +15,9 @@ from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.run import Run, reach
 from streamlog.spark.pipeline.section import Page
 
-pytestmark = pytest.mark.timeout(150 + 2 * AWAY_SECONDS)
+pytestmark = pytest.mark.timeout(300 + 2 * AWAY_SECONDS)
 
-_PATIENCE = 60 + AWAY_SECONDS
+_PATIENCE = 100 + AWAY_SECONDS
 _OPTIONS = ", ".join(f'"kafka.{name}" = {value}' for name, value in IMPATIENT.items())
 _JOB = """
 [stream]

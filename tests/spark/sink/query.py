@@ -29,9 +29,9 @@ class Crash(Exception):
 class Query:
     """A query that writes values to a topic."""
 
-    def __init__(self, address: str, name: str, topic: str, **options: str) -> None:
+    def __init__(self, address: str, name: str, topic: str) -> None:
         """Is called `name` and writes to this topic."""
-        given = {"bootstrap": address, "topic": topic, "exactlyonce": "true", **options}
+        given = {"bootstrap": address, "topic": topic, "exactlyonce": "true"}
         given["checkpointlocation"] = "none: the test is it"
         self.name = name
         self.topic = topic
@@ -109,13 +109,13 @@ def counted_by_confluent(address: str, topic: str) -> Counter[bytes]:
     consumer = Consumer({"bootstrap.servers": address, "group.id": "none"})
     found: Counter[bytes] = Counter()
     try:
-        known = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        known = consumer.list_topics(topic, timeout=60).topics[topic].partitions
         for number in known:
-            end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)[1]
+            end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=60)[1]
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING)])
             position = 0
             while position < end:
-                message = consumer.poll(10)
+                message = consumer.poll(60)
                 assert message is not None, f"{topic}-{number} gave nothing at {position} of {end}"
                 assert message.error() is None, message.error()
                 offset = message.offset()

@@ -18,9 +18,9 @@ from spark.sink.query import counted, counted_by_confluent
 from spark.support.outages import AWAY_SECONDS, IMPATIENT, away
 from streamlog.spark.sink.exactly.staging import staging_topic
 
-pytestmark = pytest.mark.timeout(150 + 2 * AWAY_SECONDS)
+pytestmark = pytest.mark.timeout(300 + 2 * AWAY_SECONDS)
 
-_PATIENCE = 60 + AWAY_SECONDS
+_PATIENCE = 100 + AWAY_SECONDS
 _GATE = 250
 """The record in the middle of a batch that is held up."""
 _RECORDS = 400

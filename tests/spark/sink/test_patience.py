@@ -1,6 +1,5 @@
 """For how long a task waits for brokers that are away."""
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +12,9 @@ from pyspark.sql.types import StructType
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import Query, counted, values_of
+from spark.support.clock import Clock
 from streamlog.errors import DeliveryError, RequestTimeout, StreamlogError
+from streamlog.spark import patience
 from streamlog.spark.sink.exactly.publication import Publication
 from streamlog.spark.sink.exactly.record import PartitionPlan
 from streamlog.spark.sink.exactly.stage import stage
@@ -71,7 +72,7 @@ def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
         with pytest.raises(error) as told:
             write(settings, broker)
         # A search for a topic ends where its next pause would lead beyond.
-        assert 0.5 < time.monotonic() - began < 20
+        assert 0.5 < time.monotonic() - began < 50
         assert "'brokerTimeout'" in told.value.__notes__[-1]
 
 
@@ -80,10 +81,10 @@ def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(
 ) -> None:
     client.admin.create_topic(topic)
     copy, forget = Publication._copy, Publication._forget
-    outage = iter([RequestTimeout("the broker is away")])
+    outage, clock = iter([RequestTimeout("the broker is away")]), Clock()
 
     def copy_slowly(batch: Publication, done: dict[PartitionPlan, int]) -> None:
-        threading.Event().wait(1.1)
+        clock.pass_on(130)
         copy(batch, done)
 
     def forget_at_last(batch: Publication) -> None:
@@ -91,9 +92,10 @@ def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(
             raise error
         forget(batch)
 
+    monkeypatch.setattr(patience, "time", clock)
     monkeypatch.setattr(Publication, "_copy", copy_slowly)
     monkeypatch.setattr(Publication, "_forget", forget_at_last)
-    query = Query(broker.address, f"query-of-{topic}", topic, brokertimeout="1s")
+    query = Query(broker.address, f"query-of-{topic}", topic)
     query.commit_as_spark_does(0, query.staged(values_of(0, 60)))
     query.close()
     assert counted(client, topic) == Counter(values_of(0, 60))
