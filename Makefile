@@ -5,8 +5,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
-.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all interop
-.PHONY: differential compatibility wheels packages clean
+.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all
+.PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -38,6 +38,9 @@ $(VENV)/spark.stamp: $(VENV)/tools.stamp requirements/spark.txt requirements/mai
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: --no-binary pyspark \
 	  -r requirements/spark.txt
 	$(BIN)/pip install --quiet --require-hashes --only-binary :all: -r requirements/mail.txt
+	@# It has no bytecode: every Python that Spark starts would compile PySpark anew, which takes
+	@# three times as long, and Spark waits ten seconds for it. Without it, the one installed is used.
+	rm -f $(VENV)/lib/python*/site-packages/pyspark/python/lib/pyspark.zip
 	@touch $@
 
 $(VENV)/wheel.stamp: $(VENV)/tools.stamp $(WHEEL_SOURCES)
@@ -146,7 +149,17 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 	cargo test --locked --features arrow
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
-	pytest tests/spark
+	$(MAKE) --no-print-directory test-spark
+
+# Each of the two mostly waits, for processes to start and for time to pass.
+test-spark: ## The tests on Spark, as two runs side by side; each is shown when it is over
+	$(MAKE) --no-print-directory --jobs=2 --output-sync spark-shared spark-apart
+
+spark-shared: setup $(VENV)/spark.stamp ## Those on the session that they share
+	pytest --quiet -m shared tests/spark
+
+spark-apart: setup $(VENV)/spark.stamp ## Those that start all that they need, and those without Spark
+	pytest --quiet -m "not shared" tests/spark
 
 test-all: test ## `make test`, then every lane of .ci/lanes
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)

@@ -13,7 +13,40 @@ from py.support.broker import BrokerProcess
 from spark.support.connect import ConnectServer
 from streamlog.spark import provide_java
 
+PATIENCE = 300
+"""Seconds that a test here may take if it does not say more. Most take less than ten where nobody
+else is at work, but they wait for processes to start, which takes a slow machine several times as
+long."""
+_HERE = Path(__file__).parent
 _numbers = count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives the tests here their time, and tells which are on the session that they share."""
+    for item in items:
+        if not item.path.is_relative_to(_HERE):
+            continue
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(PATIENCE))
+        if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.shared)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def submitted() -> Iterator[None]:
+    """What each Spark is started with, also that of a program that a test starts."""
+    settings = {
+        # It lives for minutes at most: too short to repay what is compiled with care.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # A quarter of a minute is little for a Python that starts on a machine at work.
+        "spark.python.authenticate.socketTimeout": "120s",
+    }
+    words = [f"--conf {name}={value}" for name, value in settings.items()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
+        yield
 
 
 @pytest.fixture(scope="session")

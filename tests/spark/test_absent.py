@@ -57,7 +57,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(found)
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize(
     ("blocked", "has"),
     [(NO_PYARROW, " and no pyarrow"), (OLD_PYSPARK, " has PySpark 4.1.1 and pyarrow ")],
@@ -72,6 +71,5 @@ def test_other_sources_are_found_and_streamlog_says_what_is_missing(
     assert told.endswith("pip install 'streamlog[spark]'")
 
 
-@pytest.mark.timeout(90)
 def test_with_all_that_it_needs_the_source_is_there(folder: str) -> None:
     assert looked_up(folder, "") == ["['other', 'streamlog']", "made"]

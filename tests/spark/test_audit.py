@@ -16,13 +16,11 @@ from streamlog.spark import audit
 from streamlog.spark.audit import compare_tiers, count_windows, missing_counts, told_counts
 
 
-@pytest.mark.timeout(300)
 def test_the_page_can_be_followed(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.range(1).count() == 1
     Session(tmp_path, to_run("docs/spark/audit.md")).follow()
 
 
-@pytest.mark.timeout(180)
 def test_the_examples_do_what_they_show(spark: SparkSession) -> None:
     with streamlog.Broker() as broker, broker.connect() as client:
         with client.producer(audit="front") as producer:
@@ -42,7 +40,6 @@ def test_the_examples_do_what_they_show(spark: SparkSession) -> None:
                 assert said == [], "".join(said)
 
 
-@pytest.mark.timeout(180)
 def test_counts_that_were_told_twice_count_once_and_gaps_are_named(spark: SparkSession) -> None:
     with streamlog.Broker() as broker, broker.connect() as client:
         with client.producer(audit="front", audit_window=60.0) as producer:

@@ -20,7 +20,7 @@ _RECORDS = 6_000
 _PER_BATCH = 500
 
 
-@pytest.mark.timeout(120 + 40 * _KILLS)
+@pytest.mark.timeout(300 + 60 * _KILLS)
 def test_a_copy_whose_driver_and_executors_are_killed_has_every_record_once(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

@@ -21,7 +21,6 @@ from streamlog.spark import load, loaded
 from streamlog.spark.offline.ledger import Ledger
 
 
-@pytest.mark.timeout(120)
 def test_loads_bring_each_record_once_with_its_offset(
     spark: SparkSession,
     broker: BrokerProcess,
@@ -57,7 +56,6 @@ def test_loads_bring_each_record_once_with_its_offset(
     assert ours.count() == 320
 
 
-@pytest.mark.timeout(120)
 def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
     spark: SparkSession,
     broker: BrokerProcess,
@@ -114,7 +112,6 @@ def test_more_dates_than_files_may_be_open_come_all(
     assert rows_of_files(tmp_path) == rows_of_log(client, [topic])
 
 
-@pytest.mark.timeout(120)
 def test_memory_does_not_grow_with_the_partition(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

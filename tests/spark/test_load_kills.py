@@ -21,7 +21,6 @@ SEED = 20261121
 POINTS_AT_MOST = 400
 
 
-@pytest.mark.timeout(120)
 def test_a_load_killed_at_any_change_of_a_file_brings_each_record_once(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

@@ -46,7 +46,6 @@ def test_what_was_deleted_before_its_load_is_an_error_or_named(
     assert offsets(tmp_path) == [0, 1, 2, 3, 4, 7, 8, 9]
 
 
-@pytest.mark.timeout(120)
 def test_what_is_deleted_during_its_load_is_an_error_or_named(
     spark: SparkSession,
     broker: BrokerProcess,

@@ -19,13 +19,11 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.timeout(300)
 def test_the_page_can_be_followed(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.range(1).count() == 1
     Session(tmp_path, to_run("docs/spark/load.md")).follow()
 
 
-@pytest.mark.timeout(120)
 def test_the_examples_do_what_they_show(
     spark: SparkSession,
     broker: BrokerProcess,

@@ -14,7 +14,6 @@ from logs import config, count, publish, watch
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.timeout(240)
 def test_the_whole_example_ends_with_the_alerts_of_the_truth(tmp_path: Path) -> None:
     settings = tmp_path / "config.toml"
     text = config.FILE.read_text().replace("seconds = 25", "seconds = 6")
@@ -44,7 +43,6 @@ def test_an_alert_is_a_line() -> None:
     assert line.split() == f"00:00:00 to 00:00:05 web-1 {counts}".split()
 
 
-@pytest.mark.timeout(120)
 def test_lines_of_real_logs_are_told_apart(spark: SparkSession) -> None:
     lines = {
         "<27>1 2026-11-21T22:00:00Z web nginx 1 - - connect() refused": True,

@@ -2,15 +2,12 @@
 
 import json
 
-import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.connector.tables import Topic, digest, values_in, values_of
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def test_a_batch_read_has_every_record(

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from pages.blocks import ROOT
@@ -13,7 +12,6 @@ from spark.connector.jars import JARS
 PAGE = "docs/spark/kafka.md"
 
 
-@pytest.mark.timeout(180)
 def test_the_page_can_be_followed(kafka: SparkSession, tmp_path: Path) -> None:
     assert kafka.version
     Session(tmp_path, to_run(PAGE)).follow()

@@ -7,8 +7,6 @@ from pyspark.errors import StreamingQueryException
 
 from spark.connector.tables import Copy, digest
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def test_a_stream_goes_on_from_its_checkpoint(copy: Copy) -> None:
     copy.make(2, 3)

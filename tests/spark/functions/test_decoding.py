@@ -21,8 +21,6 @@ from streamlog.spark import (
     decoded,
 )
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def table_of(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
     """A table as a topic is, with offsets that count."""

@@ -15,7 +15,6 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", functions.__all__)
 def test_the_example_does_what_it_shows(name: str, spark: SparkSession) -> None:
     docstring: Docstring = FUNCTIONS[name]

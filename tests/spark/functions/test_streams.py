@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from streamlog.errors import ConfigError
 from streamlog.spark import deduplicate, join_streams, join_table, window_aggregate
 
-pytestmark = pytest.mark.timeout(120)
 _names = count()
 
 

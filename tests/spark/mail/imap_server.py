@@ -11,7 +11,7 @@ from typing import Self
 
 from pysasl.hashing import BuiltinHash
 
-READY_SECONDS = 20.0
+READY_SECONDS = 100.0
 USER, PASSWORD = "prices", "secret"
 
 

@@ -35,7 +35,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path, text: str, message: str) -> 
 def test_a_command_says_so_and_starts_nothing(configured: Callable[..., Commands]) -> None:
     commands = configured(inlet='aftr = "remove"')
     process = commands.start("inlet", "--once")
-    said, _ = process.communicate(timeout=30)
+    said, _ = process.communicate(timeout=100)
     assert process.returncode == 1
     assert "inlet.aftr is not known; the nearest is after" in said
     assert not (commands.path.parent / "inbox").exists()

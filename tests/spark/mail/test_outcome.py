@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from random import Random
 
-import pytest
-
 import streamlog
 from mail import topics
 from mail.parser.outcome import Outcomes
@@ -52,7 +50,6 @@ def outcome(
     return read, list(client.topic(names.unread).read())
 
 
-@pytest.mark.timeout(60)
 def test_a_mail_with_60_000_prices_is_stored_as_one_reading(
     configured: Callable[..., Commands], client: streamlog.Client
 ) -> None:
@@ -61,7 +58,6 @@ def test_a_mail_with_60_000_prices_is_stored_as_one_reading(
     assert unread == []
 
 
-@pytest.mark.timeout(60)
 def test_a_mail_that_says_more_than_a_record_holds_is_kept_with_the_reason(
     configured: Callable[..., Commands], client: streamlog.Client
 ) -> None:

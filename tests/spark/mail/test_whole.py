@@ -7,7 +7,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 import streamlog
@@ -40,7 +39,6 @@ def committed(client: streamlog.Client, commands: Commands) -> bool:
     return all((done.get(place) or 0) >= stop for place, stop in ends.items())
 
 
-@pytest.mark.timeout(240)
 def test_one_command_does_all_of_it_with_mails_of_ones_own(
     mailbox: list[tuple[bytes, Truth]], folder: Path
 ) -> None:
@@ -67,7 +65,6 @@ def test_one_command_does_all_of_it_with_mails_of_ones_own(
     assert len(list(own.iterdir())) == 31
 
 
-@pytest.mark.timeout(300)
 def test_mails_become_windows_a_picture_and_a_report(
     configured: Callable[..., Commands],
     client: streamlog.Client,
@@ -86,7 +83,7 @@ def test_mails_become_windows_a_picture_and_a_report(
     until(lambda: committed(client, commands), 120)
     for parser in parsers:
         parser.terminate()
-        said, _ = parser.communicate(timeout=30)
+        said, _ = parser.communicate(timeout=100)
         assert parser.returncode == 0, said
 
     settings = commands.settings
@@ -148,7 +145,6 @@ class Careless(Reader):
         return reading
 
 
-@pytest.mark.timeout(240)
 def test_what_is_read_again_replaces_what_was_read_before(
     configured: Callable[..., Commands],
     client: streamlog.Client,

@@ -14,8 +14,6 @@ from py.support.broker import BrokerProcess
 from spark.connector.tables import digest, values_in
 from spark.support.connect import ConnectServer
 
-pytestmark = pytest.mark.timeout(300)
-
 JOB = """
 master = "SERVER"
 {kind}

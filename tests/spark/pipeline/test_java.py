@@ -62,7 +62,6 @@ def test_the_packaged_java_is_not_asked_for_the_module_that_it_lacks(tmp_path: P
     assert printed == "<-Xmx1g><a b><--add-modules=other>"
 
 
-@pytest.mark.timeout(180)
 def test_a_session_runs_on_the_packaged_java_where_there_is_no_other(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

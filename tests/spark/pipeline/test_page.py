@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from pages.session import Session
 from pages.test_pages import to_run
 
 
-@pytest.mark.timeout(200)
 def test_the_page_can_be_followed(tmp_path: Path) -> None:
     Session(tmp_path, to_run("docs/spark/pipeline.md")).follow()

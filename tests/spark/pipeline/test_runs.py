@@ -1,10 +1,10 @@
 """Jobs that run: from topics, files and a database, to topics, files and a database."""
 
 import json
-import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 from pyspark.errors import PySparkException
@@ -18,7 +18,6 @@ from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.run import Run, reach
 from streamlog.spark.pipeline.section import Page
 
-pytestmark = pytest.mark.timeout(240)
 _numbers = count()
 
 Execute = Callable[[str], list[str]]
@@ -382,9 +381,16 @@ sql = "SELECT value FROM range(1000000) a, range(1000000) b, one WHERE a.id * b.
 from = "slow"
 files = "out"
 """)
-    begun = time.monotonic()
-    run = Run(job, spark, tell=print, is_stopped=lambda: time.monotonic() > begun + 3)
-    assert not run.go()
+    is_at_work = Event()
+
+    def is_stopped() -> bool:
+        """From the moment on that Spark works for it."""
+        if spark.sparkContext.statusTracker().getActiveJobsIds():
+            is_at_work.set()
+        return is_at_work.is_set()
+
+    assert not Run(job, spark, tell=print, is_stopped=is_stopped).go()
+    assert is_at_work.is_set()
     assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 

@@ -12,7 +12,7 @@ def streamlog(*words: str, blocked: str = "") -> "subprocess.CompletedProcess[st
     code = f"import sys; sys.modules[{blocked!r}] = None; " if blocked else "import sys; "
     code += "from streamlog.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=25)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
 
 
 def test_help_and_wrong_words_are_explained_as_everywhere(tmp_path: Path) -> None:

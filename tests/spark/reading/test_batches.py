@@ -11,8 +11,6 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.reading.rows import fill, published, read, table
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def test_a_table_has_every_record_with_all_columns(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str

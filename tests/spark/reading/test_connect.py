@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.reading.rows import fill
@@ -15,7 +13,6 @@ from spark.support.connect import ConnectServer
 CONNECTED = Path(__file__).with_name("connected.py")
 
 
-@pytest.mark.timeout(240)
 def test_a_topic_is_read_through_connect(
     connect_server: ConnectServer,
     broker: BrokerProcess,

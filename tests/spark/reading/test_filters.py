@@ -10,8 +10,6 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.reading.rows import fill, table
 
-pytestmark = pytest.mark.timeout(120)
-
 SWITCH = "spark.sql.python.filterPushdown.enabled"
 
 

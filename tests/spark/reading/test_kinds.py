@@ -10,8 +10,6 @@ import streamlog
 from py.support.broker import BrokerProcess, until
 from spark.reading.rows import Collected, Streamed, published, read, table
 
-pytestmark = pytest.mark.timeout(120)
-
 KEYS, TURNS = 20, 60
 
 

@@ -12,8 +12,6 @@ from py.support.broker import BrokerProcess, until
 from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, read, table
 from streamlog.spark.reading.loss import Losses
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def test_deleted_records_are_an_error_of_a_batch_or_left_out_with_a_warning(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str

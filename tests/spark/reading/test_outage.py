@@ -19,7 +19,7 @@ from spark.reading.rows import PATIENCE, Collected, Streamed, fill, read, table
 _AWAY_SECONDS = float(os.environ.get("STREAMLOG_AWAY_SECONDS", "12"))
 """Longer than any single call of the client waits."""
 
-pytestmark = pytest.mark.timeout(150 + 2 * _AWAY_SECONDS)
+pytestmark = pytest.mark.timeout(300 + 2 * _AWAY_SECONDS)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pages.session import Session
 from pages.test_pages import to_run
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("page", ["docs/spark/index.md", "docs/spark/reading.md"])
 def test_the_page_can_be_followed(spark: SparkSession, page: str, tmp_path: Path) -> None:
     assert spark.version

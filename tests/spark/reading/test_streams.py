@@ -9,8 +9,6 @@ from py.support.broker import until
 from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, read
 from streamlog.spark.streaming.mark import Mark
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def test_triggers_take_no_more_than_they_may_and_a_group_shows_how_far_it_is(
     streamed: Streamed,

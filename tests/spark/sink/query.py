@@ -109,13 +109,13 @@ def counted_by_confluent(address: str, topic: str) -> Counter[bytes]:
     consumer = Consumer({"bootstrap.servers": address, "group.id": "none"})
     found: Counter[bytes] = Counter()
     try:
-        known = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        known = consumer.list_topics(topic, timeout=60).topics[topic].partitions
         for number in known:
-            end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)[1]
+            end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=60)[1]
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING)])
             position = 0
             while position < end:
-                message = consumer.poll(10)
+                message = consumer.poll(60)
                 assert message is not None, f"{topic}-{number} gave nothing at {position} of {end}"
                 assert message.error() is None, message.error()
                 offset = message.offset()

@@ -11,8 +11,6 @@ from spark.sink.query import Crash, Query, counted, values_of
 from streamlog.spark.sink.exactly import publication, staging
 from streamlog.spark.sink.exactly.publication import Step
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture
 def cleaning(tmp_path: Path) -> Iterator[BrokerProcess]:

@@ -22,8 +22,6 @@ from streamlog.spark.sink.exactly.publication import Step
 from streamlog.spark.sink.exactly.record import BatchRecord, PartitionPlan
 from streamlog.spark.sink.exactly.staging import staging_topic
 
-pytestmark = pytest.mark.timeout(120)
-
 Start = Callable[..., Query]
 
 
@@ -152,7 +150,7 @@ def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client.admin.create_topic(topic, partitions=2)
-    meeting = Barrier(2, timeout=30)
+    meeting = Barrier(2, timeout=100)
     append = CommitLog.append
 
     def append_at_once(log: CommitLog, record: BatchRecord) -> int:
@@ -172,7 +170,7 @@ def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
     monkeypatch.setattr(CommitLog, "append", append_at_once)
     with ThreadPoolExecutor(2) as drivers:
         ends = [drivers.submit(drive, start()) for _ in range(2)]
-        fenced = [error for end in ends for error in end.result(60)]
+        fenced = [error for end in ends for error in end.result(200)]
     assert sum("has committed batch 0" in str(error) for error in fenced) == 1, fenced
     last = start()
     last.run(7, values_of(7, 60))
@@ -315,7 +313,7 @@ def test_a_commit_waits_for_a_broker_that_was_killed(
             broker.kill()
             committing.start()
             broker.start()
-            committing.join(60)
+            committing.join(100)
             assert not committing.is_alive()
             expected.update(values)
         assert counted(client, topic) == expected
@@ -339,7 +337,7 @@ def test_a_broker_killed_in_the_middle_of_copies_stores_each_record_once(
             committing.join(random.uniform(0, 0.4))
             broker.kill()
             broker.start()
-            committing.join(60)
+            committing.join(100)
             assert not committing.is_alive()
             expected.update(values)
         assert counted(client, topic) == expected

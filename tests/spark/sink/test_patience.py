@@ -39,4 +39,4 @@ def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
         began = time.monotonic()
         with pytest.raises(DeliveryError):
             write_while_away(settings, broker)
-        assert 0.9 < time.monotonic() - began < 20
+        assert 0.9 < time.monotonic() - began < 60

@@ -13,8 +13,6 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import counted, counted_by_confluent
 
-pytestmark = pytest.mark.timeout(120)
-
 _HEADERS = "array<struct<key: string, value: binary>>"
 
 

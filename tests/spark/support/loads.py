@@ -61,7 +61,7 @@ def start_forking() -> None:
 def load_and_die(address: str, path: Path, topic: str, point: int) -> bool:
     """Loads in a process that is killed before its `point`th change of a file; whether it was."""
     process = _started(_load_until, address, str(path), topic, point)
-    process.join(20)
+    process.join(100)
     assert process.exitcode in (0, -signal.SIGKILL), f"exit code {process.exitcode}"
     return process.exitcode != 0
 
@@ -70,7 +70,7 @@ def peak_of_a_load(address: str, path: Path, topic: str) -> int:
     """The most memory that a process had that has loaded a topic, in bytes."""
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _started(_load_and_tell, address, str(path), topic, sender)
-    process.join(60)
+    process.join(100)
     assert process.exitcode == 0
     peak = receiver.recv()
     assert isinstance(peak, int)
