@@ -84,7 +84,7 @@ class RequestTimeout(StreamlogError, TimeoutError):
     """The time of a call was over before its work.
 
     Example:
-        >>> impatient = broker.connect(timeout=0.2)
+        >>> impatient = broker.connect(timeout=1.0)
         >>> broker.close()
         >>> try:
         ...     impatient.admin.topics()

@@ -61,7 +61,9 @@ def names() -> Iterator[dict[str, Any]]:
 def test_the_example_does_what_it_shows(docstring: Docstring, names: dict[str, Any]) -> None:
     said: list[str] = []
     with loops.ended():
-        DocTestRunner(optionflags=RULES).run(docstring.examples(names), out=said.append)
+        # Unless told otherwise it takes the `-v` of pytest for its own, and says what went well.
+        runner = DocTestRunner(verbose=False, optionflags=RULES)
+        runner.run(docstring.examples(names), out=said.append)
     assert said == [], "".join(said)
 
 

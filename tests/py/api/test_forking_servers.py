@@ -5,11 +5,10 @@ client and producer, each over connections of its own.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import streamlog
-from py.support.broker import BrokerProcess
+from py.support.broker import BrokerProcess, until
 
 SECONDS = 25.0
 
@@ -79,15 +78,18 @@ def running(command: list[str], folder: Path, environment: dict[str, str]) -> It
             process.kill()
 
 
-def ask(url: str, log: Path) -> list[int]:
-    deadline = time.monotonic() + SECONDS
-    while True:
-        try:
-            with urllib.request.urlopen(url, timeout=SECONDS) as answer:
-                return [int(word) for word in answer.read().split()]
-        except (urllib.error.URLError, ConnectionError):
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+def address_of(log: Path) -> str:
+    """Where gunicorn says that it listens: it was free to choose a port."""
+    listening = re.compile(r"Listening at: (http://\S+)")
+    until(lambda: listening.search(log.read_text()), SECONDS)
+    found = listening.search(log.read_text())
+    assert found is not None
+    return found[1]
+
+
+def ask(url: str) -> list[int]:
+    with urllib.request.urlopen(url, timeout=SECONDS) as answer:
+        return [int(word) for word in answer.read().split()]
 
 
 def published(address: str, topic: str) -> list[bytes]:
@@ -100,12 +102,12 @@ def test_workers_of_gunicorn_share_a_preloaded_program(
     shared_broker: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     (tmp_path / "program.py").write_text(WEB_PROGRAM)
-    port = 20_000 + os.getpid() % 20_000
-    command = ["gunicorn", "--preload", "--workers", "2", "--bind", f"127.0.0.1:{port}"]
+    command = ["gunicorn", "--preload", "--workers", "2", "--bind", "127.0.0.1:0"]
     command += ["--no-control-socket", "program:app"]
     environment = {"STREAMLOG_BOOTSTRAP": shared_broker.address, "TOPIC": topic}
     with running(command, tmp_path, environment) as log:
-        answers = [ask(f"http://127.0.0.1:{port}/", log) for _ in range(10)]
+        url = address_of(log)
+        answers = [ask(url) for _ in range(10)]
     assert sorted(offset for _, offset in answers) == list(range(1, 11))
     values = published(shared_broker.address, topic)
     assert values[0] == b"loaded"

@@ -14,6 +14,7 @@ from itertools import islice
 import pytest
 
 import streamlog
+from py.support.broker import until
 
 Pair = tuple[str, int]
 
@@ -36,14 +37,14 @@ def test_batches_hold_what_there_is_and_at_most_so_many(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.consumer(topic) as consumer:
-        batches = consumer.batches(max_messages=30, max_wait=0.5)
+        batches = consumer.batches(max_messages=30, max_wait=2)
         sizes = [len(next(batches)) for _ in range(4)]
         assert sizes == [30, 30, 30, 10]
 
 
 def test_a_batch_is_a_sequence(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic) as consumer:
-        batch = next(consumer.batches(max_messages=10))
+        batch = next(consumer.batches(max_messages=10, max_wait=10))
         assert batch[0] == batch.messages[0] == next(iter(batch))
         assert list(batch[-2:]) == batch.messages[-2:]
         assert len(batch) == 10
@@ -51,7 +52,7 @@ def test_a_batch_is_a_sequence(streamlog_client: streamlog.Client, topic: str) -
 
 def test_a_batch_in_hand_is_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic, group="batches") as consumer:
-        batches = consumer.batches(max_messages=40)
+        batches = consumer.batches(max_messages=40, max_wait=10)
         done = {(m.partition, m.offset) for m in next(batches)}
         next(batches)
     with streamlog_client.consumer(topic, group="batches") as consumer:
@@ -63,7 +64,7 @@ def test_a_batch_in_hand_is_not_committed(streamlog_client: streamlog.Client, to
 
 def test_a_batch_is_committed_as_a_whole(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic, group="manual", commit="manual") as consumer:
-        batches = consumer.batches(max_messages=40)
+        batches = consumer.batches(max_messages=40, max_wait=10)
         next(batches).commit()
         next(batches)
     with streamlog_client.consumer(topic, group="manual") as consumer:
@@ -314,7 +315,7 @@ def test_an_event_ends_the_loop_after_the_message_in_hand(
             done += 1
             if done == 10:
                 stop.set()
-                time.sleep(1.2)
+                until(lambda: "streamlog-stop" not in {t.name for t in threading.enumerate()})
         assert done == 10
     with streamlog_client.consumer(topic, group="stopped") as consumer:
         assert len(list(consumer.until_end())) == 90

@@ -15,6 +15,7 @@ import pyarrow
 import pytest
 
 import streamlog
+from py.support.broker import until
 
 
 class Interrupted(Exception):
@@ -69,7 +70,7 @@ def test_a_batch_waits_for_more_but_not_for_long(
 
 def test_reading_until_the_end_stops_there(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic) as consumer:
-        batches = consumer.until_end().arrow(columns=["value"], max_rows=30)
+        batches = consumer.until_end().arrow(columns=["value"], max_rows=30, max_wait=10)
         streamlog_client.producer().send(topic, b"new", partition=0).result()
         assert [batch.num_rows for batch in batches] == [30, 30, 30, 10]
         assert next(batches, None) is None
@@ -125,7 +126,7 @@ def test_a_topic_is_one_stream_for_other_libraries(
     assert reader.schema == whole.arrow().schema
     assert reader.read_all().num_rows == 100
     with streamlog_client.consumer(topic) as consumer:
-        endless = pyarrow.RecordBatchReader.from_stream(consumer.arrow(max_rows=40))
+        endless = pyarrow.RecordBatchReader.from_stream(consumer.arrow(max_rows=40, max_wait=10))
         assert endless.read_next_batch().num_rows == 40
         consumer.close()
         assert list(endless) == []
@@ -154,7 +155,7 @@ def test_a_batch_outlives_all_that_it_was_read_by(
 
 def test_batches_in_hand_are_not_committed(streamlog_client: streamlog.Client, topic: str) -> None:
     with streamlog_client.consumer(topic, group="arrow") as consumer:
-        batches = consumer.arrow(max_rows=40)
+        batches = consumer.arrow(max_rows=40, max_wait=10)
         done = next(batches)
         in_hand = next(batches)
         assert (done.num_rows, in_hand.num_rows) == (40, 40)
@@ -200,24 +201,25 @@ def test_closing_in_another_thread_ends_the_loop(
     consumer = streamlog_client.consumer(topic, start=start)
     with ThreadPoolExecutor(1) as pool:
         rows = pool.submit(lambda: sum(batch.num_rows for batch in consumer.arrow(max_wait=25)))
-        time.sleep(0.3)
+        # It is where it begins to wait: behind all there is, given out already or passed over.
+        until(lambda: sum(at or 0 for at in consumer.positions().values()) == 100)
+        time.sleep(0.1)
         assert not rows.done()
         consumer.close()
         assert rows.result(5) == (100 if is_filling else 0)
 
 
 def test_other_threads_run_while_one_waits(streamlog_client: streamlog.Client, topic: str) -> None:
-    with streamlog_client.consumer(topic, start="latest") as consumer:
-        closing = threading.Timer(0.5, consumer.close)
-        ticks = 0
-        with ThreadPoolExecutor(1) as pool:
-            closing.start()
-            waiting = pool.submit(list, consumer.arrow())
-            while not waiting.done():
-                time.sleep(0.01)
-                ticks += 1
-        assert waiting.result() == []
-        assert ticks > 10
+    with (
+        streamlog_client.consumer(topic, start="latest") as consumer,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        waiting = pool.submit(list, consumer.arrow())
+        for _ in range(50):
+            time.sleep(0.01)
+        assert not waiting.done()
+        consumer.close()
+        assert waiting.result(5) == []
 
 
 def interrupt_soon() -> threading.Timer:

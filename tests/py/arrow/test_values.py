@@ -221,4 +221,4 @@ def test_gaps_of_compaction_are_passed_over_and_told(
             return offsets == messages
 
         # Compaction may go on in between.
-        until(is_read_as_messages_are, 5)
+        until(is_read_as_messages_are, 20)
