@@ -3,18 +3,16 @@
 A signal just before a thread falls asleep interrupts nothing, so it must be seen in another way.
 """
 
-import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 
 import pytest
 
 import streamlog
 from py.support.broker import BrokerProcess
+from py.support.signals import signalled_while_waiting
 from streamlog import Client
 
 REPETITIONS = 200
@@ -99,26 +97,13 @@ def test_who_had_signals_written_to_a_descriptor_still_gets_them(
     before = signal.signal(signal.SIGUSR1, lambda *_: None)
     for end in (ours, theirs):
         end.setblocking(False)
-    producer = client.producer()
-
-    def interrupt_and_publish() -> None:
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGUSR1)
-        time.sleep(0.1)
-        producer.send(topic, b"after the signal")
-
-    thread = threading.Thread(target=interrupt_and_publish)
     previous = signal.set_wakeup_fd(theirs.fileno())
     try:
-        with client.consumer(topic) as consumer:
-            thread.start()
-            [message] = consumer.take(1, timeout=20)
-        assert message.value == b"after the signal"
+        signalled_while_waiting(client, topic)
         assert signal.set_wakeup_fd(previous) == theirs.fileno()
         assert ours.recv(10) == bytes([signal.SIGUSR1])
     finally:
         signal.set_wakeup_fd(previous)
-        thread.join()
         signal.signal(signal.SIGUSR1, before)
         ours.close()
         theirs.close()

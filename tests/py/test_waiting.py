@@ -12,6 +12,7 @@ import pytest
 
 import streamlog
 from py.support.broker import BrokerProcess, until
+from py.support.signals import interrupted, signalled_while_waiting
 from py.support.timing import quickest
 from streamlog import Client, Consumer
 
@@ -46,11 +47,7 @@ def interrupt(address: str, topic: str, wait: str) -> float:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
-        time.sleep(0.3)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted\n"
-        return time.monotonic() - begin
+        return interrupted(process)
 
 
 def test_ctrl_c_ends_a_blocked_iterator_at_once(shared_broker: BrokerProcess, topic: str) -> None:
@@ -76,11 +73,7 @@ def interrupt_delivery(broker: BrokerProcess, topic: str) -> float:
         broker.process.send_signal(signal.SIGSTOP)
         process.stdin.write("\n")
         process.stdin.flush()
-        time.sleep(0.3)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted\n"
-        seconds = time.monotonic() - begin
+        seconds = interrupted(process)
         process.kill()
     broker.process.send_signal(signal.SIGCONT)
     return seconds
@@ -95,22 +88,9 @@ def test_ctrl_c_ends_a_wait_for_a_delivery_at_once(broker: BrokerProcess, topic:
 def test_a_handler_that_raises_nothing_lets_the_wait_go_on(client: Client, topic: str) -> None:
     calls: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, _: calls.append(number))
-    producer = client.producer()
-
-    def interrupt_and_publish() -> None:
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGUSR1)
-        time.sleep(0.1)
-        producer.send(topic, b"after the signal")
-
-    thread = threading.Thread(target=interrupt_and_publish)
     try:
-        with client.consumer(topic) as consumer:
-            thread.start()
-            [message] = consumer.take(1, timeout=20)
-        assert message.value == b"after the signal"
+        signalled_while_waiting(client, topic)
     finally:
-        thread.join()
         signal.signal(signal.SIGUSR1, before)
     assert calls == [signal.SIGUSR1]
 

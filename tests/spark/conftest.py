@@ -98,6 +98,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
         yield broker
 
 
+@pytest.fixture
+def shaky(tmp_path: Path) -> Iterator[BrokerProcess]:
+    """A broker of the test's own, to be killed."""
+    with BrokerProcess(tmp_path / "shaky") as broker:
+        yield broker
+
+
 @pytest.fixture(scope="session")
 def client(broker: BrokerProcess) -> Iterator[streamlog.Client]:
     """A client of this broker."""

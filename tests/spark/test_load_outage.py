@@ -1,6 +1,5 @@
 """A broker that goes away while topics are loaded, and comes back or does not."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.timeout(300 + 2 * AWAY_SECONDS)
 _PATIENCE = 100 + AWAY_SECONDS
 _RECORDS = 3_000
 _RANGES = 40
-
-
-@pytest.fixture
-def shaky(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of the test's own, to be killed."""
-    with BrokerProcess(tmp_path / "shaky") as broker:
-        yield broker
 
 
 def test_a_load_goes_on_when_the_broker_is_back_and_one_that_begins_waits_for_it(

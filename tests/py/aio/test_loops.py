@@ -14,6 +14,7 @@ import pytest
 import streamlog
 from py.aio.conftest import Run, fill
 from py.support.broker import BrokerProcess
+from py.support.signals import interrupted
 from py.support.timing import quickest
 from streamlog import aio
 
@@ -150,11 +151,7 @@ def test_ctrl_c_ends_a_loop_at_once(shared_broker: BrokerProcess, topic: str) ->
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "waiting\n"
-            time.sleep(0.5)
-            begin = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            assert process.stdout.readline() == "interrupted\n"
-            seconds = time.monotonic() - begin
+            seconds = interrupted(process)
             assert process.wait(20) == 0
         return seconds
 

@@ -1,6 +1,5 @@
 """A job one of whose brokers goes away between two triggers, and comes back."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -44,13 +43,6 @@ from = "there"
 bootstrap = "{here}"
 topic = "{topic}.back"
 """
-
-
-@pytest.fixture
-def shaky(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of the test's own, to be killed."""
-    with BrokerProcess(tmp_path / "shaky") as broker:
-        yield broker
 
 
 def _publish(client: streamlog.Client, topic: str, begin: int, end: int) -> None:

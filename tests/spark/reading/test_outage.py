@@ -5,7 +5,6 @@
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ _AWAY_SECONDS = float(os.environ.get("STREAMLOG_AWAY_SECONDS", "12"))
 """Longer than any single call of the client waits."""
 
 pytestmark = pytest.mark.timeout(300 + 2 * _AWAY_SECONDS)
-
-
-@pytest.fixture
-def shaky(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of the test's own, to be killed."""
-    with BrokerProcess(tmp_path / "shaky") as broker:
-        yield broker
 
 
 def test_a_query_goes_on_when_the_broker_is_back(

@@ -70,13 +70,6 @@ def _publish(client: streamlog.Client, topic: str, begin: int, end: int) -> None
         producer.send_all(topic, range(begin, end), key=str, value=_value)
 
 
-@pytest.fixture
-def shaky(tmp_path: Path) -> Iterator[BrokerProcess]:
-    """A broker of the test's own, to be killed."""
-    with BrokerProcess(tmp_path / "shaky") as broker:
-        yield broker
-
-
 @contextmanager
 def copying(rows: DataFrame, folder: Path, **options: object) -> Iterator[StreamingQuery]:
     """A query that writes the rows on and on, to the topic that the folder is named after."""
