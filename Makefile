@@ -90,7 +90,7 @@ docs: $(VENV)/spark.stamp ## The pages as a site, target/docs, and the Rust API,
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
 
 bench-python: setup ## The Python client beside those of others, at one broker
-	pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
+	PYTHONPATH=bench pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
 SPARK ?=
 bench-spark: setup $(VENV)/spark.stamp ## Spark beside its ceiling and Kafka's connector; SPARK="--rows 1000000"

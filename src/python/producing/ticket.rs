@@ -8,8 +8,14 @@ use crate::python::arguments;
 use crate::python::errors::raised;
 use crate::python::owned::{Birth, Owned};
 
+/// Tickets that are kept for the next: more than are on their way at most times.
+const KEPT: usize = 1 << 16;
+
 /// A record on its way.
-#[pyclass(frozen, module = "streamlog")]
+///
+/// The interpreter looks through all objects of a program each time that so many were made anew,
+/// which costs a producer whose tickets are asked half of its rate. One that was kept counts as old.
+#[pyclass(frozen, freelist = KEPT, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Ticket {
     inner: Owned<client::Ticket>,
