@@ -12,7 +12,7 @@ from streamlog._core.reading import Message
 from streamlog.backwards import newest_first
 from streamlog.errors import ConfigError, TopicNotFound
 
-__all__ = ["Partition", "Place", "sliced"]
+__all__ = ["Partition", "Place", "check_place", "sliced"]
 
 _T = TypeVar("_T")
 
@@ -194,6 +194,7 @@ class Partition:
         raise IndexError(f"no message has offset {offset} in {self.topic}-{self.number}")
 
     def _offset(self, place: Place, begin: int, end: int) -> int:
+        check_place(place)
         if isinstance(place, datetime | timedelta):
             found = self._client.admin.offsets_at(self.topic, place).get(self.number)
             return end if found is None else found
@@ -209,6 +210,17 @@ class Partition:
         if self.number not in offsets:
             raise TopicNotFound(f"there is no partition {self.number} of '{self.topic}'")
         return offsets[self.number] or 0
+
+
+def check_place(place: object) -> None:
+    """Fails if this is neither an offset nor a time.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if not isinstance(place, int | datetime | timedelta):
+        message = f"{place!r} is no place in a topic: expected an offset, an aware datetime or a "
+        raise ConfigError(message + "timedelta; leave it out for the beginning or the end")
 
 
 def sliced(wanted: slice, read: Callable[[Any, Any], _T], backwards: Callable[[], _T]) -> _T:

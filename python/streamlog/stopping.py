@@ -21,7 +21,10 @@ _LOOK_SECONDS = 1.0
 
 
 class Event(Protocol):
-    """What can be waited for: ``threading.Event``, or one of ``multiprocessing``."""
+    """What can be set: ``threading.Event``, or one of ``multiprocessing``."""
+
+    def is_set(self) -> bool:
+        """Whether it is set."""
 
     def wait(self, timeout: float) -> bool:
         """Waits until it is set; whether it is."""
@@ -71,7 +74,14 @@ _terminations = _Terminations()
 
 
 def watch(consumer: Consumer[Any], stop: Event | None, signals: bool) -> None:
-    """Ends the consumer's loop when the event is set, or with SIGTERM."""
+    """Ends the consumer's loop when the event is set, or with SIGTERM.
+
+    Raises:
+        ConfigError: The event is none, or this thread cannot listen to signals.
+    """
+    if stop is not None and not _can_be_waited_for(stop):
+        consumer.close()
+        raise ConfigError(f"stop: expected an event, as threading.Event() is one, not {stop!r}")
     if signals:
         _terminations.add(consumer)
     if stop is not None:
@@ -82,6 +92,14 @@ def watch(consumer: Consumer[Any], stop: Event | None, signals: bool) -> None:
 def forget(consumer: Consumer[Any]) -> None:
     """The consumer is closed: SIGTERM does again what it did before."""
     _terminations.discard(consumer)
+
+
+def _can_be_waited_for(stop: Event) -> bool:
+    try:
+        stop.wait(0)
+        return isinstance(stop.is_set(), bool)
+    except (AttributeError, TypeError):
+        return False
 
 
 def _wait(stop: Event, watched: "weakref.ref[Consumer[Any]]") -> None:

@@ -14,7 +14,7 @@ from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 from streamlog.backwards import by_time, newest_first
 from streamlog.errors import ConfigError
-from streamlog.partition import Partition, Place
+from streamlog.partition import Partition, Place, check_place
 
 if TYPE_CHECKING:
     from streamlog.descriptions import TopicDescription
@@ -237,6 +237,7 @@ class Topic:
         ]
 
     def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
+        check_place(place)
         if isinstance(place, datetime | timedelta):
             return ends | _known(self.offsets_at(place))
         if place < 0:

@@ -83,7 +83,7 @@ pub enum ClientError {
         unlisted: u64,
     },
     /// The client, producer or consumer was closed.
-    #[error("it is closed")]
+    #[error("the client, or what was made from it, was closed: make it anew")]
     Closed,
     /// A broker refused, for a reason that has no case of its own.
     #[error("the broker answered {code}{}", after_colon(message))]

@@ -75,8 +75,11 @@ impl Client {
     /// A new producer.
     ///
     /// # Errors
-    /// [`ClientError::Config`] when its settings contradict each other.
+    /// [`ClientError::Config`] when its settings contradict each other; [`ClientError::Closed`].
     pub fn producer(&self, config: ProducerConfig) -> Result<Producer, ClientError> {
+        if self.core.brokers.tasks().is_stopping() {
+            return Err(ClientError::Closed);
+        }
         Producer::new(Arc::clone(&self.core), config)
     }
 

@@ -56,12 +56,12 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The known name with the fewest edits to `name`, if a third of its letters or fewer differ.
+/// The known name with the fewest edits to `name`: at most two, or a third of its letters.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (edits(name, candidate), candidate))
         .min()
-        .filter(|(distance, candidate)| *distance * 3 <= candidate.len())
+        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(2))
         .map(|(_, candidate)| candidate)
 }
 

@@ -58,7 +58,7 @@ class Consumer(Messages[V], Generic[V]):
         self._client = client
         self._topics = topics
         self._options = dict(options)
-        self._stop: asyncio.Event | None = self._options.pop("stop", None)
+        self._stop: asyncio.Event | None = self._options.get("stop")
         self._stopping: asyncio.Task[None] | None = None
         self._core: reading.Consumer[V] | None = None
         self._is_closed = False
@@ -234,12 +234,15 @@ class Consumer(Messages[V], Generic[V]):
 
     async def _make(self) -> aio.Reader[V]:
         if self._is_closed:
-            raise Closed("it is closed")
+            raise Closed("the consumer was closed: make it anew")
         for name in ("key", "value", "on_assign", "on_revoke"):
             if inspect.iscoroutinefunction(self._options.get(name)):
                 raise ConfigError(f"{name}: it is called, not awaited: expected a plain function")
+        if not isinstance(self._stop, asyncio.Event | None):
+            raise ConfigError(f"stop: expected an asyncio.Event, not {self._stop!r}")
         event_loop, client = self._client._connection()
         core = await aio.consumer(event_loop, client, self._topics, **self._options)
+        stopping.watch(core, None, self._options.get("signals", False))
         self._core = core
         if self._stop is not None:
             self._stopping = asyncio.create_task(_end_after(self._stop, core))

@@ -8,7 +8,7 @@ from streamlog._core.reading import Message
 from streamlog.aio.backwards import newest_first
 from streamlog.aio.messages import limited
 from streamlog.errors import TopicNotFound
-from streamlog.partition import Place, sliced
+from streamlog.partition import Place, check_place, sliced
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
@@ -119,6 +119,7 @@ class Partition:
         return (self.number, max(first, begin), min(last, end))
 
     async def _offset(self, place: Place, begin: int, end: int) -> int:
+        check_place(place)
         if isinstance(place, datetime | timedelta):
             found = await self._client.admin.offsets_at(self.topic, place)
             offset = found.get(self.number)

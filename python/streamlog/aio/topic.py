@@ -10,7 +10,7 @@ from streamlog.aio.messages import limited
 from streamlog.aio.partition import Partition
 from streamlog.descriptions import TopicDescription
 from streamlog.errors import ConfigError
-from streamlog.partition import Place
+from streamlog.partition import Place, check_place
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
@@ -151,6 +151,7 @@ class Topic:
         ]
 
     async def _places(self, name: str, place: Place, ends: dict[int, int]) -> dict[int, int]:
+        check_place(place)
         if isinstance(place, datetime | timedelta):
             return ends | _known(await self.offsets_at(place))
         if place < 0:

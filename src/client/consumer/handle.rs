@@ -241,6 +241,7 @@ impl Consumer {
     /// Stores for the group the offsets to be read next.
     ///
     /// # Errors
+    /// [`ClientError::Closed`] once it is closed, for closing has stored what was done;
     /// [`ClientError::Broker`] with `RebalanceInProgress` while the group is shared out anew, with
     /// `IllegalGeneration` when the partitions are no longer the consumer's, and with
     /// `InvalidGroupId` when it reads without a group.
@@ -254,7 +255,11 @@ impl Consumer {
     /// [`commit_offsets`](Self::commit_offsets) as a call.
     pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
         let (standing, brokers) = (self.standing.clone(), Arc::clone(&self.shared.brokers));
+        let is_closed = self.is_closed();
         self.core.call(async move {
+            if is_closed {
+                return Err(ClientError::Closed);
+            }
             let Some(standing) = standing else {
                 let code = crate::wire::ErrorCode::InvalidGroupId;
                 let words = "the consumer reads without a group";

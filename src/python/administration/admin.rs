@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
+use pyo3::types::{PyAnyMethods, PyDict};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::asking::{Asked, Asking, made};
 use super::described;
 use super::group::Group;
 use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resource};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Fault};
 use crate::python::aio::EventLoop;
 use crate::python::arguments::{self, Options};
 use crate::python::errors::{TopicExists, raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicPartition};
+
+const RETENTION: &str = "retention.ms";
+const KEPT: &str = "a timedelta, not negative";
 
 /// Administration of a cluster.
 #[pyclass(frozen, module = "streamlog")]
@@ -156,16 +159,16 @@ impl Admin {
     #[pyo3(signature = (changes, *, topic=None, broker=None, dry_run=false))]
     fn set_settings<'py>(
         &self,
-        changes: &Bound<'py, PyDict>,
+        changes: &Bound<'py, PyAny>,
         topic: Option<String>,
         broker: Option<i32>,
         dry_run: bool,
     ) -> Asked<'py> {
         let resource = resource(topic, broker)?;
-        let mut rows = Vec::with_capacity(changes.len());
-        for (name, value) in changes {
+        let mut rows = Vec::new();
+        for (name, value) in arguments::mapping("changes", changes)? {
             let text = if value.is_none() { None } else { Some(arguments::text(&name, &value)?) };
-            rows.push((name.extract()?, text));
+            rows.push((name, text));
         }
         let (py, none) = (changes.py(), |py: Python<'_>, ()| Ok(py.None()));
         self.asking.ask(py, |calls| calls.alter_configs(&resource, &rows, dry_run), none)
@@ -216,12 +219,21 @@ fn new_topic(mut options: Options<'_>) -> PyResult<NewTopic> {
         replicas: options.take_as("replicas")?,
         configs: Vec::new(),
     };
-    if let Some(retention) = options.take_as::<Duration>("retention")? {
-        topic.configs.push(("retention.ms".to_owned(), retention.as_millis().to_string()));
+    if let Some(retention) = options.take("retention") {
+        let kept: Duration = retention.extract().map_err(|_| {
+            let fault = Fault::invalid("retention", &retention.to_string(), KEPT);
+            refused(&ConfigError { faults: vec![fault] })
+        })?;
+        topic.configs.push((RETENTION.to_owned(), kept.as_millis().to_string()));
     }
-    if let Some(configs) = options.take_as::<Bound<'_, PyDict>>("config")? {
-        for (name, value) in configs {
-            topic.configs.push((name.extract()?, arguments::text(&name, &value)?));
+    if let Some(configs) = options.take("config") {
+        for (name, value) in arguments::mapping("config", &configs)? {
+            if name == RETENTION && !topic.configs.is_empty() {
+                let reason = "given twice: here and as retention=";
+                return Err(refused(&ConfigError::single(RETENTION, reason)));
+            }
+            let text = arguments::text(&name, &value)?;
+            topic.configs.push((name, text));
         }
     }
     options.none_left()?;

@@ -90,9 +90,7 @@ impl Reader {
     ) -> PyResult<Option<Message>> {
         let mut news: Option<News> = None;
         loop {
-            if self.hooks().tells() {
-                self.hooks().tell(py, place.consumer())?;
-            }
+            self.hooks().attend(py, place.consumer())?;
             match next(place) {
                 Ok(Some(message)) => match self.hooks().offered(py, message)? {
                     Offered::Message(message) => return Ok(Some(message)),

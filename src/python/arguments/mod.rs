@@ -4,6 +4,6 @@ mod options;
 mod start;
 mod times;
 
-pub(crate) use options::{Form, Options, Word, plain as text};
-pub(crate) use start::{Seek, start};
+pub(crate) use options::{Form, Options, Word, mapping, plain as text};
+pub(crate) use start::{Seek, partition, start};
 pub(crate) use times::{datetime, timeout, timestamp};

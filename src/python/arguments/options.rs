@@ -5,7 +5,9 @@
 //! not fit are errors that name the word.
 
 use pyo3::conversion::FromPyObjectOwned;
-use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyList, PyTuple};
+use pyo3::types::{
+    PyAnyMethods, PyBool, PyDict, PyList, PyListMethods, PyMapping, PyMappingMethods, PyTuple,
+};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
 use crate::config::{ConfigError, Fault};
@@ -162,10 +164,8 @@ fn apply_all(
 }
 
 fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(String, String)>> {
-    let dotted = dotted.cast::<PyDict>().map_err(|error| misfit("config", &error.into()))?;
-    let mut values = Vec::with_capacity(dotted.len());
-    for (name, value) in dotted {
-        let name: String = name.extract()?;
+    let mut values = Vec::new();
+    for (name, value) in mapping("config", dotted)? {
         if let Some(row) = given.iter().find(|row| row.key == name) {
             let reason = format!("given twice: here and as {}=", row.name);
             return Err(refused(&ConfigError::single(&name, reason)));
@@ -176,9 +176,21 @@ fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(Stri
     Ok(values)
 }
 
+/// The rows of a mapping from names, which the argument `name` is to be.
+pub(crate) fn mapping<'py>(
+    name: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let Ok(mapping) = given.cast::<PyMapping>() else {
+        let reason = format!("expected a mapping of names to values, not {}", given.get_type());
+        return Err(refused(&ConfigError::single(name, reason)));
+    };
+    mapping.items()?.iter().map(|row| row.extract()).collect()
+}
+
 /// The value of the setting `name` as its text.
-pub(crate) fn plain(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    text(&name.extract::<String>()?, Form::List, value)
+pub(crate) fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    text(name, Form::List, value)
 }
 
 /// The value in the form that settings are parsed from.

@@ -1,16 +1,16 @@
 //! Where reading begins, or goes on.
 
 use pyo3::types::{PyAnyMethods, PyMapping, PyMappingMethods, PyString};
-use pyo3::{Bound, PyAny, PyResult};
+use pyo3::{Bound, PyAny, PyErr, PyResult};
 
 use super::times::timestamp;
 use crate::client::Start;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 use crate::types::{Offset, PartitionIndex};
 
-const EXPECTED: &str =
-    "expected \"earliest\", \"latest\", an offset, an aware datetime or a timedelta from now";
+const PLACES: &str =
+    "\"earliest\", \"latest\", an offset, an aware datetime or a timedelta from now";
 
 /// A place for all partitions, or for each by its own.
 #[derive(Debug)]
@@ -30,19 +30,27 @@ impl Seek {
         let mut rows = Vec::new();
         for place in places.items()? {
             let (partition, to): (Bound<'_, PyAny>, Bound<'_, PyAny>) = place.extract()?;
-            let (topic, index) = match partition.extract::<i32>() {
-                Ok(index) => (None, index),
-                Err(_) => partition.extract::<(String, i32)>().map(|(t, p)| (Some(t), p))?,
-            };
-            rows.push((topic, PartitionIndex(index), start("to", &to)?));
+            let (topic, index) = self::partition(&partition)?;
+            rows.push((topic, index, start("to", &to)?));
         }
         Ok(Self::Some(rows))
     }
 }
 
+/// The partition that is named: by its number, or by a pair of topic and number.
+pub(crate) fn partition(named: &Bound<'_, PyAny>) -> PyResult<(Option<String>, PartitionIndex)> {
+    if let Ok(index) = named.extract::<i32>() {
+        return Ok((None, PartitionIndex(index)));
+    }
+    match named.extract::<(String, i32)>() {
+        Ok((topic, index)) => Ok((Some(topic), PartitionIndex(index))),
+        Err(_) => Err(misfit("partition", named, "its number, or a pair of topic and number")),
+    }
+}
+
 /// The place that the argument `name` means.
 pub(crate) fn start(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Start> {
-    let misfit = || refused(&ConfigError::single(name, EXPECTED));
+    let misfit = || misfit(name, value, PLACES);
     if let Ok(text) = value.cast::<PyString>() {
         return match text.extract::<String>()?.as_str() {
             "earliest" => Ok(Start::Earliest),
@@ -55,4 +63,8 @@ pub(crate) fn start(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Start> {
     }
     let number: i64 = value.extract().map_err(|_| misfit())?;
     Offset::checked(number).map(Start::Offset).ok_or_else(misfit)
+}
+
+fn misfit(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    refused(&ConfigError { faults: vec![Fault::invalid(name, &value.to_string(), expected)] })
 }

@@ -97,7 +97,7 @@ impl ArrowBatches {
         let Some(place) = self.source.place()? else { return Ok(None) };
         loop {
             if let Some(hooks) = self.source.hooks() {
-                hooks.tell(py, place.consumer())?;
+                hooks.attend(py, place.consumer())?;
             }
             match py.detach(|| self.read(place)) {
                 Ok(batch) if !batch.is_empty() => {

@@ -47,7 +47,7 @@ impl Batches {
         let consumer = self.consumer.get();
         let reader = consumer.reader().get()?;
         loop {
-            consumer.hooks().tell(py, reader)?;
+            consumer.hooks().attend(py, reader)?;
             let found = py.detach(|| reader.gather(self.max_messages, None, self.max_wait));
             let messages = match found {
                 Ok(messages) => consumer.hooks().made(py, messages)?,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::types::{PyAnyMethods, PyDict, PyList, PyModule, PySet, PyType};
+use pyo3::types::{PyAnyMethods, PyDelta, PyDict, PyModule, PyType};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::arrow::{ArrowBatches, Source};
@@ -16,12 +16,12 @@ use super::stream::Stream;
 use super::subscription::{Subscription, read_topics};
 use super::until_end::UntilEnd;
 use crate::client::{self, ClientError, Patience, Rows};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
-use crate::types::{Offset, TopicPartition};
+use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 /// By topic and partition.
 type ByPartition<T> = BTreeMap<(String, i32), T>;
@@ -51,7 +51,14 @@ impl Consumer {
         let connected = owned.get()?;
         let config = subscription.config.clone();
         let consumer = py.detach(|| connected.consumer(&names, config));
-        Self::of(client, consumer.map_err(|error| raised(py, error))?, subscription)
+        let signals = subscription.signals;
+        let consumer =
+            Self::of(client, consumer.map_err(|error| raised(py, error))?, subscription)?;
+        if consumer.get().is_watched {
+            let stop = consumer.get().hooks.stop.as_ref();
+            stopping(py)?.call_method1("watch", (&consumer, stop, signals))?;
+        }
+        Ok(consumer)
     }
 
     /// The topics, and what was told of how to read them.
@@ -65,26 +72,22 @@ impl Consumer {
         let owned = client.get().connected(py)?;
         let config = client.get().consumer_defaults();
         let subscription = Subscription::read(owned.get()?, config, Options::of(given)?, py)?;
+        subscription.hooks.check(&names)?;
         Ok((names, subscription))
     }
 
-    /// The client's consumer, with the program's part in it.
+    /// The client's consumer, with the program's part in it; nobody watches for its end yet.
     pub(crate) fn of(
         client: &Bound<'_, Client>,
         consumer: client::Consumer,
         subscription: Subscription,
     ) -> PyResult<Py<Self>> {
         let py = client.py();
-        let Subscription { hooks, stop, signals, .. } = subscription;
+        let Subscription { hooks, signals, .. } = subscription;
         let birth = *client.get().connected(py)?.birth();
         let inner = Owned::new(Arc::new(consumer), &birth);
-        let is_watched = stop.is_some() || signals;
-        let consumer = Self { inner, client: client.clone().unbind(), hooks, is_watched };
-        let consumer = Py::new(py, consumer)?;
-        if is_watched {
-            stopping(py)?.call_method1("watch", (&consumer, stop, signals))?;
-        }
-        Ok(consumer)
+        let is_watched = hooks.stop.is_some() || signals;
+        Py::new(py, Self { inner, client: client.clone().unbind(), hooks, is_watched })
     }
 
     /// The consumer behind it.
@@ -117,18 +120,16 @@ impl Consumer {
     /// The partitions that were named: numbers, or pairs of topic and number; all if none.
     fn chosen(&self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<TopicPartition>> {
         let Some(given) = given else { return Ok(self.inner.get()?.assignment()) };
-        let named = |one: &Bound<'_, PyAny>| match one.extract::<i32>() {
-            Ok(index) => self.find(None, index),
-            Err(_) => one
-                .extract::<(String, i32)>()
-                .and_then(|(topic, index)| self.find(Some(&topic), index)),
-        };
-        match named(given) {
-            Ok(one) => Ok(vec![one]),
-            Err(_) if given.is_instance_of::<PyList>() || given.is_instance_of::<PySet>() => {
-                given.try_iter()?.map(|one| named(&one?)).collect()
-            }
-            Err(error) => Err(error),
+        match arguments::partition(given) {
+            Ok((topic, index)) => Ok(vec![self.find(topic.as_deref(), index)?]),
+            Err(error) => given
+                .try_iter()
+                .map_err(|_| error)?
+                .map(|one| {
+                    let (topic, index) = arguments::partition(&one?)?;
+                    self.find(topic.as_deref(), index)
+                })
+                .collect(),
         }
     }
 
@@ -142,10 +143,10 @@ impl Consumer {
     }
 
     /// The partition meant by its number, and its topic unless there is one only.
-    fn find(&self, topic: Option<&str>, index: i32) -> PyResult<TopicPartition> {
+    fn find(&self, topic: Option<&str>, index: PartitionIndex) -> PyResult<TopicPartition> {
         let mut mine = self.inner.get()?.positions().into_iter().map(|(partition, _)| partition);
         let mut meant = mine.by_ref().filter(|partition| {
-            partition.partition.0 == index && topic.is_none_or(|t| t == partition.topic.as_str())
+            partition.partition == index && topic.is_none_or(|t| t == partition.topic.as_str())
         });
         match (meant.next(), meant.next()) {
             (Some(partition), None) => Ok(partition),
@@ -218,7 +219,7 @@ impl Consumer {
             Seek::All(start) => py.detach(|| consumer.seek_all(start)),
             Seek::Some(places) => {
                 for (topic, index, start) in places {
-                    let partition = self.find(topic.as_deref(), index.0)?;
+                    let partition = self.find(topic.as_deref(), index)?;
                     let sought = py.detach(|| consumer.seek(&partition, start));
                     sought.map_err(|error| raised(py, error))?;
                 }
@@ -252,7 +253,7 @@ impl Consumer {
         messages: Option<u64>,
     ) -> PyResult<()> {
         let to = match (back, messages) {
-            (Some(back), None) => back.neg()?,
+            (Some(back), None) => backwards(&back)?,
             (None, Some(count)) => {
                 let backwards = py.import("streamlog.backwards")?;
                 backwards.call_method1("rewound", (&self.client, self.positions()?, count))?
@@ -340,6 +341,18 @@ impl Drop for Consumer {
             Python::attach(|py| py.detach(|| consumer.close()));
         }
     }
+}
+
+/// The same stretch of time as a place in the past.
+fn backwards<'py>(back: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let is_past =
+        back.is_instance_of::<PyDelta>() && back.ge(PyDelta::new(back.py(), 0, 0, 0, true)?)?;
+    if is_past {
+        return back.neg();
+    }
+    let expected = "a timedelta that is not negative, or messages=";
+    let fault = Fault::invalid("rewind", &back.to_string(), expected);
+    Err(refused(&ConfigError { faults: vec![fault] }))
 }
 
 /// What ends loops from outside is Python's: events and signals.

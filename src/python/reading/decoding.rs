@@ -10,6 +10,7 @@ use super::message::Message;
 use crate::client::{self, Client, ClientError, Header, Producer, ProducerConfig, ProducerRecord};
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::{DecodeError, raised, refused};
+use crate::types::TopicName;
 
 const DEAD_LETTERS: &str = "dead-letter:";
 
@@ -78,11 +79,13 @@ impl Decoding {
             None | Some("raise") => OnError::Raise,
             Some("skip") => OnError::Skip,
             Some(word) => match word.strip_prefix(DEAD_LETTERS) {
-                Some(topic) if !topic.is_empty() => OnError::DeadLetter(Arc::new(DeadLetters {
-                    topic: topic.to_owned(),
-                    client: client.clone(),
-                    producer: OnceLock::new(),
-                })),
+                Some(topic) if topic.parse::<TopicName>().is_ok() => {
+                    OnError::DeadLetter(Arc::new(DeadLetters {
+                        topic: topic.to_owned(),
+                        client: client.clone(),
+                        producer: OnceLock::new(),
+                    }))
+                }
                 _ => {
                     let expected = "\"raise\", \"skip\" or \"dead-letter:TOPIC\"";
                     let fault = Fault::invalid("on_error", word, expected);
@@ -91,6 +94,20 @@ impl Decoding {
             },
         };
         Ok(Some(Self { key, value, on_error }))
+    }
+
+    /// Fails if dead letters of these topics would be read again.
+    pub(crate) fn check(&self, topics: &[String]) -> PyResult<()> {
+        match &self.on_error {
+            OnError::DeadLetter(letters) if topics.contains(&letters.topic) => {
+                let reason = format!(
+                    "dead letters of '{0}' cannot go to '{0}': they would be read again, for ever",
+                    letters.topic
+                );
+                Err(refused(&ConfigError::single("on_error", reason)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The message with its decoded parts; `None` if it was passed over.

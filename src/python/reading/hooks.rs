@@ -18,6 +18,8 @@ pub(crate) struct Hooks {
     pub(crate) decoding: Option<Decoding>,
     pub(crate) on_assign: Option<Py<PyAny>>,
     pub(crate) on_revoke: Option<Py<PyAny>>,
+    /// An event that ends the loop.
+    pub(crate) stop: Option<Py<PyAny>>,
 }
 
 /// A place that messages are read from: all of a consumer, a stream of it, or up to its end.
@@ -41,8 +43,13 @@ pub(crate) trait Place: Sync {
 }
 
 impl Hooks {
+    /// Fails if dead letters of these topics would be read again.
+    pub(crate) fn check(&self, topics: &[String]) -> PyResult<()> {
+        self.decoding.as_ref().map_or(Ok(()), |decoding| decoding.check(topics))
+    }
+
     /// Whether the program is to be told of changes.
-    pub(crate) fn tells(&self) -> bool {
+    pub(super) fn tells(&self) -> bool {
         self.on_assign.is_some() || self.on_revoke.is_some()
     }
 
@@ -57,9 +64,7 @@ impl Hooks {
         let deadline = timeout.map(|left| monotonic(py).map(|now| now + left)).transpose()?;
         let mut left = timeout;
         loop {
-            if self.tells() {
-                self.tell(py, place.consumer())?;
-            }
+            self.attend(py, place.consumer())?;
             let mut found = place.try_next();
             if matches!(found, Ok(None)) {
                 // Only waiting is worth giving up the interpreter for.
@@ -106,8 +111,19 @@ impl Hooks {
         decoded.filter_map(Result::transpose).collect()
     }
 
+    /// What is due before a message is given out: the end if its event is set, and telling of
+    /// changes.
+    pub(crate) fn attend(&self, py: Python<'_>, consumer: &client::Consumer) -> PyResult<()> {
+        if let Some(stop) = &self.stop
+            && stop.call_method0(py, "is_set")?.is_truthy(py)?
+        {
+            consumer.end();
+        }
+        if self.tells() { self.tell(py, consumer) } else { Ok(()) }
+    }
+
     /// Tells which partitions came and went.
-    pub(crate) fn tell(&self, py: Python<'_>, consumer: &client::Consumer) -> PyResult<()> {
+    fn tell(&self, py: Python<'_>, consumer: &client::Consumer) -> PyResult<()> {
         let Some(change) = consumer.take_changes() else { return Ok(()) };
         call(py, self.on_revoke.as_ref(), &change.revoked)?;
         call(py, self.on_assign.as_ref(), &change.assigned)

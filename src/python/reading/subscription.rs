@@ -1,7 +1,7 @@
 //! The options of a consumer, read and held against each other.
 
 use pyo3::types::{PyAnyMethods, PyString};
-use pyo3::{Bound, Py, PyAny, PyResult, Python};
+use pyo3::{Bound, PyAny, PyResult, Python};
 
 use super::decoding::Decoding;
 use super::hooks::Hooks;
@@ -27,8 +27,7 @@ const OF_GROUPS: [&str; 4] = ["commit", "commit_interval", "on_assign", "on_revo
 pub(crate) struct Subscription {
     pub(crate) config: ConsumerConfig,
     pub(crate) hooks: Hooks,
-    /// What ends the loop from outside: an event, and whether SIGTERM does.
-    pub(crate) stop: Option<Py<PyAny>>,
+    /// Whether SIGTERM ends the loop.
     pub(crate) signals: bool,
 }
 
@@ -52,7 +51,6 @@ impl Subscription {
         let out_of_range = options.take_as::<String>("on_out_of_range")?;
         let start = options.take("start");
         let commit = options.take_as::<String>("commit")?;
-        let stop = options.take("stop").map(Bound::unbind);
         let signals = options.take_as("signals")?.unwrap_or(false);
         let hooks = read_hooks(client, &mut options)?;
         let keys = [ConsumerConfig::KEYS, GroupConfig::KEYS].concat();
@@ -70,7 +68,7 @@ impl Subscription {
             return Err(needless(&of_groups, is_broadcast));
         }
         config.reports_changes = hooks.tells();
-        Ok(Self { config, hooks, stop, signals })
+        Ok(Self { config, hooks, signals })
     }
 }
 
@@ -81,15 +79,21 @@ fn read_hooks(client: &Client, options: &mut Options<'_>) -> PyResult<Hooks> {
     let decoding = Decoding::of(key, value, on_error.as_deref(), client)?;
     let on_assign = options.take_callable("on_assign")?;
     let on_revoke = options.take_callable("on_revoke")?;
-    Ok(Hooks { decoding, on_assign, on_revoke })
+    let stop = options.take("stop").map(Bound::unbind);
+    Ok(Hooks { decoding, on_assign, on_revoke, stop })
 }
 
 /// Names of topics: one, or some.
 pub(crate) fn read_topics(topics: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    match topics.cast::<PyString>() {
-        Ok(topic) => Ok(vec![topic.extract()?]),
-        Err(_) => topics.extract(),
+    if let Ok(topic) = topics.cast::<PyString>() {
+        return Ok(vec![topic.extract()?]);
     }
+    let names: Vec<String> = topics.extract()?;
+    if names.is_empty() {
+        let reason = "none are named: expected a topic's name, or several";
+        return Err(refused(&ConfigError::single("topics", reason)));
+    }
+    Ok(names)
 }
 
 fn read_commit(word: &str) -> PyResult<Commit> {

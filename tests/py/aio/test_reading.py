@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from datetime import timedelta
 
 import pytest
@@ -132,6 +133,28 @@ def test_an_event_ends_the_loop_after_the_message_in_hand(run: Run, topic: str) 
                     if count == 3:
                         asyncio.get_running_loop().call_later(0.05, stop.set)
             assert count == 3
+
+    run(main)
+
+
+def test_an_event_set_in_the_loop_ends_it_at_once(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 100)
+        stop = asyncio.Event()
+        async with client.consumer(topic, group=topic, stop=stop) as consumer:
+            async for message in consumer:
+                if message.offset == 9:
+                    stop.set()
+            assert message.offset == 9
+        assert await client.admin.group(topic).committed() == {(topic, 0): 10}
+
+    run(main)
+
+
+def test_an_event_of_threads_is_refused(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        with pytest.raises(streamlog.ConfigError, match=r"stop: expected an asyncio\.Event, not"):
+            await client.consumer(topic, stop=threading.Event())  # type: ignore[call-overload]
 
     run(main)
 

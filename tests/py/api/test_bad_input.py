@@ -1,11 +1,14 @@
 """Bad input is answered at once and in words, and costs no record: each test counts them."""
 
+import asyncio
 import multiprocessing
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -46,6 +49,7 @@ def values(client: Client, topic: str) -> list[bytes | None]:
         (lambda client, topic: client.consumer(topic, grup="g"), "did you mean 'group'"),
         (lambda client, topic: MISSPELT(timeot=1), "did you mean 'timeout'"),
         (lambda client, topic: client.producer(config={"ackz": 1}), "did you mean 'acks'"),
+        (lambda client, topic: client.consumer(topic, gruop="g"), "did you mean 'group'"),
     ],
 )
 def test_an_unknown_option_is_answered_with_the_nearest_name(
@@ -65,6 +69,18 @@ def test_an_unknown_option_is_answered_with_the_nearest_name(
         ),
         (lambda client, topic: client.consumer(topic, commit="manual"), ("commit", "group")),
         (lambda client, topic: client.consumer(topic, on_error="skip"), ("on_error", "value")),
+        (
+            lambda client, topic: client.admin.create_topic(
+                "twice", retention=timedelta(days=1), config={"retention.ms": 1}
+            ),
+            ("retention.ms", "retention="),
+        ),
+        (
+            lambda client, topic: client.consumer(
+                topic, value=int, on_error=f"dead-letter:{topic}"
+            ),
+            ("on_error", "for ever"),
+        ),
     ],
 )
 def test_contradictory_options_are_one_error_that_names_both(
@@ -78,6 +94,60 @@ def test_contradictory_options_are_one_error_that_names_both(
             call(streamlog_client, topic)
         assert all(name in str(raised.value) for name in names)
         assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda client, topic: client.consumer([]), "topics: none are named"),
+        (
+            lambda client, topic: client.consumer(topic, start="begin"),
+            "start: 'begin' does not fit",
+        ),
+        (lambda client, topic: client.consumer(topic, stop=True), "stop: expected an event"),
+        (
+            lambda client, topic: client.consumer(topic, stop=asyncio.Event()),
+            "stop: expected an ev",
+        ),
+        (
+            lambda client, topic: client.consumer(topic, value=int, on_error="dead-letter:a b"),
+            "on_error: 'dead-letter:a b' does not fit",
+        ),
+        (lambda client, topic: client.consumer(topic).pause("one"), "partition: 'o' does not fit"),
+        (
+            lambda client, topic: client.consumer(topic).seek({"t": 0}),
+            "partition: 't' does not fit",
+        ),
+        (
+            lambda client, topic: client.consumer(topic).rewind(timedelta(hours=-1)),
+            "rewind: '-1 day, 23:00:00' does not fit: expected a timedelta that is not negative",
+        ),
+        (lambda client, topic: client.topic(topic).read("earliest"), "'earliest' is no place in a"),
+        (
+            lambda client, topic: client.topic(topic).partition(0).read(stop="latest"),
+            "'latest' is no place in a topic",
+        ),
+        (
+            lambda client, topic: client.admin.create_topic("t", retention=timedelta(days=-1)),
+            "retention: '-1 day, 0:00:00' does not fit: expected a timedelta, not negative",
+        ),
+        (lambda client, topic: client.producer(config=[1]), "config: expected a mapping of names"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
+    streamlog_client: Client, topic: str, call: Callable[[Client, str], object], words: str
+) -> None:
+    with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError, match=words):
+        call(streamlog_client, topic)
+
+
+def test_settings_come_as_any_mapping(streamlog_client: Client, topic: str) -> None:
+    settings = MappingProxyType({"retention.ms": 1000})
+    streamlog_client.admin.create_topic(topic, config=settings)
+    streamlog_client.admin.set_settings(MappingProxyType({"max.message.bytes": 1000}), topic=topic)
+    found = streamlog_client.admin.settings(topic=topic)
+    assert (found["retention.ms"].value, found["max.message.bytes"].value) == ("1000", "1000")
+    streamlog_client.producer(config=MappingProxyType({"linger.ms": 1})).close()
 
 
 @contextmanager
@@ -188,11 +258,28 @@ def test_a_closed_client_says_so_and_loses_nothing(
         client = streamlog_broker.connect()
         producer, consumer = client.producer(), client.consumer(topic)
         client.close()
-        with pytest.raises(streamlog.Closed):
-            producer.send(topic, b"never")
-        with pytest.raises(streamlog.Closed):
-            client.consumer(topic)
+        calls: list[Callable[[], object]] = [
+            lambda: producer.send(topic, b"never"),
+            lambda: client.consumer(topic),
+            lambda: client.producer(),
+            lambda: client.admin.topics(),
+            lambda: client.topic(topic).read(),
+        ]
+        for call in calls:
+            with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                call()
         assert list(consumer) == []
+
+
+def test_a_closed_member_commits_no_more_and_says_why(streamlog_client: Client, topic: str) -> None:
+    with nothing_lost(streamlog_client, topic):
+        consumer = streamlog_client.consumer(topic, group=topic, commit="manual")
+        message = next(consumer)
+        consumer.close()
+        with pytest.raises(streamlog.Closed, match="was closed"):
+            consumer.commit(message)
+        with pytest.raises(streamlog.Closed, match="was closed"):
+            consumer.commit()
 
 
 def _reads_nothing(consumer: Consumer) -> None:

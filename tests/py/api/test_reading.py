@@ -1,22 +1,31 @@
 """The forms of reading: batches, streams, pauses, seeks, decoders, and what ends a loop."""
 
 import json
+import multiprocessing
 import os
 import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import islice
+from typing import Protocol
 
 import pytest
 
 import streamlog
-from py.support.broker import until
+import streamlog.stopping
 
 Pair = tuple[str, int]
+
+
+class Event(streamlog.stopping.Event, Protocol):
+    """What a program sets."""
+
+    def set(self) -> None:
+        """Sets it."""
 
 
 @pytest.fixture
@@ -156,7 +165,7 @@ def test_a_paused_partition_rests_until_it_is_resumed(
     streamlog_client: streamlog.Client, topic: str
 ) -> None:
     with streamlog_client.consumer(topic) as consumer:
-        consumer.pause([0, (topic, 1)])
+        consumer.pause(place for place in (0, (topic, 1)))
         assert {m.partition for m in consumer.take(50, timeout=10)} == {2, 3}
         assert list(consumer.take(1, timeout=0.1)) == []
         consumer.resume(0)
@@ -305,20 +314,41 @@ def test_a_member_is_told_what_comes_and_goes(
         assert len(told[2][1]) == 2
 
 
+@pytest.mark.parametrize("make", [threading.Event, multiprocessing.Event])
 def test_an_event_ends_the_loop_after_the_message_in_hand(
-    streamlog_client: streamlog.Client, topic: str
+    streamlog_client: streamlog.Client, topic: str, make: Callable[[], Event]
 ) -> None:
-    stop = threading.Event()
+    stop = make()
     with streamlog_client.consumer(topic, group="stopped", stop=stop) as consumer:
         done = 0
         for _message in consumer:
             done += 1
             if done == 10:
                 stop.set()
-                until(lambda: "streamlog-stop" not in {t.name for t in threading.enumerate()})
         assert done == 10
     with streamlog_client.consumer(topic, group="stopped") as consumer:
         assert len(list(consumer.until_end())) == 90
+
+
+FORMS: dict[str, Callable[[streamlog.Consumer], Iterator[object]]] = {
+    "arrow": lambda consumer: consumer.arrow(max_rows=10),
+    "batches": lambda consumer: consumer.batches(max_messages=10),
+    "stream": lambda consumer: consumer.streams(1)[0],
+    "take": lambda consumer: consumer.take(50),
+    "until_end": lambda consumer: consumer.until_end(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_event_ends_every_form_of_reading(
+    streamlog_client: streamlog.Client, topic: str, form: str
+) -> None:
+    stop = threading.Event()
+    with streamlog_client.consumer(topic, stop=stop) as consumer:
+        parts = FORMS[form](consumer)
+        next(parts)
+        stop.set()
+        assert next(parts, None) is None
 
 
 def test_an_event_ends_a_loop_that_waits(streamlog_client: streamlog.Client, topic: str) -> None:
