@@ -17,7 +17,8 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Lists the live brokers
+    /// Lists the live brokers and what they hold
+    #[command(visible_alias = "status")]
     List,
 }
 

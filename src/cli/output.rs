@@ -1,9 +1,11 @@
 //! The forms in which a command answers: the same rows for people, programs and spreadsheets.
 //!
 //! The fields of a row are its schema in every form. JSON is one object per line; YAML is a list;
-//! CSV and text have a line of headings and show the columns that the row names.
+//! CSV and text have a line of headings and show the columns that the row names. An answer without
+//! rows is an empty list in YAML, the headings in CSV, and nothing otherwise.
 
 use std::io::{self, Write};
+use std::marker::PhantomData;
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -32,48 +34,40 @@ pub(crate) trait Row: Serialize {
 }
 
 /// Writes rows in one form. Text is held back until the end, since columns are aligned.
-pub(crate) struct Rows {
+pub(crate) struct Rows<R> {
     output: Output,
     is_begun: bool,
     table: Vec<Vec<Value>>,
-    headings: &'static [&'static str],
+    kind: PhantomData<R>,
 }
 
-impl Rows {
+impl<R: Row> Rows<R> {
     /// No rows yet.
     pub(crate) fn new(output: Output) -> Self {
-        Self { output, is_begun: false, table: Vec::new(), headings: &[] }
+        Self { output, is_begun: false, table: Vec::new(), kind: PhantomData }
     }
 
-    /// The next row; all rows of an answer are of one kind.
-    pub(crate) fn push<R: Row>(
-        &mut self,
-        out: &mut dyn Write,
-        row: &R,
-    ) -> Result<(), CommandError> {
-        let is_first = !std::mem::replace(&mut self.is_begun, true);
+    /// The next row.
+    pub(crate) fn push(&mut self, out: &mut dyn Write, row: &R) -> Result<(), CommandError> {
+        if !std::mem::replace(&mut self.is_begun, true) && self.output == Output::Csv {
+            write_headings::<R>(out)?;
+        }
         match self.output {
             Output::Json => write_json(out, row)?,
             // A list of one, so that the lists of all rows make one list.
             Output::Yaml => write!(out, "{}", serde_norway::to_string(&[row])?)?,
             Output::Csv => {
                 let mut line = csv::Writer::from_writer(&mut *out);
-                if is_first {
-                    line.write_record(R::COLUMNS)?;
-                }
                 line.write_record(cells(row)?.iter().map(plain))?;
                 line.flush()?;
             }
-            Output::Text => {
-                self.headings = R::COLUMNS;
-                self.table.push(cells(row)?);
-            }
+            Output::Text => self.table.push(cells(row)?),
         }
         Ok(())
     }
 
     /// All rows of an answer.
-    pub(crate) fn write<R: Row>(
+    pub(crate) fn write(
         mut self,
         out: &mut dyn Write,
         rows: impl IntoIterator<Item = R>,
@@ -86,13 +80,25 @@ impl Rows {
 
     /// Ends the answer.
     pub(crate) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
-        let headings = self.headings.iter().map(|name| name.to_uppercase().replace('_', " "));
-        let headings: Vec<String> = headings.collect();
-        if !self.table.is_empty() {
-            write_table(out, &headings, &self.table)?;
+        match self.output {
+            Output::Text if !self.table.is_empty() => {
+                let headings = R::COLUMNS.iter().map(|name| name.to_uppercase().replace('_', " "));
+                let headings: Vec<String> = headings.collect();
+                write_table(out, &headings, &self.table)?;
+            }
+            Output::Csv if !self.is_begun => write_headings::<R>(out)?,
+            Output::Yaml if !self.is_begun => writeln!(out, "[]")?,
+            _ => {}
         }
         Ok(())
     }
+}
+
+/// The line of headings.
+fn write_headings<R: Row>(out: &mut dyn Write) -> Result<(), CommandError> {
+    let mut line = csv::Writer::from_writer(out);
+    line.write_record(R::COLUMNS)?;
+    Ok(line.flush()?)
 }
 
 /// The values of a row's columns.
@@ -187,6 +193,17 @@ mod tests {
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(rows[1]["partition"], Value::Null);
         assert_eq!(rows[0]["replicas"][1], 2);
+    }
+
+    #[test]
+    fn an_answer_without_rows_is_still_an_answer() {
+        let forms = [Output::Text, Output::Json, Output::Yaml, Output::Csv];
+        let empty = forms.map(|output| {
+            let mut out = Vec::new();
+            Rows::<Sample>::new(output).write(&mut out, []).unwrap();
+            String::from_utf8(out).unwrap()
+        });
+        assert_eq!(empty, ["", "", "[]\n", "topic,partition,replicas\n"]);
     }
 
     #[test]

@@ -47,6 +47,7 @@ impl Options {
                 _ => rows.push(out, &row)?,
             }
         }
+        rows.finish(out)?;
         Ok(exit)
     }
 }

@@ -15,6 +15,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Dump(dump::Options),
+    #[command(visible_alias = "check")]
     Verify(verify::Options),
 }
 

@@ -106,7 +106,7 @@ impl Options {
                 left -= 1;
             }
         }
-        Ok(())
+        messages.finish(out)
     }
 }
 

@@ -76,7 +76,7 @@ impl Row for PlaceRow {
 struct Sending<'a> {
     options: &'a Options,
     producer: &'a Producer,
-    rows: Rows,
+    rows: Rows<PlaceRow>,
     tickets: VecDeque<Ticket>,
     count: u64,
 }

@@ -56,7 +56,7 @@ impl MessageRow {
 
 /// Writes messages in the form that was asked for.
 pub(super) struct Messages {
-    rows: Rows,
+    rows: Rows<MessageRow>,
     output: Output,
     format: Format,
 }
@@ -77,5 +77,10 @@ impl Messages {
             Output::Text => Ok(self.format.write(out, message)?),
             _ => self.rows.push(out, &MessageRow::of(message)),
         }
+    }
+
+    /// Ends the answer.
+    pub(super) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
+        self.rows.finish(out)
     }
 }

@@ -47,6 +47,7 @@ impl Options {
                 messages.write(out, message)?;
             }
             if !self.follow {
+                messages.finish(out)?;
                 return Ok(Exit::Done);
             }
             let places: Vec<_> =

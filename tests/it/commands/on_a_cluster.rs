@@ -164,6 +164,42 @@ fn the_cluster_and_its_nodes_are_shown() {
     assert_eq!((&status[0]["status"], &status[0]["nodes"]), (&"ok".into(), &1.into()));
     let nodes = desk.rows(&["node", "list"]);
     assert_eq!((nodes.len(), &nodes[0]["is_controller"]), (1, &true.into()));
+    assert_eq!(desk.rows(&["node", "status"]), nodes);
+}
+
+#[test]
+fn every_answer_comes_in_every_form() {
+    let desk = Desk::with_records(1);
+    desk.text(&["consume", "t", "--group", "g", "--no-follow"]);
+    let commands: [&[&str]; 11] = [
+        &["topic", "list"],
+        &["topic", "describe", "t"],
+        &["consume", "t", "--no-follow"],
+        &["consume", "t", "--no-follow", "--from", "latest"],
+        &["tail", "t"],
+        &["group", "list"],
+        &["group", "describe", "g"],
+        &["group", "reset", "g", "--topic", "t", "--to", "earliest"],
+        &["node", "list"],
+        &["cluster", "status"],
+        &["config", "show", "topic/t"],
+    ];
+    for command in commands {
+        let in_form = |form| desk.text(&[command, &["-o", form]].concat());
+        let rows = in_form("json").lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        let rows: Vec<Value> = rows;
+        let fields = |row: &Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let list: Vec<Value> = serde_norway::from_str(&in_form("yaml")).unwrap();
+        assert_eq!(list.len(), rows.len(), "{command:?}");
+        let csv = in_form("csv");
+        let headings: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        for row in rows.iter().chain(&list) {
+            let fields = fields(row);
+            assert!(headings.iter().all(|name| fields.iter().any(|field| field == name)));
+        }
+        assert!(csv.lines().count() > rows.len(), "{csv}");
+        assert!(rows.is_empty() || !in_form("text").is_empty(), "{command:?}");
+    }
 }
 
 #[test]
