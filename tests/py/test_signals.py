@@ -17,9 +17,14 @@ from streamlog import Client
 
 REPETITIONS = 200
 
+CTRL_C_SECONDS = 0.01
+"""What it usually takes at most; now and then the machine is busy."""
+LATE_SECONDS = 5.0
+
 CALLS = {
     "iterator": "next(consumer)",
     "arrow": "next(consumer.arrow())",
+    "batches": "next(consumer.batches())",
     "take": "list(consumer.take(1, timeout=20))",
     "result": "ticket.result(20)",
     "send": "while True: full.send(topic, b'x' * 900, partition=0)",
@@ -30,7 +35,7 @@ CALLS = {
 """Every kind of call that waits. The broker does not answer meanwhile."""
 
 PROGRAM = """
-import os, random, signal, sys, threading, time
+import os, random, signal, statistics, sys, threading, time
 import streamlog
 
 address, topic, repetitions = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -46,30 +51,29 @@ sys.stdin.readline()
 ticket = producer.send(topic, b"never delivered", partition=0)
 
 def interrupt(seconds):
+    global sent
     time.sleep(seconds)
+    sent = time.monotonic()
     os.kill(os.getpid(), signal.SIGINT)
 
 choice = random.Random(1)
+took = []
 for repetition in range(repetitions):
     thread = threading.Thread(target=interrupt, args=(choice.uniform(0, 0.01),))
-    begin = time.monotonic()
     try:
         thread.start()
         {call}
         print("missed", repetition, flush=True)
     except KeyboardInterrupt:
-        pass
-    took = time.monotonic() - begin
-    if took > 5:
-        print("late", repetition, took, flush=True)
+        took.append(time.monotonic() - sent)
     thread.join()
-print("done", flush=True)
+print(statistics.median(took), max(took), flush=True)
 os._exit(0)
 """
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_ctrl_c_is_never_missed(broker: BrokerProcess, topic: str, call: str) -> None:
+def test_ctrl_c_is_never_missed_and_ends_every_call_at_once(broker: BrokerProcess, topic: str, call: str) -> None:
     with streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic, partitions=1)
     program = PROGRAM.format(call=call)
@@ -84,7 +88,10 @@ def test_ctrl_c_is_never_missed(broker: BrokerProcess, topic: str, call: str) ->
             broker.process.send_signal(signal.SIGSTOP)
             process.stdin.write("\n")
             process.stdin.flush()
-            assert process.stdout.read() == "done\n"
+            usual, longest = map(float, process.stdout.read().split())
+            print(f"{usual * 1e3:.2f} ms, at most {longest * 1e3:.1f} ms")
+            assert usual < CTRL_C_SECONDS
+            assert longest < LATE_SECONDS
         finally:
             process.kill()
             broker.process.send_signal(signal.SIGCONT)
