@@ -18,8 +18,9 @@ from pages import loops
 from pages.docstrings import Docstring, docstrings
 
 RULES = ELLIPSIS | NORMALIZE_WHITESPACE
-ALL = [found for found in docstrings() if not found.path.startswith("python/streamlog/spark/")]
-"""Those of `streamlog.spark` need a session, and run with the tests on Spark."""
+ELSEWHERE = ("python/streamlog/aio/", "python/streamlog/spark/")
+"""Those on an event loop have their own test; those of Spark run with the tests on Spark."""
+ALL = [found for found in docstrings() if not found.path.startswith(ELSEWHERE)]
 WITH_EXAMPLES = [docstring for docstring in ALL if docstring.examples({}).examples]
 NATIVE = [
     found for found in ALL if found.path.endswith(".pyi") and found.name.lower() != found.name

@@ -73,7 +73,9 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_ctrl_c_is_never_missed_and_ends_every_call_at_once(broker: BrokerProcess, topic: str, call: str) -> None:
+def test_ctrl_c_is_never_missed_and_ends_every_call_at_once(
+    broker: BrokerProcess, topic: str, call: str
+) -> None:
     with streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic, partitions=1)
     program = PROGRAM.format(call=call)

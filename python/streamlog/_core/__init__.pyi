@@ -208,7 +208,7 @@ class Client:
             on_assign: Called with the partitions that became this member's, by the thread that
                 reads, before their first message.
             on_revoke: Called so with those that were its own, after they were shared out anew.
-            stop: An event that ends the loop after the message in hand; within a second if it waits.
+            stop: An event that ends the loop after the message in hand, and a wait within a second.
             signals: Whether SIGTERM ends the loop after the message in hand.
             buffer: Bytes that are fetched ahead while the program works.
             fetch_bytes: Bytes that one answer may have.

@@ -1,12 +1,12 @@
 """The same log for programs on asyncio: the same names, where what waits is awaited.
 
-    async def main() -> None:
-        async with streamlog.aio.connect("localhost:9092") as client:
-            async with client.producer() as producer:
-                await producer.send("orders", b"payload", key=b"42")
-            async with client.consumer("orders") as consumer:
-                async for message in consumer:
-                    print(message.offset, message.value)
+    >>> async with streamlog.aio.connect(broker.address) as client:
+    ...     async with client.producer() as producer:
+    ...         placed = await producer.send("orders", b"payload", key=b"42")
+    ...     async with client.consumer("orders", start=placed.offset) as consumer:
+    ...         async for message in consumer.until_end():
+    ...             print(message.offset, message.value)
+    3 b'payload'
 
 There are no threads behind it but the client's own: waiting costs a future. Options, errors,
 messages and metadata are those of ``streamlog``. What does not wait there is not awaited here:

@@ -20,7 +20,10 @@ __all__ = ["Admin", "Group"]
 class Admin:
     """Administration of a cluster: what ``streamlog.Admin`` has, awaited.
 
-    await client.admin.create_topic("orders", partitions=6, exist_ok=True)
+    Example:
+        >>> await client.admin.create_topic("events", partitions=6)
+        >>> sorted(await client.admin.topics())
+        ['events', 'orders']
     """
 
     def __init__(self, core: _core.admin.Admin) -> None:

@@ -25,11 +25,13 @@ _T = TypeVar("_T")
 class Client:
     """A client of a cluster; ``streamlog.aio.connect`` is another name for it.
 
-        async with streamlog.aio.connect("localhost:9092") as client: ...
+    It is entered or awaited, and belongs to the event loop that it was connected in.
 
-        client = await streamlog.aio.connect("localhost:9092")
-
-    It belongs to the event loop that it was connected in.
+    Example:
+        >>> client = await streamlog.aio.connect(broker.address)
+        >>> await client.admin.topics()
+        ['orders']
+        >>> await client.close()
     """
 
     def __init__(
@@ -63,11 +65,14 @@ class Client:
     def producer(self, **options: Unpack[ProducerOptions]) -> Producer:
         """Makes a producer; its options are those of ``streamlog.Client.producer``.
 
-            async with client.producer(compression="zstd") as producer:
-                await producer.send("orders", b"payload")
-
         Raises:
             ConfigError: A setting does not fit, or contradicts another.
+
+        Example:
+            >>> async with client.producer(compression="zstd") as producer:
+            ...     placed = await producer.send("orders", b"payload")
+            >>> placed.offset
+            3
         """
         event_loop, client = self._connection()
         return Producer(aio.Outbox(event_loop, client.producer(**options)))
@@ -97,13 +102,17 @@ class Client:
     ) -> Consumer[Any]:
         """Makes a consumer; its options are those of ``streamlog.Client.consumer``.
 
-            async with client.consumer("orders", group="billing") as consumer:
-                async for message in consumer:
-                    print(message.value)
-
         Its topics are looked up when its block is entered, when it is awaited, or with the first
         message. ``stop`` is an ``asyncio.Event``. Callbacks and decoders are called on the loop
         and are plain functions.
+
+        Example:
+            >>> async with client.consumer("orders", group="billing") as consumer:
+            ...     async for message in consumer.until_end():
+            ...         print(message.key, message.value)
+            b'ada' b'{"id": 0}'
+            b'grace' b'{"id": 1}'
+            b'ada' b'{"id": 2}'
         """
         return Consumer(self, topics, {**options, "value": value})
 

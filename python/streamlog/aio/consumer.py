@@ -84,7 +84,10 @@ class Consumer(Messages[V], Generic[V]):
     def take(self, count: int, *, timeout: float | None = None) -> AsyncIterator[Message[V]]:
         """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
 
-        some = [message.value async for message in consumer.take(100, timeout=5.0)]
+        Example:
+            >>> async with client.consumer("orders") as consumer:
+            ...     [message.offset async for message in consumer.take(2, timeout=5.0)]
+            [0, 1]
         """
         now = asyncio.get_running_loop().time()
         return self._bounded(count, None if timeout is None else now + timeout)
@@ -92,12 +95,16 @@ class Consumer(Messages[V], Generic[V]):
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V]:
         """Iterates over batches, for ever: each has at least one message.
 
-            async for batch in consumer.batches(max_messages=1000):
-                await batch.commit()
-
         Args:
             max_messages: The most that a batch has.
             max_wait: Seconds that a batch waits for more after its first message.
+
+        Example:
+            >>> async with client.consumer("orders", group="storing", commit="manual") as consumer:
+            ...     batch = await anext(consumer.batches(max_messages=1000))
+            ...     await batch.commit()
+            ...     len(batch)
+            3
         """
         if max_messages < 1:
             raise ConfigError("max_messages: a batch has at least one message")

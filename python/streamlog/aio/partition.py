@@ -19,10 +19,14 @@ __all__ = ["Partition"]
 class Partition:
     """A partition of a topic; its offsets are its own.
 
-    orders = client.topic("orders").partition(0)
-    async for message in orders[1000:2000]: ...
-    last_ten = [message async for message in orders[-10:]]
-    one = await orders[1000]        # or IndexError
+    Example:
+        >>> orders = client.topic("orders").partition(0)
+        >>> [message.offset async for message in orders[1:3]]
+        [1, 2]
+        >>> [message.offset async for message in orders[-2:]]
+        [1, 2]
+        >>> (await orders[1]).value
+        b'{"id": 1}'
     """
 
     topic: str

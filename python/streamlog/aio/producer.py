@@ -47,8 +47,6 @@ class Producer:
     ) -> Ticket:
         """Hands over a record, at once; awaiting what it returns waits for the delivery.
 
-            metadata = await producer.send("orders", b"payload", key=b"42")
-
         While the buffer is full, or the topic not yet known, the record waits for its turn, and
         what is awaited takes longer. Whoever never awaits anything may have as many bytes waiting
         as the buffer has.
@@ -57,6 +55,12 @@ class Producer:
             StreamlogError: The buffer is full, and as much waits for it again.
             MessageTooLarge: It is larger than ``max_request_size``.
             Closed: The producer was closed.
+
+        Example:
+            >>> async with client.producer() as producer:
+            ...     placed = await producer.send("orders", b"payload", key=b"42")
+            >>> placed.offset
+            3
         """
         if self._is_closed:
             raise Closed("the producer is closed")
@@ -77,10 +81,13 @@ class Producer:
     ) -> int:
         """Hands over a record for each item, waiting for room, and returns how many.
 
-            await producer.send_all("orders", [b"1", b"2", b"3"])
-
         Raises:
             StreamlogError: As ``send`` does. What was not delivered is raised by ``flush``.
+
+        Example:
+            >>> async with client.producer() as producer:
+            ...     await producer.send_all("orders", [b"3", b"4"])
+            2
         """
         count = 0
         left = iter(items)

@@ -15,7 +15,10 @@ __all__ = ["Ticket"]
 class Ticket:
     """A record on its way. Awaiting it gives where it came to lie, or raises why it did not.
 
-    metadata = await producer.send("orders", b"payload")
+    Example:
+        >>> async with client.producer() as producer:
+        ...     await producer.send("orders", b"payload")
+        RecordMetadata("orders", partition=0, offset=3)
     """
 
     __slots__ = ("_core", "_handing", "_outbox", "is_seen")

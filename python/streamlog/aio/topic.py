@@ -23,8 +23,10 @@ _Spans = list[tuple[int, int, int]]
 class Topic:
     """A topic. What is read by it is what is there now: no iterator of it waits for more.
 
-    orders = client.topic("orders")
-    last_ten = [message async for message in orders.read(start=-10)]
+    Example:
+        >>> orders = client.topic("orders")
+        >>> [message.offset async for message in orders.read(start=-2)]
+        [1, 2]
     """
 
     name: str
