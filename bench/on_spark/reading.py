@@ -8,6 +8,7 @@ from statistics import median
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
+from servers import touch_memory
 
 from on_spark.ceiling import Ceiling
 from on_spark.session import CORES
@@ -56,6 +57,7 @@ def read_rows(spark: SparkSession, topic: Topic, rounds: int, with_connector: bo
     for what, schema in SCHEMAS.items():
         seconds: dict[str, list[float]] = {name: [] for name in sources}
         for turn in range(rounds + 1):
+            touch_memory()
             for name, read in sources.items():
                 taken = _seconds(read(schema))
                 # The first round warms up.

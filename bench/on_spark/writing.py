@@ -8,6 +8,7 @@ import pyarrow
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
+from servers import touch_memory
 
 import streamlog
 from on_spark.reading import Row
@@ -63,6 +64,7 @@ def write_rows(
         ratios = []
         for turn in range(rounds + 1):
             client.admin.create_topic("written", partitions=CORES)
+            touch_memory()
             dropped = _seconds(table, "dropping", address)
             written = _seconds(table, "streamlog", address)
             client.admin.delete_topic("written")

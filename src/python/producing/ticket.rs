@@ -13,8 +13,8 @@ const KEPT: usize = 1 << 16;
 
 /// A record on its way.
 ///
-/// The interpreter looks through all objects of a program each time that so many were made anew,
-/// which costs a producer whose tickets are asked half of its rate. One that was kept counts as old.
+/// The interpreter looks through all objects of a program when many were made anew, which costs a
+/// producer whose tickets are asked half of its rate. One that was kept is not new.
 #[pyclass(frozen, freelist = KEPT, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Ticket {

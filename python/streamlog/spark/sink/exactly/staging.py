@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import streamlog
 from streamlog.descriptions import Setting
 from streamlog.errors import BrokerError, TopicNotFound
+from streamlog.spark.sink.rows import BATCH_BYTES
 
 __all__ = ["Target", "prepared", "staging_topic"]
 
 _PREFIX = "__streamlog_staged."
 _NAME_MAX = 249
 _SEGMENT_BYTES = 32 << 20
-_BATCH_BYTES = 512 << 10
 
 _OWN = {
     "cleanup.policy": "delete",
@@ -84,7 +84,7 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
     _keep_up(client, staged, _text(settings, "max.message.bytes"))
     return Target(
         staged=staged,
-        batch_bytes=min(int(_text(settings, "max.message.bytes")), _BATCH_BYTES),
+        batch_bytes=min(int(_text(settings, "max.message.bytes")), BATCH_BYTES),
         needs_keys="compact" in _text(settings, "cleanup.policy"),
     )
 
