@@ -1,5 +1,6 @@
 """Topics as Parquet files, on the shared session."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 import streamlog
-from py.support.broker import BrokerProcess
+from py.support.broker import BrokerProcess, until
 from spark.support.loads import (
     load_here,
     peak_of_a_load,
@@ -18,7 +19,13 @@ from spark.support.loads import (
     start_forking,
 )
 from streamlog.spark import load, loaded
+from streamlog.spark.offline.bar import Bar
+from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
+from streamlog.spark.offline.loading import Loading
+from streamlog.spark.offline.planning import Choice
+from streamlog.spark.offline.writing import write_range
+from streamlog.spark.options import Connection
 
 
 def test_loads_bring_each_record_once_with_its_offset(
@@ -126,6 +133,33 @@ def test_memory_does_not_grow_with_the_partition(
         peaks.append(peak_of_a_load(broker.address, tmp_path / name, name))
         client.admin.delete_topic(name)
     assert peaks[1] < peaks[0] * 1.2, [f"{peak / 2**20:.0f} MiB" for peak in peaks]
+
+
+def test_a_bar_shows_how_far_a_load_is(
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    topic: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 40)
+    drawn = ""
+
+    def is_half() -> bool:
+        nonlocal drawn
+        drawn += capsys.readouterr().err
+        return f"[{'#' * 20}{' ' * 20}]  50% 20 records" in drawn
+
+    def slowly(job: Job, indexes: Sequence[int]) -> list[Outcome]:
+        first = write_range(job, indexes[0])
+        until(is_half)
+        return [first, write_range(job, indexes[1])]
+
+    loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", True, 20)
+    assert loading.run(Choice((topic,)), slowly, Bar(True)).records == 40
+    assert capsys.readouterr().err.endswith("\r\x1b[K"), "it is still there"
+    assert not Bar.shown(None).is_shown, "nobody watches"
 
 
 def test_two_loads_at_once_are_refused(

@@ -1,6 +1,8 @@
-"""What ``python -m streamlog.spark.offline`` sees to before Spark starts."""
+"""What ``python -m streamlog.spark.offline`` sees to before Spark starts, and how it ends."""
 
 import os
+import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -73,3 +75,21 @@ def test_without_java_it_says_what_to_install(
     with pytest.raises(SystemExit):
         run()
     assert capsys.readouterr().err == "error: Spark needs Java\n"
+
+
+def test_an_address_where_nobody_listens_is_named_after_as_long_as_it_was_told(
+    tmp_path: Path,
+) -> None:
+    with socket.socket() as taken:
+        # Bound, so that no other program gets it, and not listened at.
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        command = [sys.executable, "-m", "streamlog.spark.offline", str(tmp_path / "lake")]
+        command += ["--subscribe", "orders", "--bootstrap", address, "--broker-timeout", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 1, done.stderr
+    told, note = done.stderr.splitlines()[-2:]
+    assert told.startswith(f"error: no broker could be reached: {address}: Connection refused")
+    assert "`python -m streamlog.broker` starts one" in told
+    assert note == "brokers were away for 1 s, which 'brokerTimeout' sets"
+    assert done.stdout == ""

@@ -13,6 +13,8 @@ _T = TypeVar("_T")
 _log = logging.getLogger("streamlog.spark")
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
+_SHORTEST_LOOK = 1.0
+"""However impatient: less would not do for a broker that is there."""
 
 
 class Patience:
@@ -27,6 +29,17 @@ class Patience:
         """Something went well: counts from now."""
         self._deadline = time.monotonic() + self._seconds
         self._pause = _FIRST_PAUSE
+
+    def look(self, shortest: float) -> float:
+        """For how many seconds to wait for what may just be slow, before it is begun anew.
+
+        That is as long again as nothing went well, so that what takes its time comes at last.
+
+        Args:
+            shortest: The seconds of the first looks.
+        """
+        left = self._deadline - time.monotonic()
+        return max(_SHORTEST_LOOK, min(max(shortest, self._seconds - left), left))
 
     def wait(self, error: StreamlogError, what: str = "brokers were away") -> None:
         """Waits a little before what ended with the error is tried again.

@@ -1,9 +1,11 @@
 """The whole command, as a process with a Spark of its own."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -23,6 +25,18 @@ topic = "{topic}"
 start = "earliest"
 [sink.copy]
 from = "numbers"
+topic = "{topic}.copy"
+"""
+
+
+TABLE = """
+master = "local[1]"
+[source.numbers]
+topic = "{topic}"
+[step.slow]
+sql = "SELECT value FROM numbers WHERE java_method('java.lang.Thread', 'sleep', 2000L) IS NOT NULL"
+[sink.copy]
+from = "slow"
 topic = "{topic}.copy"
 """
 
@@ -66,3 +80,26 @@ def test_a_stream_runs_until_it_is_asked_to_stop(
         assert "100 rows in, 100 out" in told[0]
         assert told[0].endswith(f"lag {topic} 0")
     assert digest(values_in(client, topic + ".copy")) == digest(values)
+
+
+def test_a_table_draws_a_bar_on_a_terminal(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    for name in (topic, topic + ".copy"):
+        client.admin.create_topic(name, partitions=1)
+    with client.producer() as producer:
+        producer.send(topic, b"1")
+    (tmp_path / "job.toml").write_text(TABLE.format(topic=topic))
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        process = start(tmp_path, broker.address, terminal)
+    drawn = b""
+    # Reading fails where nobody holds the other end any more.
+    with suppress(OSError):
+        while part := os.read(ours, 65536):
+            drawn += part
+    os.close(ours)
+    assert process.wait(100) == 0, drawn
+    assert b"[Stage " in drawn
+    assert b"copy: 1 rows" in drawn
+    assert values_in(client, topic + ".copy") == [b"1"]

@@ -23,7 +23,7 @@ def cleaning(tmp_path: Path) -> Iterator[BrokerProcess]:
 def test_a_batch_is_finished_though_most_of_what_was_published_is_compacted_away(
     copies: int, kept: int, cleaning: BrokerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1)
     topic = "latest"
     config = {

@@ -28,7 +28,7 @@ Start = Callable[..., Query]
 @pytest.fixture
 def start(broker: BrokerProcess, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts drivers of one query, whose batches of records are small, and copied one by one."""
-    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1)
     drivers = []
 
@@ -301,7 +301,7 @@ def test_a_target_that_lost_what_followed_a_commit_stops_the_query(
 def test_a_commit_waits_for_a_broker_that_was_killed(
     tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
     with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic, partitions=2)
         query = Query(broker.address, "query", topic)
@@ -323,7 +323,7 @@ def test_a_commit_waits_for_a_broker_that_was_killed(
 def test_a_broker_killed_in_the_middle_of_copies_stores_each_record_once(
     tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "_BATCH_BYTES", 400)
+    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
     random = Random(7)
     with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic, partitions=3)

@@ -35,7 +35,7 @@ COLUMNS = {
 """The client's columns, and how those of the files are called; the topic is in the path."""
 
 _LOOK_SECONDS = 30.0
-"""After so long without a record it is looked whether any can come: one may be large."""
+"""After so long without a record it is looked whether any can come; one may be large, though."""
 
 
 class Gone(StreamlogError):
@@ -105,11 +105,10 @@ class Reading:
     def _stretch(self) -> "Iterator[pyarrow.RecordBatch]":
         """What can be read at a stretch, and to its end what there is of the range."""
         end = min(self._log.end_offset(), self._part.stop)
-        patience = self._job.connection.patience
         if self._position < end:
             span = [(self._part.partition, self._position, end)]
             batches = Range(self._client, self._part.topic, span, "error").arrow(
-                columns=list(COLUMNS), max_wait=1.0, timeout=max(1.0, min(_LOOK_SECONDS, patience))
+                columns=list(COLUMNS), max_wait=1.0, timeout=self._patience.look(_LOOK_SECONDS)
             )
             for batch in batches:
                 self._patience.renew()

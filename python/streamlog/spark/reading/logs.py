@@ -71,6 +71,10 @@ class Logs:
                 raise TopicNotFound(f"there is no topic '{topic}', or no such partition of it")
         return state
 
+    def are_others_matched(self, state: State) -> bool:
+        """Whether the topics that match are others than those of the state; one request at most."""
+        return self._subscription.named() is None and set(self._topics()) != state.ids.keys()
+
     def begins(self, topics: Iterable[str]) -> Offsets:
         """The first offsets of the topics' partitions; topics that are not there are left out."""
         return self._each(topics, lambda topic: self.client.admin.begin_offsets(topic))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Task"]
 
 _LOOK_SECONDS = 5.0
-"""After so long without a record it is looked whether any can come."""
+"""After so long without a record it is looked whether any can come; one may be large, though."""
 
 
 class Task:
@@ -76,8 +76,9 @@ class Task:
         part, columns = self._part, self._reading.columns
         client = client_of(self._reading.connection)
         span = [(part.partition, self._position, part.stop)]
+        look = self._patience.look(_LOOK_SECONDS)
         batches = Range(client, part.topic, span, "error").arrow(
-            columns=[ARROW_NAMES[name] for name in columns], timeout=_LOOK_SECONDS
+            columns=[ARROW_NAMES[name] for name in columns], timeout=look
         )
         for batch in batches:
             self._patience.renew()

@@ -5,19 +5,18 @@ points of the range, so that the answer is an estimate: good where neighbours ar
 """
 
 from dataclasses import replace
-from functools import partial
 
 from streamlog._core.bounded import Range
 from streamlog.spark.clients import client_of
 from streamlog.spark.options import Connection
-from streamlog.spark.patience import patiently
+from streamlog.spark.patience import Patience
 from streamlog.spark.reading.ranges import OffsetRange
 
 __all__ = ["bytes_per_offset"]
 
 _SAMPLE_ROWS = 256
 _SAMPLE_BYTES = 64 << 10
-_SAMPLE_SECONDS = 10.0
+_LOOK_SECONDS = 10.0
 
 
 def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1) -> float:
@@ -27,10 +26,7 @@ def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1)
         StreamlogError: Nothing could be read.
     """
     step = max(1, part.size // points)
-    found = [
-        patiently(connection.patience, partial(_looked_at, connection, part, at))
-        for at in range(part.start, part.stop, step)[:points]
-    ]
+    found = [_looked_at(connection, part, at) for at in range(part.start, part.stop, step)[:points]]
     return max(1.0, sum(found) / len(found)) if found else 1.0
 
 
@@ -41,8 +37,14 @@ def _looked_at(connection: Connection, part: OffsetRange, at: int) -> float:
         settings=(*connection.settings, ("max.partition.fetch.bytes", str(_SAMPLE_BYTES))),
     )
     stop = min(part.stop, at + _SAMPLE_ROWS)
-    batches = Range(client_of(small), part.topic, [(part.partition, at, stop)]).arrow(
-        columns=["key", "value", "headers"], max_rows=_SAMPLE_ROWS, timeout=_SAMPLE_SECONDS
-    )
-    size = sum(int(batch.nbytes) for batch in batches)
-    return size / (stop - at)
+    patience = Patience(connection.patience)
+
+    def size() -> int:
+        batches = Range(client_of(small), part.topic, [(part.partition, at, stop)]).arrow(
+            columns=["key", "value", "headers"],
+            max_rows=_SAMPLE_ROWS,
+            timeout=patience.look(_LOOK_SECONDS),
+        )
+        return sum(int(batch.nbytes) for batch in batches)
+
+    return patience.through(size) / (stop - at)

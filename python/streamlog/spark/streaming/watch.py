@@ -1,8 +1,8 @@
 """Where the logs end, known as soon as that changes, and cheaply while it does not.
 
 A consumer at the ends waits at the brokers for the next record, a byte of it at the most: it is a
-bell, not a reader. While it is silent nothing else is asked, but for a look every few seconds at
-topics and partitions that come and go.
+bell, not a reader. While it is silent nothing else is asked, but every few seconds which topics
+there are, and more rarely, the more there are, everything.
 """
 
 import time
@@ -17,7 +17,7 @@ from streamlog.spark.reading.logs import Logs, State
 __all__ = ["Watch"]
 
 _LOOK_SECONDS = 5.0
-"""After so long the topics are looked at, bell or not; more where there are more topics."""
+"""After so long it is asked which topics match, bell or not; after so long for each, all is."""
 _BELL_WAIT_SECONDS = 1.0
 """For so long a broker holds back an answer that has nothing."""
 
@@ -33,6 +33,7 @@ class Watch:
         self._bell_topics: list[str] = []
         self._state: State | None = None
         self._asked = 0.0
+        self._asked_for_topics = 0.0
 
     @property
     def known(self) -> State | None:
@@ -42,7 +43,7 @@ class Watch:
     def look(self) -> State:
         """Asks now."""
         self._state = self._logs.state()
-        self._asked = time.monotonic()
+        self._asked = self._asked_for_topics = time.monotonic()
         self._arm(self._state)
         return self._state
 
@@ -50,7 +51,7 @@ class Watch:
         """What there is once it differs from `than`, or after so many seconds what there was."""
         deadline = time.monotonic() + seconds
         state = self._state
-        if state is None or self._is_old() or self._rings(0.0):
+        if state is None or self._is_old(state) or self._rings(0.0):
             state = self.look()
         if than is None or state.ends != than.ends:
             return state
@@ -64,9 +65,14 @@ class Watch:
         if bell is not None:
             bell.close()
 
-    def _is_old(self) -> bool:
-        topics = len(self._state.ids) if self._state is not None else 1
-        return time.monotonic() - self._asked > _LOOK_SECONDS * max(1, topics)
+    def _is_old(self, state: State) -> bool:
+        now = time.monotonic()
+        if now - self._asked > _LOOK_SECONDS * max(1, len(state.ids)):
+            return True
+        if now - self._asked_for_topics <= _LOOK_SECONDS:
+            return False
+        self._asked_for_topics = now
+        return self._logs.are_others_matched(state)
 
     def _rings(self, seconds: float) -> bool:
         bell, seconds = self._bell, max(0.0, seconds)

@@ -1,0 +1,36 @@
+"""What a query hears of by itself, and what it asks for that."""
+
+import pytest
+
+import streamlog
+from py.support.broker import BrokerProcess
+from spark.support.clock import Clock
+from streamlog.spark.options import Connection
+from streamlog.spark.reading.logs import Logs
+from streamlog.spark.reading.subscription import Subscription
+from streamlog.spark.streaming import watch
+from streamlog.spark.streaming.watch import Watch
+
+TOPICS = 5
+SOON = 6.0
+"""Seconds, more than pass between two times at which it is asked which topics there are."""
+
+
+def test_a_new_topic_is_seen_soon_however_many_there_are(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(watch, "time", clock)
+    for number in range(TOPICS):
+        client.admin.create_topic(f"{topic}.{number}")
+    connection = Connection.of(broker.address, {})
+    watched = Watch(connection, Logs(connection, Subscription(pattern=rf"{topic}\..*")))
+    try:
+        state = watched.look()
+        clock.pass_on(SOON)
+        assert watched.newer(state, 0) is state, "all was asked again, and nothing is new"
+        client.admin.create_topic(f"{topic}.new")
+        clock.pass_on(SOON)
+        assert watched.newer(state, 0).ids.keys() - state.ids.keys() == {f"{topic}.new"}
+    finally:
+        watched.close()
