@@ -219,7 +219,8 @@ fn new_topic(mut options: Options<'_>) -> PyResult<NewTopic> {
         replicas: options.take_as("replicas")?,
         configs: Vec::new(),
     };
-    if let Some(retention) = options.take("retention") {
+    let retention = options.take("retention");
+    if let Some(retention) = &retention {
         let kept: Duration = retention.extract().map_err(|_| {
             let fault = Fault::invalid("retention", &retention.to_string(), KEPT);
             refused(&ConfigError { faults: vec![fault] })
@@ -228,7 +229,7 @@ fn new_topic(mut options: Options<'_>) -> PyResult<NewTopic> {
     }
     if let Some(configs) = options.take("config") {
         for (name, value) in arguments::mapping("config", &configs)? {
-            if name == RETENTION && !topic.configs.is_empty() {
+            if name == RETENTION && retention.is_some() {
                 let reason = "given twice: here and as retention=";
                 return Err(refused(&ConfigError::single(RETENTION, reason)));
             }
