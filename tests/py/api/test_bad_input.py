@@ -142,7 +142,7 @@ def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
 
 
 def test_settings_come_as_any_mapping(streamlog_client: Client, topic: str) -> None:
-    settings = MappingProxyType({"cleanup.policy": "compact", "retention.ms": 1000})
+    settings = MappingProxyType[str, str | int]({"cleanup.policy": "compact", "retention.ms": 1000})
     streamlog_client.admin.create_topic(topic, config=settings)
     streamlog_client.admin.set_settings(MappingProxyType({"max.message.bytes": 1000}), topic=topic)
     found = streamlog_client.admin.settings(topic=topic)
