@@ -108,8 +108,11 @@ def python(rounds: int, records: int) -> Iterator[Figure]:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-m", "pytest", "--quiet", str(BENCH / "python")]
         command += ["--benchmark-only", f"--benchmark-json={report}"]
-        given = {"BENCH_RECORDS": str(records), "BENCH_ROUNDS": str(rounds)}
-        given["PYTHONPATH"] = str(BENCH)
+        given = {
+            "BENCH_RECORDS": str(records),
+            "BENCH_ROUNDS": str(rounds),
+            "PYTHONPATH": str(BENCH),
+        }
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **given})
         found = json.loads(report.read_text())
     medians = {test["name"]: float(test["stats"]["median"]) for test in found["benchmarks"]}

@@ -18,8 +18,8 @@ _REQUEST_MAX = "100 MiB"
 """The topic's max.message.bytes decides, unless kafka.max.request.size was given."""
 
 BATCH_BYTES = 256 << 10
-"""A task has many rows and nobody who waits for one of them: a third more of them a second than
-with the client's own default. Where a topic takes less, batches are split."""
+"""A task has many rows and nobody who waits for one of them: up to a third more of them a second
+than with the client's own default. Where a topic takes less, batches are split."""
 
 
 @contextmanager
