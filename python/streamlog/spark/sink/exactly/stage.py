@@ -15,7 +15,7 @@ from streamlog.spark.patience import patiently
 from streamlog.spark.sink.columns import Columns, send
 from streamlog.spark.sink.exactly.record import Part
 from streamlog.spark.sink.exactly.staging import Target, prepared
-from streamlog.spark.sink.rows import BATCH_BYTES, columns_in, producing
+from streamlog.spark.sink.rows import columns_in, producing
 from streamlog.spark.sink.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
         return StagedRows(query, {}, {})
     targets = _Targets(settings, query)
     topic = settings.topic
-    largest = BATCH_BYTES if topic is None else targets.of(topic).batch_bytes
-    with producing(settings, largest) as producer:
+    with producing(settings) as producer:
         for batch in chain((first,), batches):
             targets.send(producer, topic, columns_in(batch, settings))
         producer.flush()
