@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,8 @@ def test_a_load_waits_for_as_long_as_it_was_told(
     begin = partial(load, spark, tmp_path / "lake", bootstrap=shaky.address, subscribe=topic)
     with pytest.raises(ConfigError, match="broker_timeout: -1 does not fit"):
         begin(broker_timeout=-1)
+    with pytest.raises(ConfigError, match="broker_timeout: nan does not fit"):
+        begin(broker_timeout=nan)
     begin_soon = partial(begin, broker_timeout=1, config=IMPATIENT)
     with streamlog.connect(shaky.address) as client:
         client.admin.create_topic(topic)
@@ -56,4 +59,4 @@ def test_a_load_waits_for_as_long_as_it_was_told(
     shaky.kill()
     with pytest.raises(RequestTimeout, match="no broker could be reached") as told:
         begin_soon()
-    assert "away for 1 s, which 'brokerTimeout' sets" in told.value.__notes__[0]
+    assert "away for 1 s, which broker_timeout (--broker-timeout) sets" in told.value.__notes__[0]

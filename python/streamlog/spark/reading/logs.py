@@ -132,7 +132,7 @@ class Logs:
         return {place: at for place, at in places.items() if self._subscription.has(place)}
 
     def _patiently(self, ask: Callable[[], _T]) -> _T:
-        return patiently(self._connection.patience, ask)
+        return patiently(self._connection, ask)
 
 
 def time_of(time_ms: int) -> datetime:

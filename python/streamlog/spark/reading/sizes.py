@@ -41,7 +41,7 @@ def bytes_per_offset(connection: Connection, part: OffsetRange, points: int = 1)
 def _end_of(connection: Connection, part: OffsetRange) -> int:
     """Where the log ends; a trigger that is done again may have been planned of a longer one."""
     log = client_of(connection).topic(part.topic).partition(part.partition)
-    return patiently(connection.patience, log.end_offset)
+    return patiently(connection, log.end_offset)
 
 
 def _looked_at(connection: Connection, part: OffsetRange, at: int, end: int) -> float:
@@ -51,7 +51,7 @@ def _looked_at(connection: Connection, part: OffsetRange, at: int, end: int) -> 
         settings=(*connection.settings, ("max.partition.fetch.bytes", str(_SAMPLE_BYTES))),
     )
     stop = min(end, at + _SAMPLE_ROWS)
-    patience = Patience(connection.patience)
+    patience = Patience(connection)
 
     def size() -> int:
         batches = Range(client_of(small), part.topic, [(part.partition, at, stop)]).arrow(

@@ -49,8 +49,8 @@ def producing(settings: Settings) -> Iterator[Producer]:
     except BaseException as error:
         if _is_late(error):
             error.add_note(
-                f"brokers were away for longer than 'brokerTimeout' allows, which is "
-                f"{settings.connection.patience:g} s; kafka.delivery.timeout.ms and "
+                f"brokers were away for longer than {settings.connection.patience_name} allows, "
+                f"which is {settings.connection.patience:g} s; kafka.delivery.timeout.ms and "
                 "kafka.max.block.ms, if they are given, come first"
             )
         # The task fails, and all of its rows are written again: nobody waits for these.

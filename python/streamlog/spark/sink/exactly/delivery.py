@@ -47,7 +47,7 @@ class ExactlyOnce(Delivery):
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
             connection = self.settings.connection
-            client, patience = client_of(connection), Patience(connection.patience)
+            client, patience = client_of(connection), Patience(connection)
 
             def on_step(step: Step) -> None:
                 # A large batch may take longer than brokers may be away.

@@ -73,9 +73,9 @@ class _Targets:
     def of(self, topic: str) -> Target:
         """The target of this name; its staging topic is there."""
         if topic not in self._met:
-            client = client_of(self._connection)
-            patience = self._connection.patience
-            self._met[topic] = patiently(patience, lambda: prepared(client, self._query, topic))
+            connection = self._connection
+            client = client_of(connection)
+            self._met[topic] = patiently(connection, lambda: prepared(client, self._query, topic))
         return self._met[topic]
 
     def topics(self) -> dict[str, str]:
