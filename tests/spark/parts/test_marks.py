@@ -70,7 +70,7 @@ def test_a_trigger_done_again_is_parted_by_bytes_though_its_records_are_gone(
         publish(client, topic, "new", left)
     played.restart(maxBytesPerPartition="100", brokerTimeout="2s")
     for part in played.parts(end):
-        with pytest.raises(TopicNotFound, match="offset 1[0-9] is wanted.* deleted, or made anew"):
+        with pytest.raises(TopicNotFound, match=r"offset 1[0-9] is wanted.* deleted, or made anew"):
             values(played.reader.read(part))
     played.restart(failOnDataLoss="false")
     for part in played.parts(end):

@@ -44,6 +44,7 @@ def _dotted(options: dict[str, str]) -> dict[str, str]:
         ({"endingOffsets": "earliest"}, "'endingOffsets': 'earliest' does not fit"),
         ({"endingOffsets": '{"orders":{"0":-2}}'}, "the read would be empty"),
         ({"startingTimestamp": "yesterday"}, "'startingTimestamp': 'yesterday' does not fit"),
+        ({"startingTimestamp": "1793491200000000"}, "milliseconds since 1970, before the year"),
         ({"startingTimestamp": "-1w"}, "'startingTimestamp': '-1w' does not fit"),
         ({"startingTimestamp": "2026-11-01T00:00"}, "a time with its zone"),
         ({"startingOffsetsByTimestamp": '{"orders":{"0":"x"}}'}, "'startingOffsetsByTimestamp'"),
