@@ -6,6 +6,7 @@ from math import nan
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import streamlog
@@ -42,6 +43,25 @@ def test_a_load_goes_on_when_the_broker_is_back_and_one_that_begins_waits_for_it
         publish(client, topic, 20)
         assert begin(lakes[0]).records == 20
         assert rows_of_files(lakes[0]) == rows_of_log(client, [topic])
+
+
+def test_a_task_that_gave_brokers_up_is_an_error_of_spark_and_the_next_load_does_the_rest(
+    spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
+) -> None:
+    done = tmp_path / "lake" / "_streamlog" / "receipts" / "000001"
+    begin = partial(load, spark, tmp_path / "lake", bootstrap=shaky.address, subscribe=topic)
+    with streamlog.connect(shaky.address) as client, ThreadPoolExecutor(1) as loading:
+        client.admin.create_topic(topic, partitions=2)
+        publish(client, topic, _RECORDS, hours=0.001)
+        begin_soon = partial(begin, broker_timeout=1, config=IMPATIENT)
+        first = loading.submit(begin_soon, offsets_per_file=_RECORDS // _RANGES)
+        until(lambda: done.is_dir() and any(done.glob("*.json")), _PATIENCE)
+        shaky.kill()
+        with pytest.raises(PythonException, match=r"broker_timeout \(--broker-timeout\) sets"):
+            first.result(_PATIENCE)
+        shaky.start()
+        assert begin().records == _RECORDS
+        assert rows_of_files(tmp_path / "lake") == rows_of_log(client, [topic])
 
 
 def test_a_load_waits_for_as_long_as_it_was_told(

@@ -86,6 +86,8 @@ def load(
         ConnectError: No broker answered for that long.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
+        PythonException: Of Spark: a task failed, as when brokers were away for that long; its text
+            ends with what the task said.
 
     Example:
         >>> streamlog.spark.load(spark, folder, subscribe="orders").topics
