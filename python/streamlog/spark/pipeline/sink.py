@@ -75,7 +75,7 @@ class Sink:
             where=place,
             told=told,
             format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
-            options=options | section.settings("options"),
+            options=options | section.settings("options", (*options, "checkpointLocation")),
             encode=section.word("encode", ("none", "json"), "none"),
             key=section.text("key") or None,
             date=section.text("date") or None,

@@ -80,7 +80,7 @@ class Source:
             what=what,
             told=what if kind in ("topic", "pattern") else section.told(kind, *what),
             format=word,
-            options=options | section.settings("options"),
+            options=options | section.settings("options", options),
             schema=schema,
             is_stream=is_stream and not is_static,
             decoding=None if decode is None else Decoding.read(decode, folder),
