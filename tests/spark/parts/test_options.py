@@ -141,6 +141,8 @@ def test_a_schema_that_does_not_fit_is_told() -> None:
         Reading.of_batch(GIVEN, text)
     with pytest.raises(ConfigError, match="the schema that is given names others"):
         Reading.of_batch({**GIVEN, "columns": "key"}, schema_of(Options({}, ())))
+    with pytest.raises(ConfigError, match="'includeHeaders': given with a schema that has none"):
+        Reading.of_batch({**GIVEN, "includeHeaders": "true"}, SCHEMA)
 
 
 def test_sizes_and_stretches_of_time_have_units() -> None:

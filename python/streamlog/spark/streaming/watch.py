@@ -47,7 +47,7 @@ class Watch:
         self._arm(self._state)
         return self._state
 
-    def newer(self, than: State | None, seconds: float) -> State:
+    def newer(self, than: State, seconds: float) -> State:
         """What there is once it differs from `than`, or after so many seconds what there was."""
         deadline = time.monotonic() + seconds
         state = self._state
@@ -58,7 +58,7 @@ class Watch:
             or self._rings(0.0)
         ):
             state = self.look()
-        if than is None or state.ends != than.ends:
+        if state.ends != than.ends:
             return state
         if self._rings(deadline - time.monotonic()):
             state = self.look()
