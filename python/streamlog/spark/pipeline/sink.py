@@ -113,6 +113,20 @@ class Sink:
             raise ConfigError(f'{message}; encode = "json" makes one of them')
         return table if self.date is None else functions.with_date(table, self.date)
 
+    def check_options(self, rows: "DataFrame") -> None:
+        """Looks at the options and columns of a topic before any sink of the job is written to.
+
+        Raises:
+            ConfigError: An option or a column is unknown, or does not fit.
+        """
+        if self.kind != "topic":
+            return
+        from streamlog.spark.sink.settings import Settings
+
+        # A stream is told its checkpoint when it starts.
+        options = self.options | {"checkpointLocation": self.name}
+        Settings.of(options, rows.schema, overwrite=self.output == "complete")
+
     def write(self, rows: "DataFrame") -> None:
         """Writes a table, or a batch of a stream into a database."""
         writer: DataFrameWriter = rows.write.format(self.format).options(**self.options)

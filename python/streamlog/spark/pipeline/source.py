@@ -95,6 +95,19 @@ class Source:
         """The cluster of its topics."""
         return self.options.get("bootstrap")
 
+    def check_options(self) -> None:
+        """Looks at the options of topics before Spark does, which would quote a stack.
+
+        Raises:
+            ConfigError: An option is unknown, or does not fit.
+        """
+        if self.format != "streamlog":
+            return
+        from streamlog.spark.reading.settings import Reading, default_schema
+
+        read = Reading.of_stream if self.is_stream else Reading.of_batch
+        read(self.options, default_schema(self.options))
+
     def open(self, session: "SparkSession") -> "DataFrame":
         """Its rows; nothing is decoded yet."""
         paths = list(self.what) if self.kind == "files" else []
