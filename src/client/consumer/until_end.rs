@@ -66,6 +66,11 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Self { consumer, ends }
     }
 
+    /// The consumer that is read.
+    pub fn consumer(&self) -> &Consumer {
+        self.consumer.borrow()
+    }
+
     /// The next message if there is one already.
     ///
     /// # Errors
