@@ -161,7 +161,7 @@ spark-shared: setup $(VENV)/spark.stamp ## Of test-spark: those on the session t
 spark-apart: setup $(VENV)/spark.stamp ## Of test-spark: those that start all that they need, and those without Spark
 	pytest --quiet -m "not shared" tests/spark
 
-test-all: test ## make test, then .ci/lanes: dependencies, bench, system calls, Apache Kafka, all clients
+test-all: test ## All of .ci/run: make test, dependencies, bench, system calls, Apache Kafka, all clients
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
 
 CLIENTS ?= all
