@@ -1,6 +1,7 @@
 //! Reading what there is now, and no more.
 
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::assignment::{Slot, Target};
@@ -50,6 +51,17 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         };
         let ends = consumer.borrow().slots().iter().map(end).collect();
         Self { consumer, ends }
+    }
+
+    /// No further than these offsets, either.
+    #[must_use]
+    pub fn and_below(mut self, limits: &HashMap<TopicPartition, Offset>) -> Self {
+        for (slot, end) in self.consumer.borrow().slots().iter().zip(&mut self.ends) {
+            if let Some(limit) = limits.get(&slot.partition) {
+                *end = end.map(|end| end.min(*limit));
+            }
+        }
+        self
     }
 
     /// Up to the given ends; what lies in other partitions is left out. The consumer fetches
