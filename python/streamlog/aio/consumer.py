@@ -15,6 +15,7 @@ from streamlog.aio.backwards import rewound
 from streamlog.aio.batches import Batches
 from streamlog.aio.messages import Messages, V
 from streamlog.aio.options import Start
+from streamlog.counts import checked
 from streamlog.errors import Closed, ConfigError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Consumer(Messages[V], Generic[V]):
             [0, 1]
         """
         now = asyncio.get_running_loop().time()
-        return self._bounded(count, None if timeout is None else now + timeout)
+        return self._bounded(checked("count", count), None if timeout is None else now + timeout)
 
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V]:
         """Iterates over batches, for ever: each has at least one message.
@@ -106,7 +107,7 @@ class Consumer(Messages[V], Generic[V]):
             ...     len(batch)
             3
         """
-        if max_messages < 1:
+        if checked("max_messages", max_messages) < 1:
             raise ConfigError("max_messages: a batch has at least one message")
         return Batches(self, max_messages, max_wait)
 

@@ -10,6 +10,7 @@ use pyo3::types::{
 };
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
+use super::values::{Expected, value};
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 
@@ -102,11 +103,9 @@ impl<'py> Options<'py> {
     /// Takes the option `name` as a value of type `T`, if it was given.
     pub(crate) fn take_as<T>(&mut self, name: &'static str) -> PyResult<Option<T>>
     where
-        T: FromPyObjectOwned<'py>,
+        T: FromPyObjectOwned<'py> + Expected,
     {
-        let Some(value) = self.take(name) else { return Ok(None) };
-        let extracted: Result<T, PyErr> = value.extract().map_err(Into::into);
-        extracted.map(Some).map_err(|error| misfit(name, &error))
+        self.take(name).map(|given| value(name, &given)).transpose()
     }
 
     /// Gives `set` the settings behind the `words` and those of `config={...}`; nothing may be left
@@ -197,7 +196,7 @@ pub(crate) fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match form {
         Form::Seconds => {
-            let seconds: f64 = value.extract().map_err(|error: PyErr| misfit(name, &error))?;
+            let seconds: f64 = self::value(name, value)?;
             if !(0.0..=1e9).contains(&seconds) {
                 let fault = Fault::invalid(name, &seconds.to_string(), "seconds, not negative");
                 return Err(refused(&ConfigError { faults: vec![fault] }));
@@ -220,8 +219,4 @@ fn renamed(mut error: ConfigError, given: &[Given]) -> PyErr {
         }
     }
     refused(&error)
-}
-
-fn misfit(name: &str, error: &PyErr) -> PyErr {
-    refused(&ConfigError::single(name, error.to_string()))
 }

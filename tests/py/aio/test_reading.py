@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -265,6 +266,35 @@ def test_a_topic_is_read_in_both_directions(run: Run, topic: str) -> None:
             await one[99]
         with pytest.raises(streamlog.TopicNotFound):
             await read.partition(9).end_offset()
+
+    run(main)
+
+
+@pytest.mark.parametrize("count", [-1, 10**30])
+def test_a_number_of_messages_that_does_not_fit_is_refused(
+    run: Run, topic: str, count: int
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        read = client.topic(topic)
+        async with client.consumer(topic) as consumer:
+            with pytest.raises(streamlog.ConfigError, match=f"messages: '{count}' does not fit"):
+                await consumer.rewind(messages=count)
+            calls: list[Callable[[], object]] = [
+                lambda: consumer.take(count),
+                lambda: consumer.batches(max_messages=count),
+                lambda: consumer.streams(count),
+                lambda: read.read(limit=count),
+                lambda: read.reversed(limit=count),
+                lambda: read.partition(0).read(limit=count),
+                lambda: read.partition(0).reversed(limit=count),
+            ]
+            for call in calls:
+                with pytest.raises(streamlog.ConfigError, match=f": '{count}' does not fit: exp"):
+                    call()
+        for log in (read, read.partition(0)):
+            with pytest.raises(streamlog.ConfigError, match="is no place in a topic"):
+                await anext(log.read(-(10**30)))
 
     run(main)
 

@@ -132,6 +132,10 @@ def test_contradictory_options_are_one_error_that_names_both(
             "retention: '-1 day, 0:00:00' does not fit: expected a timedelta, not negative",
         ),
         (lambda client, topic: client.producer(config=[1]), "config: expected a mapping of names"),
+        (
+            lambda client, topic: client.consumer(topic).batches(max_wait=-1),
+            "max_wait: '-1.0' does not fit: expected seconds, not negative",
+        ),
     ],
 )
 def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
@@ -139,6 +143,99 @@ def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
 ) -> None:
     with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError, match=words):
         call(streamlog_client, topic)
+
+
+BEYOND = 10**30
+"""More than any number that is counted with."""
+
+NUMBERS: list[tuple[str, int, Callable[[Client, str, int], object]]] = [
+    ("count", -1, lambda client, topic, number: client.consumer(topic).take(number)),
+    ("count", -1, lambda client, topic, number: client.consumer(topic).streams(number)),
+    (
+        "max_messages",
+        -1,
+        lambda client, topic, number: client.consumer(topic).batches(max_messages=number),
+    ),
+    ("max_rows", -1, lambda client, topic, number: client.consumer(topic).arrow(max_rows=number)),
+    ("messages", -1, lambda client, topic, number: client.consumer(topic).rewind(messages=number)),
+    ("limit", -1, lambda client, topic, number: client.topic(topic).read(limit=number)),
+    ("limit", -1, lambda client, topic, number: client.topic(topic).reversed(limit=number)),
+    (
+        "limit",
+        -1,
+        lambda client, topic, number: client.topic(topic).partition(0).read(limit=number),
+    ),
+    (
+        "limit",
+        -1,
+        lambda client, topic, number: client.topic(topic).partition(0).reversed(limit=number),
+    ),
+    (
+        "partition",
+        -BEYOND,
+        lambda client, topic, number: client.producer().send(topic, b"never", partition=number),
+    ),
+    (
+        "timestamp",
+        -BEYOND,
+        lambda client, topic, number: client.producer().send(topic, b"never", timestamp=number),
+    ),
+    (
+        "partitioner",
+        -BEYOND,
+        lambda client, topic, number: client.producer(partitioner=lambda *_: number).send(
+            topic, b"never"
+        ),
+    ),
+    (
+        "partitions",
+        -BEYOND,
+        lambda client, topic, number: client.admin.create_topic("t", partitions=number),
+    ),
+    (
+        "partitions",
+        -BEYOND,
+        lambda client, topic, number: client.admin.set_partitions(topic, number),
+    ),
+    (
+        "partition",
+        -BEYOND,
+        lambda client, topic, number: client.admin.delete_records(topic, number, 0),
+    ),
+    ("before", -1, lambda client, topic, number: client.admin.delete_records(topic, 0, number)),
+    ("broker", -BEYOND, lambda client, topic, number: client.admin.settings(broker=number)),
+    (
+        "offsets",
+        -BEYOND,
+        lambda client, topic, number: client.admin.group("g").commit({(topic, 0): number}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "below", "call"), NUMBERS)
+def test_a_number_that_does_not_fit_is_named_with_its_argument_and_what_is_expected(
+    streamlog_client: Client,
+    topic: str,
+    name: str,
+    below: int,
+    call: Callable[[Client, str, int], object],
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        for number in (below, BEYOND):
+            with pytest.raises(streamlog.ConfigError, match=f"^{name}: .*does not fit: ") as raised:
+                call(streamlog_client, topic, number)
+            assert str(number) in str(raised.value)
+
+
+@pytest.mark.parametrize("place", [BEYOND, -BEYOND])
+def test_an_offset_beyond_all_logs_is_no_place_in_a_topic(
+    streamlog_client: Client, topic: str, place: int
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        log = streamlog_client.topic(topic)
+        for read in (log.read, log.reversed, log.partition(0).read, log.partition(0).reversed):
+            with pytest.raises(streamlog.ConfigError, match=f"{place} is no place in a topic"):
+                read(place)
 
 
 def test_settings_come_as_any_mapping(streamlog_client: Client, topic: str) -> None:
