@@ -193,6 +193,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: Something has been read already, or it was parted before.
+            Closed: The consumer was closed.
 
         Example:
             >>> def work(stream):
@@ -220,6 +221,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -233,6 +235,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: Not exactly one of them was given.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -247,6 +250,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -260,6 +264,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Consumer", "Stream"]
 
+_CLOSED = "the consumer was closed: make it anew"
+_UNUSED = "it does not read yet: await it, or enter its block"
+
 
 class Stream(Messages[V]):
     """Iterates over some partitions of a consumer, as the consumer itself would."""
@@ -119,6 +122,7 @@ class Consumer(Messages[V], Generic[V]):
 
         Raises:
             ConfigError: Something has been read already, or it was parted before.
+            Closed: The consumer was closed.
         """
         event_loop, _ = self._client._connection()
         streams = self._begun().streams(count)
@@ -143,6 +147,7 @@ class Consumer(Messages[V], Generic[V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
         """
         self._begun().seek(to)
 
@@ -151,6 +156,7 @@ class Consumer(Messages[V], Generic[V]):
 
         Raises:
             ConfigError: Not exactly one of them was given.
+            Closed: The consumer was closed.
         """
         core = self._begun()
         if back is not None or messages is None:
@@ -212,10 +218,10 @@ class Consumer(Messages[V], Generic[V]):
         """The consumer behind it.
 
         Raises:
-            Closed: It reads nothing yet.
+            Closed: It reads nothing yet, or never will.
         """
         if self._core is None:
-            raise Closed("it does not read yet: await it, or enter its block")
+            raise Closed(_CLOSED if self._is_closed else _UNUSED)
         return self._core
 
     def _begun_reader(self) -> aio.Reader[V]:
@@ -225,8 +231,10 @@ class Consumer(Messages[V], Generic[V]):
         return self._reader
 
     def _give_back(self, messages: Iterable[Message[Any]]) -> None:
-        """Nobody got these messages after all: they are read again."""
+        """Nobody got these messages after all: they are read again, unless it was closed."""
         core = self._begun()
+        if core.closed:
+            return
         first: dict[tuple[str, int], int] = {}
         for message in messages:
             first.setdefault((message.topic, message.partition), message.offset)
@@ -242,7 +250,7 @@ class Consumer(Messages[V], Generic[V]):
 
     async def _make(self) -> aio.Reader[V]:
         if self._is_closed:
-            raise Closed("the consumer was closed: make it anew")
+            raise Closed(_CLOSED)
         for name in ("key", "value", "on_assign", "on_revoke"):
             if inspect.iscoroutinefunction(self._options.get(name)):
                 raise ConfigError(f"{name}: it is called, not awaited: expected a plain function")

@@ -85,9 +85,7 @@ class Messages(Generic[V]):
                 self._reader, self._take, self._arrived = reader, reader.take, reader.arrived
 
 
-def limited(
-    messages: AsyncIterator[Message[V]], limit: int | None
-) -> AsyncIterator[Message[V]]:
+def limited(messages: AsyncIterator[Message[V]], limit: int | None) -> AsyncIterator[Message[V]]:
     """The first messages, as many as `limit` says.
 
     Raises:

@@ -132,19 +132,26 @@ impl Consumer {
     }
 
     /// Goes on at `start` in every partition.
-    pub fn seek_all(&self, start: Start) {
+    ///
+    /// # Errors
+    /// [`ClientError::Closed`] once it is closed.
+    pub fn seek_all(&self, start: Start) -> Result<(), ClientError> {
+        self.check_open()?;
         for (slot, state) in self.slots().into_iter().enumerate() {
             if state.is_assigned {
                 self.shared.seek(slot, start);
             }
         }
+        Ok(())
     }
 
     /// Goes on at `start` in one partition.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when the consumer does not read it.
+    /// [`ClientError::TopicNotFound`] when the consumer does not read it; [`ClientError::Closed`]
+    /// once it is closed.
     pub fn seek(&self, partition: &TopicPartition, start: Start) -> Result<(), ClientError> {
+        self.check_open()?;
         self.shared.seek(self.slot_of(partition)?, start);
         Ok(())
     }
@@ -174,12 +181,14 @@ impl Consumer {
     /// Lets a partition rest, or go on. What was fetched of it stays.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when the consumer does not read it.
+    /// [`ClientError::TopicNotFound`] when the consumer does not read it; [`ClientError::Closed`]
+    /// once it is closed.
     pub fn set_paused(
         &self,
         partition: &TopicPartition,
         is_paused: bool,
     ) -> Result<(), ClientError> {
+        self.check_open()?;
         self.shared.set_paused(self.slot_of(partition)?, is_paused);
         Ok(())
     }
@@ -255,11 +264,9 @@ impl Consumer {
     /// [`commit_offsets`](Self::commit_offsets) as a call.
     pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
         let (standing, brokers) = (self.standing.clone(), Arc::clone(&self.shared.brokers));
-        let is_closed = self.is_closed();
+        let open = self.check_open();
         self.core.call(async move {
-            if is_closed {
-                return Err(ClientError::Closed);
-            }
+            open?;
             let Some(standing) = standing else {
                 let code = crate::wire::ErrorCode::InvalidGroupId;
                 let words = "the consumer reads without a group";
@@ -320,8 +327,17 @@ impl Consumer {
         self.shared.arrivals.is_closed()
     }
 
+    /// Fails once it is closed.
+    ///
+    /// # Errors
+    /// [`ClientError::Closed`].
+    pub fn check_open(&self) -> Result<(), ClientError> {
+        if self.is_closed() { Err(ClientError::Closed) } else { Ok(()) }
+    }
+
     /// Parts the reading into so many streams.
     pub(super) fn part(&self, streams: usize) -> Result<(), ClientError> {
+        self.check_open()?;
         let fault = |reason: &str| Err(ConfigError::single("streams", reason).into());
         match streams {
             0 => fault("a consumer has at least one stream"),

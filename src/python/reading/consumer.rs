@@ -98,6 +98,13 @@ impl Consumer {
         &self.inner
     }
 
+    /// The consumer behind it, which was not closed.
+    fn open(&self, py: Python<'_>) -> PyResult<&client::Consumer> {
+        let consumer = self.inner.get()?;
+        consumer.check_open().map_err(|error| raised(py, error))?;
+        Ok(consumer)
+    }
+
     /// What the program has its part in.
     pub(crate) fn hooks(&self) -> &Hooks {
         &self.hooks
@@ -136,8 +143,13 @@ impl Consumer {
         }
     }
 
-    fn set_paused(&self, given: Option<&Bound<'_, PyAny>>, is_paused: bool) -> PyResult<()> {
-        let consumer = self.inner.get()?;
+    fn set_paused(
+        &self,
+        py: Python<'_>,
+        given: Option<&Bound<'_, PyAny>>,
+        is_paused: bool,
+    ) -> PyResult<()> {
+        let consumer = self.open(py)?;
         for partition in self.chosen(given)? {
             // A partition that went in between rests anyway.
             let _ = consumer.set_paused(&partition, is_paused);
@@ -228,18 +240,15 @@ impl Consumer {
 
     /// Goes on elsewhere: in all partitions, or in those that a mapping names.
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
-        let consumer = self.inner.get()?;
+        let consumer = self.open(py)?;
+        let failed = |error| raised(py, error);
         match Seek::of(to)? {
-            Seek::All(start) => py.detach(|| consumer.seek_all(start)),
-            Seek::Some(places) => {
-                for (topic, index, start) in places {
-                    let partition = self.find(topic.as_deref(), index)?;
-                    let sought = py.detach(|| consumer.seek(&partition, start));
-                    sought.map_err(|error| raised(py, error))?;
-                }
-            }
+            Seek::All(start) => py.detach(|| consumer.seek_all(start)).map_err(failed),
+            Seek::Some(places) => places.into_iter().try_for_each(|(topic, index, start)| {
+                let partition = self.find(topic.as_deref(), index)?;
+                py.detach(|| consumer.seek(&partition, start)).map_err(failed)
+            }),
         }
-        Ok(())
     }
 
     /// The offset read next, sorted by topic and partition; None until it is known.
@@ -282,14 +291,14 @@ impl Consumer {
 
     /// Lets partitions rest, all if none are named; what was fetched of them is kept.
     #[pyo3(signature = (partitions=None))]
-    fn pause(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.set_paused(partitions, true)
+    fn pause(&self, py: Python<'_>, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.set_paused(py, partitions, true)
     }
 
     /// Goes on with partitions that rest, all if none are named.
     #[pyo3(signature = (partitions=None))]
-    fn resume(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.set_paused(partitions, false)
+    fn resume(&self, py: Python<'_>, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.set_paused(py, partitions, false)
     }
 
     /// Stores for the group that all up to this message is done, or all that was given out.

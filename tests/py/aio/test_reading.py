@@ -299,6 +299,48 @@ def test_a_number_of_messages_that_does_not_fit_is_refused(
     run(main)
 
 
+def test_a_closed_consumer_goes_nowhere_and_says_so(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 3)
+        closed, unused = await client.consumer(topic), client.consumer(topic)
+        for consumer in (closed, unused):
+            await consumer.close()
+            calls: list[Callable[[], object]] = [
+                lambda consumer=consumer: consumer.seek("earliest"),
+                lambda consumer=consumer: consumer.seek({}),
+                consumer.pause,
+                consumer.resume,
+                lambda consumer=consumer: consumer.streams(2),
+            ]
+            for call in calls:
+                with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                    call()
+            for back in (consumer.rewind(timedelta(hours=1)), consumer.rewind(messages=1)):
+                with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                    await back
+        assert closed.positions() == {(topic, 0): 0}
+
+    run(main)
+
+
+def test_a_batch_that_is_cancelled_once_its_consumer_is_closed_is_cancelled(
+    run: Run, topic: str
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        consumer = await client.consumer(topic)
+        gathering = asyncio.ensure_future(anext(consumer.batches(max_wait=60.0)))
+        await eventually(lambda: consumer.positions() == {(topic, 0): 1})
+        closing = asyncio.ensure_future(consumer.close())
+        await asyncio.sleep(0)
+        gathering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gathering
+        await closing
+
+    run(main)
+
+
 def test_options_are_those_of_the_blocking_client(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         with pytest.raises(streamlog.ConfigError, match="fetch_wait"):

@@ -379,6 +379,36 @@ def test_a_closed_member_commits_no_more_and_says_why(streamlog_client: Client, 
             consumer.commit()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda consumer: consumer.seek("earliest"),
+        lambda consumer: consumer.seek({0: 0}),
+        lambda consumer: consumer.seek({}),
+        lambda consumer: consumer.rewind(timedelta(hours=1)),
+        lambda consumer: consumer.rewind(messages=1),
+        lambda consumer: consumer.pause(),
+        lambda consumer: consumer.pause(0),
+        lambda consumer: consumer.resume(),
+        lambda consumer: consumer.streams(2),
+    ],
+)
+def test_a_closed_consumer_goes_nowhere_and_says_so(
+    streamlog_broker: streamlog.Broker,
+    streamlog_client: Client,
+    topic: str,
+    call: Callable[[Consumer], object],
+) -> None:
+    with nothing_lost(streamlog_client, topic), streamlog_broker.connect() as client:
+        closed, forsaken = client.consumer(topic), client.consumer(topic)
+        closed.close()
+        with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+            call(closed)
+        client.close()
+        with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+            call(forsaken)
+
+
 def _reads_nothing(consumer: Consumer) -> None:
     """Runs in a forked child: its exit code is 0 if all is as it should be."""
     with pytest.raises(streamlog.ForkError, match="forked"):
