@@ -308,7 +308,8 @@ class Consumer(Generic[_V]):
         """Stores for the group that all up to this message is done, or all that was given out.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
 
         Example:
             >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
@@ -391,7 +392,8 @@ class Batch(Sequence[Message[_V]]):
         """Stores for the group that this batch, and all before it, is done.
 
         Raises:
-            BrokerError: A partition is no longer this member's, or there is no group.
+            BrokerError: A partition is no longer this member's.
+            ConfigError: There is no group.
 
         Example:
             >>> with client.consumer("orders", group="storing", commit="manual") as consumer:
@@ -456,7 +458,8 @@ class Stream(Generic[_V]):
         """Stores for the group that all of the message's partition up to it is done.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
 
         Example:
             >>> with client.consumer("orders", group="billing", commit="manual") as consumer:

@@ -43,7 +43,8 @@ class Stream(Messages[V]):
         """Stores for the group that all of the message's partition up to it is done.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
         """
         await self._source.commit([message])
 
@@ -192,7 +193,8 @@ class Consumer(Messages[V], Generic[V]):
         """Stores for the group that all up to this message is done, or all that was given out.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
         """
         await self._begun_reader().commit(None if message is None else [message])
 

@@ -251,9 +251,9 @@ impl Consumer {
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed, for closing has stored what was done;
-    /// [`ClientError::Broker`] with `RebalanceInProgress` while the group is shared out anew, with
-    /// `IllegalGeneration` when the partitions are no longer the consumer's, and with
-    /// `InvalidGroupId` when it reads without a group.
+    /// [`ClientError::Config`] when it reads without a group; [`ClientError::Broker`] with
+    /// `RebalanceInProgress` while the group is shared out anew, and with `IllegalGeneration` when
+    /// the partitions are no longer the consumer's.
     pub fn commit_offsets(
         &self,
         offsets: Vec<(TopicPartition, Offset)>,
@@ -268,9 +268,9 @@ impl Consumer {
         self.core.call(async move {
             open?;
             let Some(standing) = standing else {
-                let code = crate::wire::ErrorCode::InvalidGroupId;
-                let words = "the consumer reads without a group";
-                return Err(ClientError::from_code(code, words, None));
+                let reason = "the consumer has no group to store offsets for: make it with \
+                              group=NAME, which is the setting group.id";
+                return Err(ConfigError::single("commit", reason).into());
             };
             standing.commit(&brokers, &offsets).await
         })

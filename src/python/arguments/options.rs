@@ -114,7 +114,7 @@ impl<'py> Options<'py> {
         let given = self.take_words(words)?;
         let dotted = self.take("config");
         self.none_left()?;
-        apply_all(&given, dotted.as_ref(), set)
+        apply_all(&given, words, dotted.as_ref(), set)
     }
 
     /// As [`apply`](Self::apply), but what is none of the `words` is the name of a setting, with
@@ -126,7 +126,7 @@ impl<'py> Options<'py> {
             let text = text(&name, Form::List, &value)?;
             given.push(Given { key: name.replace('_', "."), name, text });
         }
-        apply_all(&given, dotted.as_ref(), set)
+        apply_all(&given, words, dotted.as_ref(), set)
     }
 
     fn take_words(&mut self, words: &[Word]) -> PyResult<Vec<Given>> {
@@ -151,15 +151,16 @@ impl<'py> Options<'py> {
 /// Sets all at once, so that settings that contradict each other meet, wherever they were given.
 fn apply_all(
     given: &[Given],
+    words: &[Word],
     dotted: Option<&Bound<'_, PyAny>>,
     set: &mut Setter<'_>,
 ) -> PyResult<()> {
     let dotted = dotted.map(|dotted| read_dotted(dotted, given)).transpose()?;
     let dotted = dotted.unwrap_or_default();
-    let words = given.iter().map(|row| (&*row.key, &*row.text));
+    let plain = given.iter().map(|row| (&*row.key, &*row.text));
     let names = dotted.iter().map(|(name, value)| (&**name, &**value));
-    let settings: Vec<(&str, &str)> = words.chain(names).collect();
-    set(&settings).map_err(|error| renamed(error, given))
+    let settings: Vec<(&str, &str)> = plain.chain(names).collect();
+    set(&settings).map_err(|error| renamed(error, given, words))
 }
 
 fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(String, String)>> {
@@ -204,18 +205,21 @@ fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
             Ok(format!("{:.0}", (seconds * 1e3).ceil()))
         }
         Form::List if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() => {
-            Ok(value.extract::<Vec<String>>()?.join(","))
+            Ok(self::value::<Vec<String>>(name, value)?.join(","))
         }
         _ if value.is_instance_of::<PyBool>() => Ok(value.extract::<bool>()?.to_string()),
         _ => Ok(value.str()?.extract()?),
     }
 }
 
-/// Faults under the words that the caller wrote.
-fn renamed(mut error: ConfigError, given: &[Given]) -> PyErr {
+/// Faults in the words of the caller, for what he did not write as settings.
+fn renamed(mut error: ConfigError, given: &[Given], words: &[Word]) -> PyErr {
     for fault in &mut error.faults {
-        if let Some(row) = given.iter().find(|row| row.key == fault.key) {
-            fault.key.clone_from(&row.name);
+        let Some(row) = given.iter().find(|row| row.key == fault.key) else { continue };
+        fault.key.clone_from(&row.name);
+        for word in words {
+            let (theirs, ours) = (format!("{}=", word.key), format!("{}=", word.name));
+            fault.reason = fault.reason.replace(&theirs, &ours);
         }
     }
     refused(&error)

@@ -341,6 +341,18 @@ def test_a_batch_that_is_cancelled_once_its_consumer_is_closed_is_cancelled(
     run(main)
 
 
+def test_a_commit_without_a_group_says_that_there_is_none(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        async with client.consumer(topic) as consumer:
+            message = await anext(consumer)
+            for commit in (consumer.commit(), consumer.commit(message)):
+                with pytest.raises(streamlog.ConfigError, match="commit: .*group="):
+                    await commit
+
+    run(main)
+
+
 def test_options_are_those_of_the_blocking_client(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         with pytest.raises(streamlog.ConfigError, match="fetch_wait"):

@@ -14,7 +14,7 @@ import pytest
 
 import streamlog
 from py.support.timing import quickest
-from streamlog import Client, Consumer
+from streamlog import Client, Consumer, Message
 
 RECORDS = 10
 
@@ -42,6 +42,12 @@ def values(client: Client, topic: str) -> list[bytes | None]:
         return [message.value for message in consumer.until_end()]
 
 
+def an_old_one(client: Client) -> Message:
+    """A message of another topic."""
+    client.producer().send("old", b"x").result()
+    return next(client.consumer("old"))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -66,6 +72,21 @@ def test_an_unknown_option_is_answered_with_the_nearest_name(
         (
             lambda client, topic: client.producer(linger=1.0, config={"linger.ms": 5}),
             ("linger.ms", "twice"),
+        ),
+        (lambda client, topic: client.producer(compression_level=3), ("compression_level", "none")),
+        (
+            lambda client, topic: client.producer(compression="snappy", compression_level=3),
+            ("compression_level", "compression=snappy"),
+        ),
+        (lambda client, topic: client.producer(audit_window=60.0), ("audit_window", "audit=")),
+        (
+            lambda client, topic: client.producer(config={"audit.window.ms": 60_000}),
+            ("audit.window.ms", "audit.tier="),
+        ),
+        (lambda client, topic: client.consumer(topic).commit(), ("commit", "group=")),
+        (
+            lambda client, topic: client.consumer(topic).streams(1)[0].commit(an_old_one(client)),
+            ("commit", "group="),
         ),
         (lambda client, topic: client.consumer(topic, commit="manual"), ("commit", "group")),
         (lambda client, topic: client.consumer(topic, on_error="skip"), ("on_error", "value")),
