@@ -63,6 +63,9 @@ fn closing_from_another_thread_ends_the_iteration() {
         assert_eq!(reading.join().unwrap(), 3);
     });
     assert!(matches!(consumer.try_next(), Err(ClientError::Closed)));
+    assert!(matches!(consumer.seek_all(Start::Earliest), Err(ClientError::Closed)));
+    let partition = &consumer.assignment()[0];
+    assert!(matches!(consumer.set_paused(partition, true), Err(ClientError::Closed)));
 }
 
 #[test]

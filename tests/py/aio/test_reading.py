@@ -347,7 +347,7 @@ def test_a_commit_without_a_group_says_that_there_is_none(run: Run, topic: str) 
         async with client.consumer(topic) as consumer:
             message = await anext(consumer)
             for commit in (consumer.commit(), consumer.commit(message)):
-                with pytest.raises(streamlog.ConfigError, match="commit: .*group="):
+                with pytest.raises(streamlog.ConfigError, match=r"commit: .*group="):
                     await commit
 
     run(main)
