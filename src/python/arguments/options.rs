@@ -11,6 +11,7 @@ use pyo3::types::{
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
 use super::values::{Expected, value};
+use crate::client::ClientSettings;
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 
@@ -26,12 +27,24 @@ pub(crate) enum Form {
 }
 
 /// A keyword and the setting behind it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub(crate) name: &'static str,
     pub(crate) key: &'static str,
     pub(crate) form: Form,
 }
+
+/// Names that other clients have for options whose settings, if they have any, say it otherwise.
+const THEIRS: &[Word] = &[
+    Word::plain("key", "key.serializer"),
+    Word::plain("key", "key.deserializer"),
+    Word::plain("value", "value.serializer"),
+    Word::plain("value", "value.deserializer"),
+    Word::plain("start", "auto.offset.reset"),
+    Word::plain("commit", "enable.auto.commit"),
+    Word::plain("partitions", "num.partitions"),
+    Word::plain("replicas", "replication.factor"),
+];
 
 /// Takes settings by Kafka's names; the error names those that do not fit.
 pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
@@ -48,8 +61,8 @@ struct Given {
 #[derive(Debug)]
 pub(crate) struct Options<'py> {
     rows: Vec<(String, Bound<'py, PyAny>)>,
-    /// Names that the call knows.
-    asked: Vec<&'static str>,
+    /// Words that the call knows.
+    asked: Vec<Word>,
 }
 
 impl Word {
@@ -78,8 +91,12 @@ impl<'py> Options<'py> {
 
     /// Takes the option `name` as it is, if it was given.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Bound<'py, PyAny>> {
-        self.asked.push(name);
-        let at = self.rows.iter().position(|(given, _)| given == name)?;
+        self.take_word(Word::plain(name, name))
+    }
+
+    fn take_word(&mut self, word: Word) -> Option<Bound<'py, PyAny>> {
+        self.asked.push(word);
+        let at = self.rows.iter().position(|(given, _)| given == word.name)?;
         Some(self.rows.swap_remove(at).1)
     }
 
@@ -132,7 +149,7 @@ impl<'py> Options<'py> {
     fn take_words(&mut self, words: &[Word]) -> PyResult<Vec<Given>> {
         let mut given = Vec::new();
         for word in words {
-            if let Some(value) = self.take(word.name) {
+            if let Some(value) = self.take_word(*word) {
                 let text = text(word.name, word.form, &value)?;
                 given.push(Given { name: word.name.to_owned(), key: word.key.to_owned(), text });
             }
@@ -142,9 +159,24 @@ impl<'py> Options<'py> {
 
     /// Fails if an option is left.
     pub(crate) fn none_left(&self) -> PyResult<()> {
-        let names = || self.asked.iter().copied();
-        let unknown = self.rows.iter().map(|(name, _)| Fault::unknown(name, names())).collect();
+        let unknown = self.rows.iter().map(|(name, _)| self.unknown(name)).collect();
         ConfigError::from_faults(unknown).map_err(|error| refused(&error))
+    }
+
+    /// Nothing has this name here: ours for what Kafka's clients call so is offered, else the
+    /// nearest.
+    fn unknown(&self, name: &str) -> Fault {
+        let key = name.replace('_', ".");
+        let has = |name| self.asked.iter().any(|word| word.name == name);
+        let theirs = THEIRS.iter().filter(|word| has(word.name));
+        if let Some(word) = self.asked.iter().chain(theirs).find(|word| word.key == key) {
+            let unit = if matches!(word.form, Form::Seconds) { ", in seconds" } else { "" };
+            return Fault::unknown_but(name, format!("'{}'{unit}", word.name));
+        }
+        if ClientSettings::names().any(|known| known == key) {
+            return Fault::unknown_but(name, format!("connect(config={{'{key}': ...}})"));
+        }
+        Fault::unknown(name, self.asked.iter().map(|word| word.name))
     }
 }
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -63,6 +64,49 @@ def test_an_unknown_option_is_answered_with_the_nearest_name(
 ) -> None:
     with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError, match=words):
         call(streamlog_client, topic)
+
+
+@pytest.mark.parametrize(
+    ("call", "theirs", "ours"),
+    [
+        ("producer", "linger_ms", "'linger', in seconds?"),
+        ("producer", "linger.ms", "'linger', in seconds?"),
+        ("producer", "delivery_timeout_ms", "'delivery_timeout', in seconds?"),
+        ("producer", "max_block_ms", "'send_timeout', in seconds?"),
+        ("producer", "compression_type", "'compression'?"),
+        ("producer", "buffer_memory", "'buffer'?"),
+        ("producer", "enable_idempotence", "'idempotence'?"),
+        ("producer", "value_serializer", "'value'?"),
+        ("producer", "key_serializer", "'key'?"),
+        ("producer", "bootstrap_servers", "connect(config={'bootstrap.servers': ...})?"),
+        ("producer", "client_id", "connect(config={'client.id': ...})?"),
+        ("consumer", "group_id", "'group'?"),
+        ("consumer", "auto_offset_reset", "'start'?"),
+        ("consumer", "enable_auto_commit", "'commit'?"),
+        ("consumer", "auto_commit_interval_ms", "'commit_interval', in seconds?"),
+        ("consumer", "value_deserializer", "'value'?"),
+        ("consumer", "key_deserializer", "'key'?"),
+        ("consumer", "fetch_max_wait_ms", "'fetch_wait', in seconds?"),
+        ("consumer", "session_timeout_ms", "connect(config={'session.timeout.ms': ...})?"),
+        ("connect", "bootstrap_servers", "'bootstrap'?"),
+        ("connect", "default_api_timeout_ms", "'timeout', in seconds?"),
+        ("connect", "request_timeout_ms", "connect(config={'request.timeout.ms': ...})?"),
+        ("create_topic", "num_partitions", "'partitions'?"),
+        ("create_topic", "replication_factor", "'replicas'?"),
+    ],
+)
+def test_a_name_that_other_clients_have_is_answered_with_ours(
+    streamlog_client: Client, topic: str, call: str, theirs: str, ours: str
+) -> None:
+    calls: dict[str, Callable[..., object]] = {
+        "producer": streamlog_client.producer,
+        "consumer": partial(streamlog_client.consumer, topic),
+        "connect": MISSPELT,
+        "create_topic": partial(streamlog_client.admin.create_topic, topic),
+    }
+    with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError) as raised:
+        calls[call](**{theirs: 1})
+    assert str(raised.value) == f"{theirs}: unknown setting; did you mean {ours}"
 
 
 @pytest.mark.parametrize(
