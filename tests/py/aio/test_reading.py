@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -306,11 +307,11 @@ def test_a_closed_consumer_goes_nowhere_and_says_so(run: Run, topic: str) -> Non
         for consumer in (closed, unused):
             await consumer.close()
             calls: list[Callable[[], object]] = [
-                lambda consumer=consumer: consumer.seek("earliest"),
-                lambda consumer=consumer: consumer.seek({}),
+                partial(consumer.seek, "earliest"),
+                partial(consumer.seek, {}),
                 consumer.pause,
                 consumer.resume,
-                lambda consumer=consumer: consumer.streams(2),
+                partial(consumer.streams, 2),
             ]
             for call in calls:
                 with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
