@@ -48,14 +48,14 @@ pub(crate) fn landings(py: Python<'_>, producer: &Producer) -> PyResult<Option<V
 #[pyfunction]
 pub(crate) fn republished(
     client: &Bound<'_, Client>,
-    topic: &str,
-    partition: i32,
+    target: (String, i32),
     from_offset: i64,
     stamp: Stamped,
     patience: f64,
 ) -> PyResult<(u64, bool, bool)> {
     let py = client.py();
-    let target = place(topic, partition)?;
+    let (topic, partition) = target;
+    let target = place(&topic, partition)?;
     let client = client.get().connected(py)?.get()?.clone();
     let patience = read_patience(patience)?;
     let call = client.republished(target, offset(from_offset), stamped(stamp), patience);

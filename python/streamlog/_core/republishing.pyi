@@ -26,14 +26,13 @@ def landings(producer: Producer) -> list[tuple[str, int, int, int, int, int]] | 
     """
 
 def republished(
-    client: Client, topic: str, partition: int, from_offset: int, stamp: _Stamp, patience: float
+    client: Client, target: tuple[str, int], from_offset: int, stamp: _Stamp, patience: float
 ) -> tuple[int, bool, bool]:
     """How many records of a publication a partition has, and how far that can be relied on.
 
     Args:
         client: The client to look with.
-        topic: The topic it was published to.
-        partition: The partition of it.
+        target: The topic and the partition that it was published to.
         from_offset: Where none of the records can lie before.
         stamp: The producer's id, its epoch, and the sequence number of the first record.
         patience: Seconds that brokers may be away.

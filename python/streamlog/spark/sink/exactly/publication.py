@@ -119,12 +119,7 @@ class Publication:
     def _progress(self, plan: PartitionPlan) -> int:
         """How many records of a partition are published."""
         done, is_cut, is_reset = republished(
-            self._client,
-            plan.target,
-            plan.partition,
-            plan.offset,
-            self._stamp(plan),
-            self._patience,
+            self._client, plan.place, plan.offset, self._stamp(plan), self._patience
         )
         where = f"{plan.target}-{plan.partition}"
         if is_reset:
