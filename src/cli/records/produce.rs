@@ -17,7 +17,7 @@ use crate::cli::records::row::RecordRow;
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{Header, Producer, ProducerRecord, RecordMetadata, Ticket};
 use crate::config::ConfigError;
-use crate::types::{Offset, PartitionIndex};
+use crate::types::{Offset, PartitionIndex, Timestamp};
 
 /// Records whose places are not yet known and still to be told.
 const UNTOLD_MAX: usize = 10_000;
@@ -132,7 +132,7 @@ impl Options {
         };
         let value = if self.tombstones && value.is_empty() { None } else { Some(value) };
         let payload = |bytes: &[u8]| Payload(bytes.to_vec());
-        Ok(RecordRow { key: key.map(payload), value: value.map(payload), headers: Vec::new() })
+        Ok(RecordRow { key: key.map(payload), value: value.map(payload), ..RecordRow::default() })
     }
 }
 
@@ -162,7 +162,7 @@ impl Sending<'_> {
             let fault = |source| CommandError::Input { name: path.display().to_string(), source };
             let key = self.options.key.clone().map(|key| Payload(key.into_bytes()));
             let value = Some(Payload(read_file(path).map_err(fault)?));
-            self.send(&RecordRow { key, value, headers: Vec::new() }, out)?;
+            self.send(&RecordRow { key, value, ..RecordRow::default() }, out)?;
             progress.add(1);
         }
         Ok(())
@@ -184,7 +184,7 @@ impl Sending<'_> {
             key: record.key.as_ref().map(|key| key.0.as_slice()),
             value: record.value.as_ref().map(|value| value.0.as_slice()),
             headers: &headers,
-            timestamp: None,
+            timestamp: record.timestamp.map(Timestamp::from_millis),
         })?;
         self.count += 1;
         if self.options.reach.output != Output::Text {

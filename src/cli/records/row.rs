@@ -27,9 +27,12 @@ impl Row for MessageRow {
         &["topic", "partition", "offset", "timestamp", "key", "value", "headers"];
 }
 
-/// A record to publish. Where it came from does not matter.
+/// A record to publish. Its partition and offset were its own topic's.
 #[derive(Default, Deserialize)]
 pub(super) struct RecordRow {
+    /// Milliseconds since 1970; now, if there are none.
+    #[serde(default)]
+    pub(super) timestamp: Option<i64>,
     #[serde(default)]
     pub(super) key: Option<Payload>,
     #[serde(default)]

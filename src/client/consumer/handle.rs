@@ -247,7 +247,8 @@ impl Consumer {
         self.commit_offsets(self.shared.received())
     }
 
-    /// Stores for the group the offsets to be read next.
+    /// Stores for the group the offsets to be read next: messages below them count as done, also
+    /// those in hand.
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed, for closing has stored what was done;
@@ -263,7 +264,7 @@ impl Consumer {
 
     /// [`commit_offsets`](Self::commit_offsets) as a call.
     pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
-        let (standing, brokers) = (self.standing.clone(), Arc::clone(&self.shared.brokers));
+        let (standing, shared) = (self.standing.clone(), Arc::clone(&self.shared));
         let open = self.check_open();
         self.core.call(async move {
             open?;
@@ -272,7 +273,9 @@ impl Consumer {
                               group=NAME, which is the setting group.id";
                 return Err(ConfigError::single("commit", reason).into());
             };
-            standing.commit(&brokers, &offsets).await
+            standing.commit(&shared.brokers, &offsets).await?;
+            shared.finish_below(&offsets);
+            Ok(())
         })
     }
 
