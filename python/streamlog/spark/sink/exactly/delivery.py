@@ -54,6 +54,6 @@ class ExactlyOnce(Delivery):
                 if step is not Step.STAGED:
                     patience.renew()
 
-            commit = Commit(client, staged[0].query, on_step)
+            commit = Commit(client, staged[0].query, on_step, connection.patience)
             # What was done before brokers went away is found when it is done again.
             patience.through(lambda: commit.batch(batch, staged))
