@@ -1,17 +1,13 @@
 """What a task of a load is told, and what it answers."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self
 
 from streamlog.spark.offline.plan import Loss, Plan
 from streamlog.spark.options import Connection
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-__all__ = ["Executor", "Job", "Outcome", "on_spark"]
+__all__ = ["Job", "Outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +44,3 @@ class Outcome:
         told: dict[str, Any] = json.loads(text)
         losses = tuple(Loss(**loss) for loss in told.pop("losses"))
         return cls(losses=losses, **told)
-
-
-Executor: TypeAlias = Callable[[Job, Sequence[int]], Iterable[Outcome]]
-"""Carries out these ranges of a job, side by side."""
-
-
-def on_spark(spark: "SparkSession") -> Executor:
-    """Carries out ranges as tasks of Spark, one for each; records do not pass through the JVM."""
-
-    def carry_out(job: Job, indexes: Sequence[int]) -> Iterable[Outcome]:
-        from pyspark.sql.functions import udf
-
-        def carry_out_one(row: int) -> str:
-            from streamlog.spark.offline.writing import write_range
-
-            return write_range(job, indexes[row]).to_json()
-
-        # A plain function of a row, since what takes Arrow batches asks for pandas.
-        task = udf(carry_out_one, "string", useArrow=False).asNondeterministic()
-        rows = spark.range(0, len(indexes), 1, len(indexes)).select(task("id"))
-        return [Outcome.from_json(outcome) for (outcome,) in rows.collect()]
-
-    return carry_out

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from streamlog.errors import ConfigError
 from streamlog.spark.clients import client_of
 from streamlog.spark.offline.bar import Bar
-from streamlog.spark.offline.job import Executor, Job, Outcome, on_spark
+from streamlog.spark.offline.job import Job, Outcome
 from streamlog.spark.offline.ledger import Ledger
 from streamlog.spark.offline.plan import Loss, Plan
 from streamlog.spark.offline.planning import Choice, lost, make_plan
+from streamlog.spark.offline.tasks import Executor, on_spark
 from streamlog.spark.options import PATIENCE, Connection
 from streamlog.spark.patience import patiently
 
