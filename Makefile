@@ -80,12 +80,12 @@ check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules
 	pytest --quiet tests/tidy
 
 BENCH ?=
-bench: setup build ## Every row with its gate; make bench BENCH="--rounds 9 --json FILE growth"
+bench: setup build ## Measures broker and clients beside gates; make bench BENCH="--rounds 9 --json FILE growth"
 	cargo build --release --locked --example client --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
-docs: $(VENV)/spark.stamp ## The pages as a site, target/docs, and the Rust API, target/doc; a broken link fails
+docs: $(VENV)/spark.stamp ## The pages as a site, target/docs/html, and the Rust API, target/doc; a broken link fails
 	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
 
@@ -123,7 +123,7 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 	ruff format --quiet .
 
 TIME ?= 60
-fuzz: ## Any bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
+fuzz: ## Random bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
 	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --test it fuzzing:: -- --nocapture
 
 settings-page: ## Makes docs/configuration.md anew from the rows of all settings
@@ -155,13 +155,13 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 test-spark: ## The tests on Spark, as two runs side by side; each is shown when it is over
 	$(MAKE) --no-print-directory --jobs=2 --output-sync spark-shared spark-apart
 
-spark-shared: setup $(VENV)/spark.stamp ## Those on the session that they share
+spark-shared: setup $(VENV)/spark.stamp ## Of test-spark: those on the session that they share
 	pytest --quiet -m shared tests/spark
 
-spark-apart: setup $(VENV)/spark.stamp ## Those that start all that they need, and those without Spark
+spark-apart: setup $(VENV)/spark.stamp ## Of test-spark: those that start all that they need, and those without Spark
 	pytest --quiet -m "not shared" tests/spark
 
-test-all: test ## `make test`, then every lane of .ci/lanes
+test-all: test ## All of .ci/run: make test, dependencies, bench, system calls, Apache Kafka, all clients
 	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
 
 CLIENTS ?= all
@@ -191,8 +191,8 @@ wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, and the sdist
 	  --out $(PACKAGES)
 	maturin sdist --out $(PACKAGES)
 
-packages: wheels ## What `make wheels` made, tried in empty environments
+packages: wheels ## Makes the wheels, and tries them in empty environments
 	pytest tests/packages
 
-clean: ## Removes everything that was built
+clean: ## Removes everything that was built, .venv included
 	rm -rf $(VENV) target bench/target .mypy_cache .ruff_cache .pytest_cache

@@ -30,6 +30,7 @@ suppress_warnings = ["autoapi.python_import_resolution"]
 autoapi_member_order = "bysource"
 autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
+add_module_names = False
 autodoc_typehints = "signature"
 python_maximum_signature_line_length = 88
 
@@ -46,7 +47,10 @@ pygments_dark_style = "monokai"
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
-_OF_OBJECT = "Initialize self.  See help(type(self)) for accurate signature."
+_OF_OBJECT = (
+    "Create and return a new object.  See help(type) for accurate signature.",
+    "Initialize self.  See help(type(self)) for accurate signature.",
+)
 
 
 def setup(app: Sphinx) -> None:
@@ -57,4 +61,4 @@ def setup(app: Sphinx) -> None:
 def _leave_out_object(*told: object) -> None:
     lines = told[-1]
     assert isinstance(lines, list)
-    lines[:] = [line for line in lines if line.strip() != _OF_OBJECT]
+    lines[:] = [line for line in lines if line.strip() not in _OF_OBJECT]

@@ -13,4 +13,4 @@ class Broadcast(Enum):
 
 
 BROADCAST: Final[Literal[Broadcast.BROADCAST]] = Broadcast.BROADCAST
-"""Instead of a group's name: every consumer reads all that is published from now on."""
+"""Given instead of a group's name, it has every consumer read all that is published from now on."""

@@ -6,11 +6,14 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::broker::authorize::{Operation, Resource};
 use crate::broker::context::{Session, Shared};
+use crate::broker::errors::Refusal;
 use crate::broker::handlers::{self, Appends, Taken};
 use crate::net::Piece;
 use crate::replication::Partition;
-use crate::wire::{ApiKey, Message, Reader, RequestHeader, WireError, encode_response};
+use crate::types::PartitionIndex;
+use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader, WireError, encode_response};
 
 /// Why a request gets no answer; the connection is closed instead, as Kafka does.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +50,22 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// A partition whose log was opened, if this client may do that with its topic.
+    pub(crate) async fn partition(
+        &self,
+        topic: &str,
+        index: i32,
+        operation: Operation,
+    ) -> Result<Arc<Partition>, Refusal> {
+        if !self.session.may(operation, Resource::Topic(topic)) {
+            return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
+        }
+        let partition = self.shared.partitions.get(topic, PartitionIndex(index));
+        let partition = partition.ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+        self.open(&partition).await;
+        Ok(partition)
+    }
+
     /// Opens the log of a partition that was not used since the start. Should that fail, the log
     /// tells why and the partition answers as one that is not open.
     pub(crate) async fn open(&self, partition: &Arc<Partition>) {

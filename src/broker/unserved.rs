@@ -153,7 +153,7 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
-        about: "groups of the newer kinds are not served, and clients that ask for one are told so",
+        about: "groups are of the classic kind, which clients use unless told otherwise",
         names: &[
             "group.consumer.*",
             "group.coordinator.new.enable",

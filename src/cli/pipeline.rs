@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use crate::cli::{CommandError, Exit, answer};
 
-/// Runs a data pipeline on Spark, as a file describes it (needs `pip install "streamlog[spark]"`).
+/// Runs a data pipeline on Spark, as a file describes it (needs the wheel's extra `spark`).
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]

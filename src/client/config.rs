@@ -14,7 +14,7 @@ pub struct ClientConfig {
     pub client_id: String,
     /// How long a call may take that is given no time of its own.
     pub timeout: Duration,
-    /// How long one request may wait for its answer.
+    /// How long a request may wait while nothing arrives of its answer.
     pub request_timeout: Duration,
     /// How long one attempt to connect may take.
     pub connect_timeout: Duration,
@@ -73,7 +73,7 @@ impl ClientConfig {
         },
         Key {
             name: "request.timeout.ms",
-            about: "How long one request may wait for its answer.",
+            about: "How long a request may wait while nothing arrives of its answer.",
             kind: Kind::Int,
             set: |c, text| millis(text, 1).map(|v| c.request_timeout = v),
             get: |c| c.request_timeout.as_millis().to_string(),

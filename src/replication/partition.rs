@@ -279,7 +279,7 @@ impl Partition {
     /// When it never will: the partition has stopped.
     pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
         self.check_running()?;
-        self.check_epoch(Some(target.epoch))?;
+        self.check_epoch(target.epoch)?;
         Ok(match target.acks {
             Acks::None => true,
             Acks::Leader => self.stored.load(Ordering::Acquire) >= target.next_offset.get(),
@@ -383,13 +383,15 @@ impl Partition {
         self.waiting.wake_all();
     }
 
-    /// Refuses a caller who believes in another leader.
-    pub fn check_epoch(&self, asked: Option<LeaderEpoch>) -> Result<(), PartitionError> {
+    /// Refuses a caller who believes in another leader; who names no epoch believes in any.
+    pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
         let current = self.spec.epoch;
-        match asked {
-            Some(asked) if asked < current => Err(PartitionError::FencedEpoch { asked, current }),
-            Some(asked) if asked > current => Err(PartitionError::UnknownEpoch { asked, current }),
-            _ => Ok(()),
+        if asked <= LeaderEpoch::NONE || asked == current {
+            Ok(())
+        } else if asked < current {
+            Err(PartitionError::FencedEpoch { asked, current })
+        } else {
+            Err(PartitionError::UnknownEpoch { asked, current })
         }
     }
 

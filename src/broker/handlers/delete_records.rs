@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::broker::authorize::{Operation, Resource};
+use crate::broker::authorize::Operation;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{name_of, stopping};
-use crate::types::{Offset, PartitionIndex};
+use crate::types::Offset;
 use crate::wire::ErrorCode;
 use crate::wire::delete_records::{
     DeleteRecordsRequest, DeleteRecordsResponse, Partition, RequestPartition, Topic,
@@ -40,21 +40,13 @@ async fn delete(
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<Offset, Refusal> {
-    if !call.session.may(Operation::Delete, Resource::Topic(topic)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
-    }
-    let name = name_of(topic)?;
-    let partition = call
-        .shared
-        .partitions
-        .get(name.as_str(), PartitionIndex(wanted.partition_index))
-        .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+    name_of(topic)?;
+    let partition = call.partition(topic, wanted.partition_index, Operation::Delete).await?;
     let policy = partition.config().cleanup_policy;
     if policy.compact && !policy.delete {
         // The latest value of a key stays until a record replaces it.
         return Err(Refusal::of(ErrorCode::PolicyViolation));
     }
-    call.open(&partition).await;
     let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
     let (shared, cut) = (Arc::clone(call.shared), Arc::clone(&partition));
     let start =

@@ -1,10 +1,9 @@
 //! `DescribeProducers`: the idempotent producers that partitions remember.
 
-use crate::broker::authorize::{Operation, Resource};
+use crate::broker::authorize::Operation;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::storage::ActiveProducer;
-use crate::types::PartitionIndex;
 use crate::wire::ErrorCode;
 use crate::wire::describe_producers::{
     DescribeProducersRequest, DescribeProducersResponse, Partition, Producer, Topic,
@@ -21,7 +20,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeProduce
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partition_indexes.len());
         for index in topic.partition_indexes {
-            partitions.push(match producers(call, &topic.name, PartitionIndex(index)).await {
+            partitions.push(match producers(call, &topic.name, index).await {
                 Ok(active) => Partition {
                     partition_index: index,
                     active_producers: active.into_iter().map(producer).collect(),
@@ -43,14 +42,9 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeProduce
 async fn producers(
     call: &Call<'_>,
     topic: &str,
-    index: PartitionIndex,
+    index: i32,
 ) -> Result<Vec<ActiveProducer>, Refusal> {
-    if !call.session.may(Operation::Read, Resource::Topic(topic)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
-    }
-    let partition = call.shared.partitions.get(topic, index);
-    let partition = partition.ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
-    call.open(&partition).await;
+    let partition = call.partition(topic, index, Operation::Read).await?;
     if !partition.is_open() {
         return Err(Refusal::of(ErrorCode::KafkaStorageError));
     }

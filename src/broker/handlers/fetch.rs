@@ -238,8 +238,7 @@ fn read_partition(
     request: ReadRequest,
 ) -> Result<ReadAnswer, Refusal> {
     let read = || {
-        // Whatever is no epoch says nothing here, as in Kafka.
-        partition.check_epoch(Some(epoch).filter(|epoch| epoch.0 >= 0))?;
+        partition.check_epoch(epoch)?;
         partition.read(request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))

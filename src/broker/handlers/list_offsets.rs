@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::broker::authorize::{Operation, Resource};
+use crate::broker::authorize::Operation;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{named_twice, repeated};
 use crate::replication::{Partition, PartitionError};
 use crate::storage::RecordAt;
-use crate::types::{LeaderEpoch, PartitionIndex, Timestamp};
+use crate::types::{LeaderEpoch, Timestamp};
 use crate::wire::ErrorCode;
 use crate::wire::list_offsets::{
     EARLIEST, EARLIEST_LOCAL, LATEST, ListOffsetsRequest, ListOffsetsResponse, MAX_TIMESTAMP,
@@ -66,21 +66,12 @@ async fn find(
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<Option<RecordAt>, Refusal> {
-    if !call.session.may(Operation::Describe, Resource::Topic(topic)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
-    }
+    let partition = call.partition(topic, wanted.partition_index, Operation::Describe).await?;
     if !is_known(wanted.timestamp, call.version) {
         return Err(Refusal::of(ErrorCode::UnsupportedVersion));
     }
-    let partition = call
-        .shared
-        .partitions
-        .get(topic, PartitionIndex(wanted.partition_index))
-        .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
-    call.open(&partition).await;
-    let epoch = LeaderEpoch(wanted.current_leader_epoch);
     let look = || {
-        partition.check_epoch(Some(epoch).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
+        partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
         offset_of(&partition, wanted.timestamp)
     };
     look().map_err(|error: PartitionError| Refusal::from(&error))

@@ -1,12 +1,11 @@
 //! `OffsetForLeaderEpoch`: where an epoch ended, so that a reader can tell whether what it has read
 //! is still so.
 
-use crate::broker::authorize::{Operation, Resource};
+use crate::broker::authorize::Operation;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::replication::PartitionError;
-use crate::types::{LeaderEpoch, Offset, PartitionIndex};
-use crate::wire::ErrorCode;
+use crate::types::{LeaderEpoch, Offset};
 use crate::wire::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, Partition, RequestPartition, Topic,
 };
@@ -45,18 +44,9 @@ async fn find(
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<Option<(LeaderEpoch, Offset)>, Refusal> {
-    if !call.session.may(Operation::Describe, Resource::Topic(topic)) {
-        return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
-    }
-    let partition = call
-        .shared
-        .partitions
-        .get(topic, PartitionIndex(wanted.partition))
-        .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
-    call.open(&partition).await;
-    let current = LeaderEpoch(wanted.current_leader_epoch);
+    let partition = call.partition(topic, wanted.partition, Operation::Describe).await?;
     let look = || {
-        partition.check_epoch(Some(current).filter(|epoch| *epoch != LeaderEpoch::NONE))?;
+        partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
         partition.epoch_end(LeaderEpoch(wanted.leader_epoch))
     };
     look().map_err(|error: PartitionError| Refusal::from(&error))

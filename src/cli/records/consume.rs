@@ -11,7 +11,7 @@ use crate::cli::position::Position;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::format::Format;
 use crate::cli::records::row::Messages;
-use crate::cli::records::selection::{Bound, Selection};
+use crate::cli::records::selection::Selection;
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{ClientError, Consumer, Message, UntilEnd};
 
@@ -62,13 +62,15 @@ impl Options {
             let mut config = settings.consumer;
             config.group.id.clone_from(&self.group);
             let consumer = self.selection.open(&client, self.from, config)?;
-            let bound = self.until.map(|until| self.selection.bound(&client, until)).transpose()?;
-            let reading = if self.no_follow || bound.is_some() {
-                Reading::ToEnd(consumer.until_end()?)
-            } else {
-                Reading::Endless(&consumer)
+            let reading = match self.until {
+                Some(until) => {
+                    let limits = self.selection.limits(&client, until)?;
+                    Reading::ToEnd(consumer.until_end()?.and_below(&limits))
+                }
+                None if self.no_follow => Reading::ToEnd(consumer.until_end()?),
+                None => Reading::Endless(&consumer),
             };
-            let outcome = self.copy(&reading, bound.as_ref(), out);
+            let outcome = self.copy(&reading, out);
             out.flush()?;
             drop(reading);
             if self.group.is_some() {
@@ -83,29 +85,19 @@ impl Options {
         })
     }
 
-    fn copy(
-        &self,
-        reading: &Reading<'_>,
-        bound: Option<&Bound>,
-        out: &mut dyn Write,
-    ) -> Result<(), CommandError> {
+    fn copy(&self, reading: &Reading<'_>, out: &mut dyn Write) -> Result<(), CommandError> {
         let format = self.format.clone().unwrap_or_default();
         let mut messages = Messages::new(self.reach.output, format);
         let limit = self.limit.unwrap_or(u64::MAX);
-        let (mut left, mut read) = (limit, 0_u64);
         let mut progress = None;
-        while left > 0 {
+        for read in 0..limit {
             let Some(message) = reading.next(out)? else { break };
             if read.is_multiple_of(STEP) {
-                let remaining = reading.remaining().map(|remaining| remaining.min(left));
+                let remaining = reading.remaining().map(|remaining| remaining.min(limit - read));
                 progress = progress.or_else(|| Progress::beside_answer(remaining?, Unit::Records));
                 progress.iter().zip(remaining).for_each(|(bar, left)| bar.set_left(left));
             }
-            read += 1;
-            if bound.is_none_or(|bound| bound.admits(&message)) {
-                messages.write(out, &message)?;
-                left -= 1;
-            }
+            messages.write(out, &message)?;
         }
         messages.finish(out)
     }

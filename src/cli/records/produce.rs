@@ -16,7 +16,7 @@ use crate::cli::records::lines::Lines;
 use crate::cli::records::row::RecordRow;
 use crate::cli::{CommandError, CtrlC, Exit, Reach, answer};
 use crate::client::{Client, Header, Producer, ProducerRecord, RecordMetadata, Ticket};
-use crate::types::{Offset, PartitionIndex};
+use crate::types::{Offset, PartitionIndex, Timestamp};
 
 /// Records whose places are not yet known and still to be told.
 const UNTOLD_MAX: usize = 10_000;
@@ -181,7 +181,7 @@ impl Sending<'_> {
             key: record.key.as_ref().map(|key| key.0.as_slice()),
             value: record.value.as_ref().map(|value| value.0.as_slice()),
             headers: &headers,
-            timestamp: None,
+            timestamp: record.timestamp.map(Timestamp::from_millis),
         })?;
         self.count += 1;
         if self.options.reach.output != Output::Text {

@@ -28,11 +28,13 @@ impl Row for MessageRow {
         &["topic", "partition", "offset", "timestamp", "key", "value", "headers"];
 }
 
-/// A record to publish. Where it came from does not matter, but no other word may stand in it: a
-/// mistyped `value` would make it a tombstone.
+/// A record to publish. Its partition and offset were its own topic's. No other word may stand in
+/// it: a mistyped `value` would make it a tombstone.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RecordRow {
+    /// Milliseconds since 1970; now, if there are none.
+    pub(super) timestamp: Option<i64>,
     pub(super) key: Option<Payload>,
     pub(super) value: Option<Payload>,
     pub(super) headers: Vec<(Payload, Option<Payload>)>,
@@ -42,8 +44,6 @@ pub(super) struct RecordRow {
     _partition: IgnoredAny,
     #[serde(rename = "offset")]
     _offset: IgnoredAny,
-    #[serde(rename = "timestamp")]
-    _timestamp: IgnoredAny,
 }
 
 impl RecordRow {

@@ -8,9 +8,9 @@ use clap_complete::ArgValueCompleter;
 use crate::cli::CommandError;
 use crate::cli::completion::topic_names;
 use crate::cli::position::Position;
-use crate::client::{Client, ClientError, Consumer, ConsumerConfig, FoundOffset, Message, Start};
+use crate::client::{Client, ClientError, Consumer, ConsumerConfig, FoundOffset, Start};
 use crate::config::ConfigError;
-use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
+use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 /// Topics and partitions.
 #[derive(Debug, Args)]
@@ -21,12 +21,6 @@ pub(super) struct Selection {
     /// Only this partition; may be repeated
     #[arg(short, long, value_name = "N")]
     pub(super) partition: Vec<i32>,
-}
-
-/// The place in each partition that reading does not go beyond.
-pub(super) enum Bound {
-    Offsets(HashMap<TopicPartition, Offset>),
-    Time(Timestamp),
 }
 
 impl Selection {
@@ -100,6 +94,10 @@ impl Selection {
         let admin = client.admin();
         for topic in &self.topics {
             let begins = offsets(admin.begin_offsets(topic)?);
+            let times = match position {
+                Position::Time(time) => offsets(admin.offsets_at(topic, time)?),
+                _ => HashMap::new(),
+            };
             for (place, end) in offsets(admin.end_offsets(topic)?) {
                 let begin = begins.get(&place).copied().unwrap_or_default();
                 let offset = match position {
@@ -108,7 +106,8 @@ impl Selection {
                         Offset::checked(end.get().saturating_add(by)).unwrap_or(begin)
                     }
                     Position::Earliest => begin,
-                    Position::Latest | Position::Time(_) => end,
+                    Position::Time(_) => times.get(&place).copied().unwrap_or(end),
+                    Position::Latest => end,
                 };
                 resolved.insert(place, offset.clamp(begin, end.max(begin)));
             }
@@ -118,28 +117,16 @@ impl Selection {
         Ok(resolved)
     }
 
-    /// The bound that a position is.
-    pub(super) fn bound(&self, client: &Client, until: Position) -> Result<Bound, CommandError> {
-        match until {
-            Position::Time(time) => Ok(Bound::Time(time)),
-            Position::Earliest => {
-                Err(ConfigError::single("--until", "nothing lies before the beginning").into())
-            }
-            _ => self.resolve(client, until).map(Bound::Offsets),
+    /// The offset in each partition that reading does not go beyond.
+    pub(super) fn limits(
+        &self,
+        client: &Client,
+        until: Position,
+    ) -> Result<HashMap<TopicPartition, Offset>, CommandError> {
+        if until == Position::Earliest {
+            return Err(ConfigError::single("--until", "nothing lies before the beginning").into());
         }
-    }
-}
-
-impl Bound {
-    /// Whether a message lies before it.
-    pub(super) fn admits(&self, message: &Message) -> bool {
-        match self {
-            Self::Offsets(ends) => {
-                let end = ends.get(message.topic_partition());
-                end.is_some_and(|end| message.offset() < *end)
-            }
-            Self::Time(time) => message.timestamp() < *time,
-        }
+        self.resolve(client, until)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ struct Lane {
     client_id: String,
     answer_max: Duration,
     state: Mutex<State>,
+    /// How often bytes have arrived.
+    arrivals: AtomicU64,
     work: Notify,
     closing: CancellationToken,
 }
@@ -109,6 +112,7 @@ impl Connection {
             client_id: config.client_id.clone(),
             answer_max: config.request_timeout,
             state: Mutex::default(),
+            arrivals: AtomicU64::new(0),
             work: Notify::new(),
             closing: tasks.token(),
         });
@@ -168,8 +172,8 @@ impl Leaving {
 }
 
 impl<R: Message> Reply<R> {
-    /// Waits for the answer. One that does not come in time ends the connection, since answers
-    /// that follow it cannot come either.
+    /// Waits for the answer. When nothing arrives for so long the connection is over, since
+    /// answers that follow it cannot come either.
     pub(crate) async fn answer(self) -> Result<R::Response, ClientError> {
         let limit = self.lane.answer_max;
         self.answer_within(limit).await
@@ -235,17 +239,22 @@ impl Lane {
         Ok(())
     }
 
+    /// A large answer on a slow link may take longer than `limit`, as long as its bytes come.
     async fn await_frame(
         &self,
-        frame: oneshot::Receiver<Result<Bytes, ClientError>>,
+        mut frame: oneshot::Receiver<Result<Bytes, ClientError>>,
         limit: Duration,
     ) -> Result<Bytes, ClientError> {
-        match timeout(limit, frame).await {
-            Ok(Ok(frame)) => frame,
-            Ok(Err(_)) => Err(ClientError::Closed),
-            Err(_) => {
-                let reason = format!("no answer within {limit:?}");
-                Err(self.end(ClientError::unreachable(&self.address, reason)))
+        loop {
+            let before = self.arrivals.load(Ordering::Relaxed);
+            match timeout(limit, &mut frame).await {
+                Ok(Ok(frame)) => return frame,
+                Ok(Err(_)) => return Err(ClientError::Closed),
+                Err(_) if self.arrivals.load(Ordering::Relaxed) != before => {}
+                Err(_) => {
+                    let reason = format!("no answer within {limit:?}");
+                    return Err(self.end(ClientError::unreachable(&self.address, reason)));
+                }
             }
         }
     }
@@ -290,7 +299,9 @@ impl Lane {
             }
             match buffer.fill(stream) {
                 Ok(0) => return ClientError::unreachable(&self.address, "it hung up"),
-                Ok(_) => {}
+                Ok(_) => {
+                    self.arrivals.fetch_add(1, Ordering::Relaxed);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
                 Err(error) => return ClientError::unreachable(&self.address, error),
             }

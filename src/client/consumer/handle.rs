@@ -238,7 +238,8 @@ impl Consumer {
         self.commit_offsets(self.shared.received())
     }
 
-    /// Stores for the group the offsets to be read next.
+    /// Stores for the group the offsets to be read next: messages below them count as done, also
+    /// those in hand.
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed, for closing has stored what was done;
@@ -254,7 +255,7 @@ impl Consumer {
 
     /// [`commit_offsets`](Self::commit_offsets) as a call.
     pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
-        let (standing, brokers) = (self.standing.clone(), Arc::clone(&self.shared.brokers));
+        let (standing, shared) = (self.standing.clone(), Arc::clone(&self.shared));
         let is_closed = self.is_closed();
         self.core.call(async move {
             if is_closed {
@@ -265,7 +266,9 @@ impl Consumer {
                 let words = "the consumer reads without a group";
                 return Err(ClientError::from_code(code, words, None));
             };
-            standing.commit(&brokers, &offsets).await
+            standing.commit(&shared.brokers, &offsets).await?;
+            shared.finish_below(&offsets);
+            Ok(())
         })
     }
 

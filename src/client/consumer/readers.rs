@@ -55,6 +55,13 @@ impl Reading {
         self.in_hand.clear();
     }
 
+    /// What was in hand of a slot below the offset is done with.
+    pub(crate) fn turn_below(&mut self, slot: usize, offset: Offset) {
+        for held in self.in_hand.iter_mut().filter(|held| held.slot == slot) {
+            held.offset = held.offset.max(offset);
+        }
+    }
+
     /// A message is given out.
     pub(crate) fn hold(&mut self, message: InHand) {
         let is_held =

@@ -218,8 +218,9 @@ impl Shared {
         let readers = self.readers.all();
         let mut slots = self.slots_by(&readers);
         for &InHand { slot, generation, offset } in readers.iter().flat_map(|r| &r.in_hand) {
-            if slots[slot].generation == generation {
-                slots[slot].position = Some(offset);
+            let slot = &mut slots[slot];
+            if slot.generation == generation {
+                slot.position = slot.position.map(|position| position.min(offset));
             }
         }
         positions(slots)
@@ -229,6 +230,16 @@ impl Shared {
     pub(crate) fn finish(&self) {
         for mut reading in self.readers.all() {
             reading.turn();
+        }
+    }
+
+    /// What was given out below these offsets is done with.
+    pub(crate) fn finish_below(&self, offsets: &[(TopicPartition, Offset)]) {
+        for (partition, offset) in offsets {
+            let Some(slot) = self.assignment.slot_of(partition) else { continue };
+            for mut reading in self.readers.all() {
+                reading.turn_below(slot, *offset);
+            }
         }
     }
 

@@ -31,6 +31,11 @@ impl<C: Borrow<Consumer> + Clone> Stream<C> {
 }
 
 impl<C: Borrow<Consumer>> Stream<C> {
+    /// The consumer that it is a part of.
+    pub fn consumer(&self) -> &Consumer {
+        self.consumer.borrow()
+    }
+
     /// The next message if there is one already.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Reading what there is now, and no more.
 
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::assignment::{Slot, Target};
@@ -52,6 +53,17 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Self { consumer, ends }
     }
 
+    /// No further than these offsets, either.
+    #[must_use]
+    pub fn and_below(mut self, limits: &HashMap<TopicPartition, Offset>) -> Self {
+        for (slot, end) in self.consumer.borrow().slots().iter().zip(&mut self.ends) {
+            if let Some(limit) = limits.get(&slot.partition) {
+                *end = end.map(|end| end.min(*limit));
+            }
+        }
+        self
+    }
+
     /// Up to the given ends; what lies in other partitions is left out. The consumer fetches
     /// nothing beyond them any more.
     pub fn below(consumer: C, ends: &[(TopicPartition, Offset)]) -> Self {
@@ -64,6 +76,11 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         };
         let ends = consumer.borrow().slots().iter().map(end).collect();
         Self { consumer, ends }
+    }
+
+    /// The consumer that is read.
+    pub fn consumer(&self) -> &Consumer {
+        self.consumer.borrow()
     }
 
     /// The next message if there is one already.

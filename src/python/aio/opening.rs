@@ -78,7 +78,7 @@ pub(crate) fn until_end<'py>(
     let reader = Arc::clone(consumer.get().reader().get()?);
     let making = client::UntilEnd::making(reader);
     EventLoop::ask(event_loop, making, move |py, messages| {
-        made(py, UntilEnd::up_to(consumer, messages)?)
+        made(py, UntilEnd::up_to(consumer, messages))
     })
 }
 

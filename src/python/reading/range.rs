@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pyo3::types::PyDict;
 use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
@@ -11,9 +10,7 @@ use super::arrow::{ArrowBatches, Source};
 use super::hooks::{Hooks, Place};
 use super::message::Message;
 use super::subscription::read_out_of_range;
-use crate::client::{
-    self, ClientError, ConsumerConfig, GroupConfig, OutOfRange, Patience, Rows, Start,
-};
+use crate::client::{self, ConsumerConfig, GroupConfig, OutOfRange, Start};
 use crate::config::ConfigError;
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
@@ -38,15 +35,9 @@ pub(crate) struct Spans {
 #[derive(Debug)]
 pub(crate) struct Range {
     /// `None` when there is nothing between them.
-    inner: Option<Owned<Between>>,
+    inner: Option<Owned<client::UntilEnd<Arc<client::Consumer>>>>,
     /// Where each partition's reading begins.
     begins: Vec<(TopicPartition, Offset)>,
-}
-
-#[derive(Debug)]
-struct Between {
-    consumer: Arc<client::Consumer>,
-    messages: client::UntilEnd<Arc<client::Consumer>>,
 }
 
 impl Range {
@@ -82,12 +73,10 @@ impl Range {
 
     /// Reads the spans by a consumer that begins where they do.
     pub(crate) fn of(consumer: Option<client::Consumer>, spans: Spans, birth: &Birth) -> Self {
-        let between = consumer.map(|consumer| {
-            let consumer = Arc::new(consumer);
-            let messages = client::UntilEnd::below(Arc::clone(&consumer), &spans.ends);
-            Owned::new(Between { consumer, messages }, birth)
+        let inner = consumer.map(|consumer| {
+            Owned::new(client::UntilEnd::below(Arc::new(consumer), &spans.ends), birth)
         });
-        Self { inner: between, begins: spans.begins }
+        Self { inner, begins: spans.begins }
     }
 
     /// What it reads from, if there is anything.
@@ -103,7 +92,7 @@ impl Range {
         };
         let mut positions: BTreeMap<_, _> = self.begins.iter().map(row).collect();
         if let Some(inner) = &self.inner {
-            let known = inner.get()?.consumer.positions().into_iter();
+            let known = inner.get()?.consumer().positions().into_iter();
             let known = known.filter_map(|(partition, offset)| Some((partition, offset?)));
             positions.extend(known.map(|known| row(&known)));
         }
@@ -158,27 +147,5 @@ impl Range {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
         ArrowBatches::of(py, Source::Range(this), options)
-    }
-}
-
-impl Place for Between {
-    fn consumer(&self) -> &client::Consumer {
-        &self.consumer
-    }
-
-    fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
-        self.messages.try_next()
-    }
-
-    fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
-        self.messages.next_within(timeout)
-    }
-
-    fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
-        self.messages.read_into(rows, patience)
-    }
-
-    fn is_over(&self) -> bool {
-        self.messages.is_done()
     }
 }

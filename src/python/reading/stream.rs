@@ -20,26 +20,19 @@ type Inner = client::Stream<Arc<client::Consumer>>;
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Stream {
-    inner: Owned<Part>,
+    inner: Owned<Inner>,
     consumer: Py<Consumer>,
-}
-
-#[derive(Debug)]
-struct Part {
-    consumer: Arc<client::Consumer>,
-    stream: Inner,
 }
 
 impl Stream {
     /// Parts a consumer into so many streams.
     pub(crate) fn part(consumer: &Bound<'_, Consumer>, count: usize) -> PyResult<Vec<Self>> {
         let reader = consumer.get().reader();
-        let shared = reader.get()?;
-        let streams = client::Stream::part(shared, count);
+        let streams = client::Stream::part(reader.get()?, count);
         let streams = streams.map_err(|error| raised(consumer.py(), error))?;
         let stream = |stream| {
-            let part = Part { consumer: Arc::clone(shared), stream };
-            Self { inner: Owned::new(part, reader.birth()), consumer: consumer.clone().unbind() }
+            let inner = Owned::new(stream, reader.birth());
+            Self { inner, consumer: consumer.clone().unbind() }
         };
         Ok(streams.into_iter().map(stream).collect())
     }
@@ -55,21 +48,21 @@ impl Stream {
     }
 }
 
-impl Place for Part {
+impl Place for Inner {
     fn consumer(&self) -> &client::Consumer {
-        &self.consumer
+        client::Stream::consumer(self)
     }
 
     fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
-        self.stream.try_next()
+        client::Stream::try_next(self)
     }
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
-        self.stream.next_within(timeout)
+        client::Stream::next_within(self, timeout)
     }
 
     fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
-        self.stream.read_into(rows, patience)
+        client::Stream::read_into(self, rows, patience)
     }
 }
 

@@ -20,15 +20,9 @@ type Inner = client::UntilEnd<Arc<client::Consumer>>;
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct UntilEnd {
-    inner: Owned<Bounded>,
+    inner: Owned<Inner>,
     /// A consumer that nobody holds is closed.
     consumer: Py<Consumer>,
-}
-
-#[derive(Debug)]
-struct Bounded {
-    consumer: Arc<client::Consumer>,
-    messages: Inner,
 }
 
 impl UntilEnd {
@@ -37,15 +31,13 @@ impl UntilEnd {
         let reader = consumer.get().reader();
         let shared = Arc::clone(reader.get()?);
         let messages = py.detach(|| client::UntilEnd::of(shared));
-        Self::up_to(consumer, messages.map_err(|error| raised(py, error))?)
+        Ok(Self::up_to(consumer, messages.map_err(|error| raised(py, error))?))
     }
 
     /// Up to ends that are known.
-    pub(crate) fn up_to(consumer: Py<Consumer>, messages: Inner) -> PyResult<Self> {
-        let reader = consumer.get().reader();
-        let bounded = Bounded { consumer: Arc::clone(reader.get()?), messages };
-        let inner = Owned::new(bounded, reader.birth());
-        Ok(Self { inner, consumer })
+    pub(crate) fn up_to(consumer: Py<Consumer>, messages: Inner) -> Self {
+        let inner = Owned::new(messages, consumer.get().reader().birth());
+        Self { inner, consumer }
     }
 
     /// What it reads from.
@@ -59,25 +51,25 @@ impl UntilEnd {
     }
 }
 
-impl Place for Bounded {
+impl Place for Inner {
     fn consumer(&self) -> &client::Consumer {
-        &self.consumer
+        client::UntilEnd::consumer(self)
     }
 
     fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
-        self.messages.try_next()
+        client::UntilEnd::try_next(self)
     }
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
-        self.messages.next_within(timeout)
+        client::UntilEnd::next_within(self, timeout)
     }
 
     fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
-        self.messages.read_into(rows, patience)
+        client::UntilEnd::read_into(self, rows, patience)
     }
 
     fn is_over(&self) -> bool {
-        self.messages.is_done()
+        client::UntilEnd::is_done(self)
     }
 }
 

@@ -2,7 +2,7 @@
 //! message definitions.
 //!
 //! What streamlog wrote is read there and written again, and must be the same bytes. Since ours
-//! read back what they wrote (`message_tests`), the other direction follows.
+//! read back what they wrote (`round_trip_tests`), the other direction follows.
 
 use std::fmt::Debug;
 

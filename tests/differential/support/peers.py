@@ -70,12 +70,14 @@ class Peers:
             peer.learn()
         return cls(apis, both)
 
+    @property
+    def addresses(self) -> Both[str]:
+        """Where they are."""
+        return self.both.map(lambda peer: ":".join(map(str, peer.connection.address)))
+
     def again(self) -> "Peers":
         """The same brokers on connections of their own."""
-        both = self.both.map(
-            lambda peer: Peer(peer.apis, Connection(":".join(map(str, peer.connection.address))))
-        )
-        return Peers(self.apis, both)
+        return Peers(self.apis, self.addresses.map(lambda at: Peer(self.apis, Connection(at))))
 
     def close(self) -> None:
         """Closes the connections."""

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use streamlog::client::{
     Client, Commit, Consumer, ConsumerConfig, GroupConfig, NewTopic, ProducerConfig, ProducerRecord,
 };
-use streamlog::types::PartitionIndex;
+use streamlog::types::{Offset, PartitionIndex};
 
 use crate::cluster::TestBroker;
 
@@ -102,6 +102,28 @@ fn only_what_is_committed_counts_where_the_program_commits() {
     second.commit().unwrap();
     second.close();
     assert!(read_to_end(&member(&client, Commit::Manual)).is_empty());
+}
+
+#[test]
+fn what_was_committed_in_hand_stays_done_when_its_reader_stops() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 100);
+    let first = member(&client, Commit::Processed);
+    let read: BTreeSet<u32> =
+        (0..10).map(|_| number(&first.next(PATIENCE).unwrap().unwrap())).collect();
+    first.commit().unwrap();
+    first.close();
+    let second = member(&client, Commit::Processed);
+    let batch = second.next_batch(20, PATIENCE).unwrap();
+    let (last_done, in_hand) = (&batch[4], &batch[5..]);
+    let next = Offset::new(last_done.offset().get() + 1);
+    second.commit_offsets(vec![(last_done.topic_partition().clone(), next)]).unwrap();
+    second.close();
+    let rest = read_to_end(&member(&client, Commit::Processed));
+    assert!(rest.iter().all(|number| !read.contains(number)));
+    assert!(!rest.contains(&number(last_done)));
+    assert!(in_hand.iter().all(|message| rest.contains(&number(message))));
 }
 
 #[test]

@@ -112,7 +112,8 @@ fn encoded<R: Message>(header: &RequestHeader<'_>, answer: &R::Response) -> Vec<
 fn run(arguments: &[&str], address: SocketAddr) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
     command.args(arguments).args(["-X", "default.api.timeout.ms=1000"]);
-    command.args(["-X", "delivery.timeout.ms=1000", "-b", &address.to_string()]);
+    command.args(["-X", "delivery.timeout.ms=1000", "-X", "request.timeout.ms=500"]);
+    command.args(["-b", &address.to_string()]);
     command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

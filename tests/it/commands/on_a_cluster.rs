@@ -148,14 +148,18 @@ fn what_is_consumed_as_json_can_be_produced_again() {
     desk.text(&["topic", "create", "copy"]);
     let told = desk.run_with(&["produce", "copy", "--json", "-o", "csv"], &json);
     assert_eq!(String::from_utf8(told.stdout).unwrap().lines().count(), 6);
-    let pairs = |topic| {
-        let text = desk.text(&["consume", topic, "-e", "-f", "%k=%s\\n"]);
+    let lines = |topic, format| {
+        let text = desk.text(&["consume", topic, "-e", "-f", format]);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
         lines
     };
-    assert_eq!(pairs("t"), ["k0=v0", "k1=v1", "k2=v2", "k3=v3", "k4=v4"]);
-    assert_eq!(pairs("copy"), pairs("t"));
+    let pairs = lines("t", "%k=%s\\n");
+    assert_eq!(pairs, ["k0=v0", "k1=v1", "k2=v2", "k3=v3", "k4=v4"]);
+    let (everything, of_one_time) = ("%k=%s at %T\\n", r#"{"value": "v", "timestamp": 1234}"#);
+    assert_eq!(lines("copy", everything), lines("t", everything));
+    desk.run_with(&["produce", "t", "--json"], of_one_time);
+    assert!(lines("t", everything).contains(&"=v at 1234".to_owned()));
 }
 
 #[test]
@@ -191,7 +195,23 @@ fn reading_begins_and_ends_where_it_is_told() {
     assert_eq!(read(&["--until", "-1", "--from", "1"]), "123");
     assert_eq!(read(&["-n", "2"]), "01");
     assert_eq!(read(&["--from", "latest"]), "");
+    assert_eq!(read(&["--until", "-1h"]), "");
+    assert_eq!(read(&["--until", "2100-01-01"]), "01234");
     assert_eq!(desk.text(&["tail", "t", "-n", "3"]), "2\n3\n4\n");
+}
+
+#[test]
+fn a_group_goes_on_behind_what_was_written() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "-p", "1"]);
+    desk.run_with(&["produce", "t"], "0\n1\n2\n3\n4\n5\n");
+    let read = |options: &[&str]| {
+        desk.text(&[&["consume", "t", "-e", "-g", "g"], options].concat()).replace('\n', "")
+    };
+    assert_eq!(read(&["-n", "2"]), "01");
+    assert_eq!(read(&["--until", "4"]), "23");
+    assert_eq!(read(&["--until", "-1h"]), "");
+    assert_eq!(read(&[]), "45");
 }
 
 #[test]

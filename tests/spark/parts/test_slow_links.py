@@ -8,9 +8,9 @@ import pytest
 
 import streamlog
 from py.support.broker import BrokerProcess
+from py.support.proxy import SlowProxy
 from spark.parts.played import values
 from spark.support.loads import load_here, rows_of_files
-from spark.support.proxy import SlowProxy
 from streamlog.spark.offline import fetching
 from streamlog.spark.options import Connection
 from streamlog.spark.reading import records, sizes

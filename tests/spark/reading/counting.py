@@ -5,7 +5,7 @@ import struct
 import threading
 from collections import Counter
 
-from spark.support.proxy import Proxy
+from py.support.proxy import Proxy
 
 
 class CountingProxy(Proxy):
