@@ -38,8 +38,8 @@ pub(crate) enum CommandError {
 
     /// Only the Python package can do it.
     #[error(
-        "{0} is run by Python and Spark: install streamlog's wheel with its extra 'spark', and call \
-         the streamlog that comes with it"
+        "{0} is run by Python and Spark: install streamlog's wheel with its extra 'spark', and \
+         call the streamlog that comes with it"
     )]
     NeedsPython(String),
 

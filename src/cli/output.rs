@@ -129,6 +129,8 @@ fn plain(value: &Value) -> String {
         Value::Array(items) if items.iter().all(is_plain) => {
             items.iter().map(plain).collect::<Vec<_>>().join(",")
         }
+        // A whole number is written as one, even where it might have been none.
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
         other => other.to_string(),
     }
 }
@@ -201,6 +203,11 @@ mod tests {
     fn text_is_aligned_under_headings() {
         let expected = "TOPIC  PARTITION  REPLICAS\na, b           7  1,2\nx              -  1,2\n";
         assert_eq!(written(Output::Text), expected);
+    }
+
+    #[test]
+    fn a_rate_has_no_idle_digits() {
+        assert_eq!([2000.0, 0.5].map(|rate| plain(&Value::from(rate))), ["2000", "0.5"]);
     }
 
     #[test]
