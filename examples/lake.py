@@ -10,6 +10,7 @@ import os
 import sys
 import time
 
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 from streamlog.errors import ConnectError, RequestTimeout
@@ -26,7 +27,7 @@ def main(folder: str, pattern: str, seconds: float = 3600.0) -> None:
         try:
             done = load(spark, folder, subscribe_pattern=pattern)
             print(f"{done.records:,} records in {done.files:,} files", flush=True)
-        except (ConnectError, RequestTimeout) as error:
+        except (ConnectError, RequestTimeout, PythonException) as error:
             print(f"the next load goes on with the rest: {error}", file=sys.stderr)
         time.sleep(seconds)
 

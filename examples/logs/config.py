@@ -59,15 +59,14 @@ class Config:
 
 def read(path: Path = FILE) -> Config:
     """What a file says; it has every setting and no other."""
-    settings = tomllib.loads(path.read_text())
+    tables = {"topics": Topics, "generator": Generator, "alerts": Alerts}
     try:
-        parts = {
-            "topics": _part(Topics, settings.pop("topics")),
-            "generator": _part(Generator, settings.pop("generator")),
-            "alerts": _part(Alerts, settings.pop("alerts")),
+        settings = tomllib.loads(path.read_text())
+        parts: dict[str, Any] = {
+            name: _part(kind, settings.pop(name, {})) for name, kind in tables.items()
         }
         return _part(Config, {**settings, **parts})
-    except (KeyError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise SystemExit(f"{path}: {error}") from error
 
 

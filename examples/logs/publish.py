@@ -59,20 +59,34 @@ def follow(path: Path) -> Generator[bytes, None, None]:
 
 
 def _lines(path: Path, file: BinaryIO) -> Generator[bytes, None, None]:
+    is_replaced = False
     try:
         while True:
             line = file.readline()
             if line.endswith(b"\n"):
                 yield line.rstrip(b"\n")
-                continue
-            file.seek(-len(line), os.SEEK_CUR)
-            if path.exists() and path.stat().st_ino != os.fstat(file.fileno()).st_ino:
+            elif is_replaced:
+                # What came before it was put aside has been read too; its last line stays as it is.
+                if line:
+                    yield line
                 file.close()
                 file = path.open("rb")
+                is_replaced = False
             else:
-                time.sleep(0.2)
+                file.seek(-len(line), os.SEEK_CUR)
+                is_replaced = _is_replaced(path, file)
+                if not is_replaced:
+                    time.sleep(0.2)
     finally:
         file.close()
+
+
+def _is_replaced(path: Path, file: BinaryIO) -> bool:
+    """Whether another file has the name now."""
+    try:
+        return path.stat().st_ino != os.fstat(file.fileno()).st_ino
+    except FileNotFoundError:
+        return False
 
 
 def journal() -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from typing import Any
 from streamlog._core import Client
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
+from streamlog.counts import checked
 
 __all__ = ["FIRST_GUESS", "by_time", "newest_first", "next_guess", "rewound"]
 
@@ -50,6 +51,7 @@ def rewound(
     client: Client, positions: Mapping[tuple[str, int], int | None], messages: int
 ) -> dict[tuple[str, int], int]:
     """For each partition, the offset of the message that lies so many before the position."""
+    count = checked("messages", messages)
     begins: dict[str, Mapping[int, int | None]] = {}
     places = {}
     for (topic, partition), position in positions.items():
@@ -58,7 +60,7 @@ def rewound(
         if topic not in begins:
             begins[topic] = client.admin.begin_offsets(topic)
         begin = begins[topic].get(partition) or 0
-        passed = islice(newest_first(client, topic, partition, begin, position), messages)
+        passed = islice(newest_first(client, topic, partition, begin, position), count)
         offset = min((message.offset for message in passed), default=position)
         places[topic, partition] = offset
     return places

@@ -10,11 +10,13 @@ from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 from streamlog.backwards import newest_first
+from streamlog.counts import limited
 from streamlog.errors import ConfigError, TopicNotFound
 
 __all__ = ["Partition", "Place", "check_place", "sliced"]
 
 _T = TypeVar("_T")
+_LAST_OFFSET = 2**63 - 1
 
 Place: TypeAlias = int | datetime | timedelta
 """An offset, a time, or a timedelta from now into the past. A negative number counts messages from
@@ -95,7 +97,7 @@ class Partition:
         first = begin if start is None else self._offset(start, begin, end)
         last = end if stop is None else self._offset(stop, begin, end)
         span = [(self.number, max(first, begin), min(last, end))]
-        return islice(Range(self._client, self.topic, span), limit)
+        return limited(Range(self._client, self.topic, span), limit)
 
     def reversed(
         self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
@@ -113,7 +115,7 @@ class Partition:
         begin, end = self.begin_offset(), self.end_offset()
         first = begin if start is None else self._offset(start, begin, end)
         last = end if stop is None else self._offset(stop, begin, end)
-        return islice(self._backwards(max(first, begin), min(last, end)), limit)
+        return limited(self._backwards(max(first, begin), min(last, end)), limit)
 
     def arrow(
         self,
@@ -218,7 +220,8 @@ def check_place(place: object) -> None:
     Raises:
         ConfigError: It is neither.
     """
-    if not isinstance(place, int | datetime | timedelta):
+    is_offset = isinstance(place, int) and abs(place) <= _LAST_OFFSET
+    if not is_offset and not isinstance(place, datetime | timedelta):
         message = f"{place!r} is no place in a topic: expected an offset, an aware datetime or a "
         raise ConfigError(message + "timedelta; leave it out for the beginning or the end")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from streamlog._core import Client
@@ -13,6 +12,7 @@ from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 from streamlog.backwards import by_time, newest_first
+from streamlog.counts import limited
 from streamlog.errors import ConfigError
 from streamlog.partition import Partition, Place, check_place
 
@@ -134,9 +134,10 @@ class Topic:
             [1]
         """
         if isinstance(start, int) and start < 0:
+            check_place(start)
             newest = list(self.reversed(stop=stop, limit=-start))
-            return islice(reversed(newest), limit)
-        return islice(Range(self._client, self.name, self._spans(start, stop)), limit)
+            return limited(reversed(newest), limit)
+        return limited(Range(self._client, self.name, self._spans(start, stop)), limit)
 
     def reversed(
         self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
@@ -154,7 +155,7 @@ class Topic:
             newest_first(self._client, self.name, number, first, last)
             for number, first, last in self._spans(start, stop)
         ]
-        return islice(merge(*logs, key=by_time, reverse=True), limit)
+        return limited(merge(*logs, key=by_time, reverse=True), limit)
 
     def arrow(
         self,

@@ -16,6 +16,7 @@ mod error;
 mod errors;
 mod fetch_session;
 mod handlers;
+mod isolation;
 mod listeners;
 mod server;
 mod settings;

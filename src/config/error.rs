@@ -43,10 +43,15 @@ impl ConfigError {
 impl Fault {
     /// No setting has this name; the nearest one is offered when it is near.
     pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Self {
-        let reason = match nearest(name, known) {
-            Some(candidate) => format!("unknown setting; did you mean '{candidate}'?"),
-            None => "unknown setting".to_owned(),
-        };
+        match nearest(name, known) {
+            Some(candidate) => Self::unknown_but(name, format!("'{candidate}'")),
+            None => Self { key: name.to_owned(), reason: "unknown setting".to_owned() },
+        }
+    }
+
+    /// No setting has this name, but something else was probably meant.
+    pub fn unknown_but(name: &str, meant: impl fmt::Display) -> Self {
+        let reason = format!("unknown setting; did you mean {meant}?");
         Self { key: name.to_owned(), reason }
     }
 

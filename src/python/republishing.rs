@@ -1,7 +1,10 @@
 //! What the exactly-once sink of Spark stands on: where records were staged, and publishing them.
 
+use std::time::Duration;
+
 use pyo3::{Bound, PyResult, Python, pyfunction};
 
+use super::arguments;
 use super::client::Client;
 use super::errors::{raised, refused};
 use super::producing::Producer;
@@ -45,15 +48,17 @@ pub(crate) fn landings(py: Python<'_>, producer: &Producer) -> PyResult<Option<V
 #[pyfunction]
 pub(crate) fn republished(
     client: &Bound<'_, Client>,
-    topic: &str,
-    partition: i32,
+    target: (String, i32),
     from_offset: i64,
     stamp: Stamped,
+    patience: f64,
 ) -> PyResult<(u64, bool, bool)> {
     let py = client.py();
-    let target = place(topic, partition)?;
+    let (topic, partition) = target;
+    let target = place(&topic, partition)?;
     let client = client.get().connected(py)?.get()?.clone();
-    let call = client.republished(target, offset(from_offset), stamped(stamp));
+    let patience = read_patience(patience)?;
+    let call = client.republished(target, offset(from_offset), stamped(stamp), patience);
     let progress = py.detach(|| call.wait());
     let Progress { records, is_cut, is_reset } = progress.map_err(|error| raised(py, error))?;
     Ok((records, is_cut, is_reset))
@@ -66,11 +71,12 @@ pub(crate) fn republish(
     client: &Bound<'_, Client>,
     plans: Vec<Plan>,
     batches_max: u64,
+    patience: f64,
 ) -> PyResult<Vec<u64>> {
     let py = client.py();
     let plans: PyResult<Vec<_>> = plans.into_iter().map(|row| plan(row, batches_max)).collect();
     let client = client.get().connected(py)?.get()?.clone();
-    let call = client.republish(plans?);
+    let call = client.republish(plans?, read_patience(patience)?);
     py.detach(|| call.wait()).map_err(|error| raised(py, error))
 }
 
@@ -97,6 +103,10 @@ fn place(topic: &str, partition: i32) -> PyResult<TopicPartition> {
         refused(&ConfigError::single("topic", error.to_string()))
     })?;
     Ok(TopicPartition { topic, partition: PartitionIndex(partition) })
+}
+
+fn read_patience(seconds: f64) -> PyResult<Duration> {
+    Ok(arguments::timeout("patience", Some(seconds))?.unwrap_or_default())
 }
 
 fn stamped((producer, epoch, sequence): Stamped) -> Stamp {

@@ -86,6 +86,20 @@ fn a_flush_publishes_the_offset_and_then_tells_it() {
 }
 
 #[test]
+fn only_the_last_listener_is_told_of_a_flush() {
+    let world = World::with_segments_of(200);
+    let log = world.start();
+    let told = [(); 2].map(|()| Arc::new(AtomicI64::new(-1)));
+    for listener in &told {
+        let heard = Arc::clone(listener);
+        log.on_flush(move |offset| heard.store(offset.get(), Ordering::Relaxed));
+        append(&log, &["a"]);
+        log.flush().unwrap();
+    }
+    assert_eq!(told.map(|offset| offset.load(Ordering::Relaxed)), [1, 2]);
+}
+
+#[test]
 fn a_log_that_was_closed_goes_on_where_it_ended() {
     let world = World::with_segments_of(300);
     let log = world.start();

@@ -304,7 +304,7 @@ fn our_client_reads_commits_and_seeks_in_bytes() {
         assert_eq!(consumer.positions()[0].1, ends.unwrap()[0].offset, "{compression}: no lag");
         for place in [1, 777, 2_998] {
             let next = Offset::new(read[place].offset().get() + 1);
-            consumer.seek_all(Start::Offset(next));
+            consumer.seek_all(Start::Offset(next)).unwrap();
             let message = consumer.next(Some(Duration::from_secs(10))).unwrap().unwrap();
             assert_eq!(number(&message), number(&read[place + 1]), "{compression}");
         }

@@ -18,7 +18,7 @@ mod idempotence;
 mod listening;
 mod misconfigured;
 mod power_cuts;
-mod removal;
+mod reigns;
 mod repacking;
 mod stopping;
 mod support;

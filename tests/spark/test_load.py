@@ -83,6 +83,10 @@ def test_a_table_of_finished_loads_has_nothing_of_one_at_work(
     assert loaded(spark, tmp_path / "lake", topic).count() == 10
     with pytest.raises(streamlog.ConfigError, match="has nothing of 'strange'"):
         loaded(spark, tmp_path / "lake", "strange")
+    # A load that begins while the folder is looked through gives out a file.
+    (file,) = (tmp_path / "lake").glob("topic=*/date=*/load-000001-*.parquet")
+    file.with_name(file.name.replace("000001", "000002", 1)).hardlink_to(file)
+    assert loaded(spark, tmp_path / "lake").count() == 10
 
 
 def test_key_value_headers_and_times_come_as_they_are(

@@ -91,5 +91,5 @@ def test_an_address_where_nobody_listens_is_named_after_as_long_as_it_was_told(
     told, note = done.stderr.splitlines()[-2:]
     assert told.startswith(f"error: no broker could be reached: {address}: Connection refused")
     assert "`python -m streamlog.broker` starts one" in told
-    assert note == "brokers were away for 1 s, which 'brokerTimeout' sets"
+    assert note == "brokers were away for 1 s, which broker_timeout (--broker-timeout) sets"
     assert done.stdout == ""

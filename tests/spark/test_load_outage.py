@@ -2,9 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import nan
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import streamlog
@@ -43,12 +45,33 @@ def test_a_load_goes_on_when_the_broker_is_back_and_one_that_begins_waits_for_it
         assert rows_of_files(lakes[0]) == rows_of_log(client, [topic])
 
 
+def test_a_task_that_gave_brokers_up_is_an_error_of_spark_and_the_next_load_does_the_rest(
+    spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
+) -> None:
+    done = tmp_path / "lake" / "_streamlog" / "receipts" / "000001"
+    begin = partial(load, spark, tmp_path / "lake", bootstrap=shaky.address, subscribe=topic)
+    with streamlog.connect(shaky.address) as client, ThreadPoolExecutor(1) as loading:
+        client.admin.create_topic(topic, partitions=2)
+        publish(client, topic, _RECORDS, hours=0.001)
+        begin_soon = partial(begin, broker_timeout=1, config=IMPATIENT)
+        first = loading.submit(begin_soon, offsets_per_file=_RECORDS // _RANGES)
+        until(lambda: done.is_dir() and any(done.glob("*.json")), _PATIENCE)
+        shaky.kill()
+        with pytest.raises(PythonException, match=r"broker_timeout \(--broker-timeout\) sets"):
+            first.result(_PATIENCE)
+        shaky.start()
+        assert begin().records == _RECORDS
+        assert rows_of_files(tmp_path / "lake") == rows_of_log(client, [topic])
+
+
 def test_a_load_waits_for_as_long_as_it_was_told(
     spark: SparkSession, shaky: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
     begin = partial(load, spark, tmp_path / "lake", bootstrap=shaky.address, subscribe=topic)
     with pytest.raises(ConfigError, match="broker_timeout: -1 does not fit"):
         begin(broker_timeout=-1)
+    with pytest.raises(ConfigError, match="broker_timeout: nan does not fit"):
+        begin(broker_timeout=nan)
     begin_soon = partial(begin, broker_timeout=1, config=IMPATIENT)
     with streamlog.connect(shaky.address) as client:
         client.admin.create_topic(topic)
@@ -56,4 +79,4 @@ def test_a_load_waits_for_as_long_as_it_was_told(
     shaky.kill()
     with pytest.raises(RequestTimeout, match="no broker could be reached") as told:
         begin_soon()
-    assert "away for 1 s, which 'brokerTimeout' sets" in told.value.__notes__[0]
+    assert "away for 1 s, which broker_timeout (--broker-timeout) sets" in told.value.__notes__[0]

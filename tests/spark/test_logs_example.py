@@ -1,9 +1,11 @@
 """The example of logs, page views and metrics: all of it, and its parts."""
 
+import io
 import json
 import re
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -78,8 +80,39 @@ def test_a_file_is_followed_through_its_rotation(tmp_path: Path) -> None:
     lines.close()
 
 
+class PutAside(io.BufferedReader):
+    """A log that is gone on with and then put aside as soon as all of it was read."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it."""
+        super().__init__(io.FileIO(path))
+        self._path = path
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """A line; at the end the other log is there already."""
+        line = super().readline(size)
+        aside = self._path.with_suffix(".1")
+        if not line and not aside.exists():
+            with self._path.open("a") as file:
+                file.write("late\nwithout an end")
+            self._path.rename(aside)
+            self._path.write_text("second\n")
+        return line
+
+
+def test_what_comes_just_before_a_rotation_is_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "syslog"
+    path.write_text("first\n")
+    lines = publish._lines(path, PutAside(path))
+    assert list(islice(lines, 4)) == [b"first", b"late", b"without an end", b"second"]
+    lines.close()
+
+
 def test_a_setting_with_a_typo_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(config.FILE.read_text().replace("seconds = 25", "second = 25"))
     with pytest.raises(SystemExit, match=r"not known: \['second'\], missing: \['seconds'\]"):
+        config.read(path)
+    path.write_text("bootstrap = ")
+    with pytest.raises(SystemExit, match=r"config\.toml: Invalid value"):
         config.read(path)

@@ -47,7 +47,7 @@ def run(settings: config.Config, mails: Source, *, once: bool) -> None:
     with topics.connect(settings) as client, Store(client, settings.topics) as store:
         while not stop.is_set():
             taken = store.take(mails)
-            if once and taken == 0:
+            if once and taken == 0 and not mails.is_away:
                 break
             if taken:
                 print(_told(store), flush=True)

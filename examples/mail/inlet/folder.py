@@ -26,6 +26,8 @@ _UNFINISHED = (".part", ".tmp")
 class Folder:
     """The files below `path`; `after` is what becomes of them: move, remove, keep."""
 
+    is_away = False
+
     def __init__(self, path: Path, after: str, done: Path, rejected: Path) -> None:
         """Makes the folders that it needs."""
         self._path = path

@@ -37,6 +37,7 @@ class Imap:
         self._connections = 0
         self._rejected: set[str] = set()
         self._pause = 1.0
+        self.is_away = False
 
     def waiting(self) -> Iterator[Waiting]:
         """Those that nobody has marked as deleted; none while the server cannot be reached."""
@@ -51,6 +52,7 @@ class Imap:
                 if mail is not None:
                     yield mail
             self._pause = 1.0
+            self.is_away = False
         except _BROKEN as error:
             self._lost(error)
 
@@ -121,6 +123,7 @@ class Imap:
             with suppress(*_BROKEN):
                 self._server.shutdown()
         self._server = None
+        self.is_away = True
         time.sleep(self._pause)
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
 

@@ -12,6 +12,8 @@ from mail.topics import MAIL_BYTES
 class Mbox:
     """The mails of the file, each once."""
 
+    is_away = False
+
     def __init__(self, path: Path) -> None:
         """Opens it when it is read."""
         self._path = path

@@ -19,6 +19,9 @@ class Waiting:
 class Source(Protocol):
     """A folder, a mailbox, an account."""
 
+    is_away: bool
+    """Whether it could not be asked, so that nobody knows what waits there."""
+
     def waiting(self) -> Iterator[Waiting]:
         """The mails that are there now and complete, read one after another."""
         ...

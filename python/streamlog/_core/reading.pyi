@@ -193,6 +193,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: Something has been read already, or it was parted before.
+            Closed: The consumer was closed.
 
         Example:
             >>> def work(stream):
@@ -220,6 +221,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -233,6 +235,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: Not exactly one of them was given.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -247,6 +250,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -260,6 +264,7 @@ class Consumer(Generic[_V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
 
         Example:
             >>> with client.consumer("orders") as consumer:
@@ -303,7 +308,8 @@ class Consumer(Generic[_V]):
         """Stores for the group that all up to this message is done, or all that was given out.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
 
         Example:
             >>> with client.consumer("orders", group="billing", commit="manual") as consumer:
@@ -386,7 +392,8 @@ class Batch(Sequence[Message[_V]]):
         """Stores for the group that this batch, and all before it, is done.
 
         Raises:
-            BrokerError: A partition is no longer this member's, or there is no group.
+            BrokerError: A partition is no longer this member's.
+            ConfigError: There is no group.
 
         Example:
             >>> with client.consumer("orders", group="storing", commit="manual") as consumer:
@@ -451,7 +458,8 @@ class Stream(Generic[_V]):
         """Stores for the group that all of the message's partition up to it is done.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
 
         Example:
             >>> with client.consumer("orders", group="billing", commit="manual") as consumer:

@@ -26,23 +26,25 @@ def landings(producer: Producer) -> list[tuple[str, int, int, int, int, int]] | 
     """
 
 def republished(
-    client: Client, topic: str, partition: int, from_offset: int, stamp: _Stamp
+    client: Client, target: tuple[str, int], from_offset: int, stamp: _Stamp, patience: float
 ) -> tuple[int, bool, bool]:
     """How many records of a publication a partition has, and how far that can be relied on.
 
     Args:
         client: The client to look with.
-        topic: The topic it was published to.
-        partition: The partition of it.
+        target: The topic and the partition that it was published to.
         from_offset: Where none of the records can lie before.
         stamp: The producer's id, its epoch, and the sequence number of the first record.
+        patience: Seconds that brokers may be away.
 
     Returns:
         The records; whether the log has lost some from `from_offset` on, so that there may have
         been more; and whether the log ends before it, so that it is another one.
     """
 
-def republish(client: Client, plans: Sequence[_Plan], batches_max: int) -> list[int]:
+def republish(
+    client: Client, plans: Sequence[_Plan], batches_max: int, patience: float
+) -> list[int]:
     """Publishes what is left of some plans, and returns how many records of each are there now.
 
     Args:
@@ -51,6 +53,7 @@ def republish(client: Client, plans: Sequence[_Plan], batches_max: int) -> list[
             record, how many are there already, and the parts: the producer's id, the base offsets
             of the first and the last batch, and their records.
         batches_max: After so many batches of a plan the rest is left for another call.
+        patience: Seconds that brokers may be away, counted from when a batch was last copied.
 
     Raises:
         FencedError: Another one publishes the same, and is ahead.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from streamlog._core.reading import Message
 from streamlog.aio.messages import limited
 from streamlog.backwards import FIRST_GUESS, by_time, next_guess
+from streamlog.counts import checked
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
@@ -49,6 +50,7 @@ async def rewound(
     client: "Client", positions: Mapping[tuple[str, int], int | None], messages: int
 ) -> dict[tuple[str, int], int]:
     """For each partition, the offset of the message that lies so many before the position."""
+    count = checked("messages", messages)
     begins: dict[str, Mapping[int, int | None]] = {}
     places = {}
     for (topic, partition), position in positions.items():
@@ -57,7 +59,7 @@ async def rewound(
         if topic not in begins:
             begins[topic] = await client.admin.begin_offsets(topic)
         begin = begins[topic].get(partition) or 0
-        passed = limited(newest_first(client, topic, (partition, begin, position)), messages)
+        passed = limited(newest_first(client, topic, (partition, begin, position)), count)
         offsets = [message.offset async for message in passed]
         places[topic, partition] = min(offsets, default=position)
     return places

@@ -33,7 +33,8 @@ class Batch(Sequence[Message[V]]):
         """Stores for the group that this batch, and all before it, is done.
 
         Raises:
-            BrokerError: A partition is no longer this member's, or there is no group.
+            BrokerError: A partition is no longer this member's.
+            ConfigError: There is no group.
         """
         await self._reader.commit(self._messages)
 

@@ -15,12 +15,16 @@ from streamlog.aio.backwards import rewound
 from streamlog.aio.batches import Batches
 from streamlog.aio.messages import Messages, V
 from streamlog.aio.options import Start
+from streamlog.counts import checked
 from streamlog.errors import Closed, ConfigError
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
 
 __all__ = ["Consumer", "Stream"]
+
+_CLOSED = "the consumer was closed: make it anew"
+_UNUSED = "it does not read yet: await it, or enter its block"
 
 
 class Stream(Messages[V]):
@@ -39,7 +43,8 @@ class Stream(Messages[V]):
         """Stores for the group that all of the message's partition up to it is done.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
         """
         await self._source.commit([message])
 
@@ -90,7 +95,7 @@ class Consumer(Messages[V], Generic[V]):
             [0, 1]
         """
         now = asyncio.get_running_loop().time()
-        return self._bounded(count, None if timeout is None else now + timeout)
+        return self._bounded(checked("count", count), None if timeout is None else now + timeout)
 
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V]:
         """Iterates over batches, for ever: each has at least one message.
@@ -106,7 +111,7 @@ class Consumer(Messages[V], Generic[V]):
             ...     len(batch)
             3
         """
-        if max_messages < 1:
+        if checked("max_messages", max_messages) < 1:
             raise ConfigError("max_messages: a batch has at least one message")
         return Batches(self, max_messages, max_wait)
 
@@ -118,6 +123,7 @@ class Consumer(Messages[V], Generic[V]):
 
         Raises:
             ConfigError: Something has been read already, or it was parted before.
+            Closed: The consumer was closed.
         """
         event_loop, _ = self._client._connection()
         streams = self._begun().streams(count)
@@ -142,6 +148,7 @@ class Consumer(Messages[V], Generic[V]):
 
         Raises:
             ConfigError: The consumer does not read such a partition.
+            Closed: The consumer was closed.
         """
         self._begun().seek(to)
 
@@ -150,6 +157,7 @@ class Consumer(Messages[V], Generic[V]):
 
         Raises:
             ConfigError: Not exactly one of them was given.
+            Closed: The consumer was closed.
         """
         core = self._begun()
         if back is not None or messages is None:
@@ -185,7 +193,8 @@ class Consumer(Messages[V], Generic[V]):
         """Stores for the group that all up to this message is done, or all that was given out.
 
         Raises:
-            BrokerError: The partition is no longer this member's, or there is no group.
+            BrokerError: The partition is no longer this member's.
+            ConfigError: There is no group.
         """
         await self._begun_reader().commit(None if message is None else [message])
 
@@ -211,10 +220,10 @@ class Consumer(Messages[V], Generic[V]):
         """The consumer behind it.
 
         Raises:
-            Closed: It reads nothing yet.
+            Closed: It reads nothing yet, or never will.
         """
         if self._core is None:
-            raise Closed("it does not read yet: await it, or enter its block")
+            raise Closed(_CLOSED if self._is_closed else _UNUSED)
         return self._core
 
     def _begun_reader(self) -> aio.Reader[V]:
@@ -224,8 +233,10 @@ class Consumer(Messages[V], Generic[V]):
         return self._reader
 
     def _give_back(self, messages: Iterable[Message[Any]]) -> None:
-        """Nobody got these messages after all: they are read again."""
+        """Nobody got these messages after all: they are read again, unless it was closed."""
         core = self._begun()
+        if core.closed:
+            return
         first: dict[tuple[str, int], int] = {}
         for message in messages:
             first.setdefault((message.topic, message.partition), message.offset)
@@ -241,7 +252,7 @@ class Consumer(Messages[V], Generic[V]):
 
     async def _make(self) -> aio.Reader[V]:
         if self._is_closed:
-            raise Closed("the consumer was closed: make it anew")
+            raise Closed(_CLOSED)
         for name in ("key", "value", "on_assign", "on_revoke"):
             if inspect.iscoroutinefunction(self._options.get(name)):
                 raise ConfigError(f"{name}: it is called, not awaited: expected a plain function")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, Self
 
 from streamlog._core.aio import Reader
 from streamlog._core.reading import Message
+from streamlog.counts import checked
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -84,18 +85,22 @@ class Messages(Generic[V]):
                 self._reader, self._take, self._arrived = reader, reader.take, reader.arrived
 
 
-async def limited(
-    messages: AsyncIterator[Message[V]], limit: int | None
-) -> AsyncIterator[Message[V]]:
-    """The first messages, as many as `limit` says."""
-    left = limit
-    while left is None or left > 0:
+def limited(messages: AsyncIterator[Message[V]], limit: int | None) -> AsyncIterator[Message[V]]:
+    """The first messages, as many as `limit` says.
+
+    Raises:
+        ConfigError: The limit is no count.
+    """
+    return messages if limit is None else _first(messages, checked("limit", limit))
+
+
+async def _first(messages: AsyncIterator[Message[V]], count: int) -> AsyncIterator[Message[V]]:
+    for _ in range(count):
         try:
             message = await anext(messages)
         except StopAsyncIteration:
             return
         yield message
-        left = None if left is None else left - 1
 
 
 def _nothing() -> None:

@@ -130,6 +130,7 @@ class Topic:
 
     async def _read(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
         if isinstance(start, int) and start < 0:
+            check_place(start)
             newest = [message async for message in self.reversed(stop=stop, limit=-start)]
             for message in reversed(newest):
                 yield message

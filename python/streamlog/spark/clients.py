@@ -28,7 +28,7 @@ def client_of(connection: Connection) -> streamlog.Client:
     """
     with _lock:
         if connection not in _clients:
-            _clients[connection] = patiently(connection.patience, lambda: _made(connection))
+            _clients[connection] = patiently(connection, lambda: _made(connection))
             if len(_clients) > _MOST:
                 _clients.pop(next(iter(_clients)))
         return _clients[connection]

@@ -59,15 +59,21 @@ class Connection:
     """The client's settings under Kafka's names."""
     patience: float = PATIENCE
     """Seconds for which brokers may be away."""
+    patience_name: str = "brokerTimeout"
+    """What its user calls them."""
 
     @classmethod
     def of(
-        cls, bootstrap: str | None, config: Mapping[str, Any], patience: float = PATIENCE
+        cls,
+        bootstrap: str | None,
+        config: Mapping[str, Any],
+        patience: float = PATIENCE,
+        patience_name: str = "brokerTimeout",
     ) -> "Connection":
         """What ``streamlog.connect`` would be told in this process."""
         settings = {name: _text_of(value) for name, value in config.items()}
         address = bootstrap or settings.pop("bootstrap.servers", None) or default_bootstrap()
-        return cls(address, tuple(sorted(settings.items())), patience)
+        return cls(address, tuple(sorted(settings.items())), patience, patience_name)
 
 
 class Options:

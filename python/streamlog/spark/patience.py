@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from streamlog.errors import BrokerError, ConnectError, RequestTimeout, StreamlogError
+from streamlog.spark.options import Connection
 
 __all__ = ["Patience", "patiently"]
 
@@ -20,9 +21,10 @@ _SHORTEST_LOOK = 1.0
 class Patience:
     """For how long brokers may be away, counted from when something last went well."""
 
-    def __init__(self, seconds: float) -> None:
-        """Begins to count."""
-        self._seconds = seconds
+    def __init__(self, connection: Connection) -> None:
+        """Begins to count what the connection allows."""
+        self._seconds = connection.patience
+        self._name = connection.patience_name
         self.renew()
 
     def renew(self) -> None:
@@ -57,7 +59,7 @@ class Patience:
         if time.monotonic() + self._pause > self._deadline:
             # It may have been waited for at a lower level already.
             if not hasattr(error, "__notes__"):
-                error.add_note(f"{what} for {self._seconds:g} s, which 'brokerTimeout' sets")
+                error.add_note(f"{what} for {self._seconds:g} s, which {self._name} sets")
             raise error
         _log.warning("%s, trying again in %.1f s: %s", what, self._pause, error)
         time.sleep(self._pause)
@@ -76,14 +78,14 @@ class Patience:
                 self.wait(error)
 
 
-def patiently(seconds: float, work: Callable[[], _T]) -> _T:
-    """Does the work, again if brokers are away, for so many seconds.
+def patiently(connection: Connection, work: Callable[[], _T]) -> _T:
+    """Does the work, again if brokers are away, for as long as the connection allows.
 
     Raises:
         StreamlogError: What the last attempt ended with, when the time is over; at once, what
             another attempt would not change.
     """
-    return Patience(seconds).through(work)
+    return Patience(connection).through(work)
 
 
 def _may_pass(error: StreamlogError) -> bool:

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::{Call, Unanswerable};
 use crate::broker::errors::Refusal;
+use crate::broker::isolation::Isolation;
 use crate::io::{FileRange, read_exact_at};
 use crate::net::Piece;
 use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest, Registration};
@@ -30,9 +31,6 @@ const COPIED_MAX: u64 = 32 * 1024;
 
 /// The first version whose clients know Zstandard.
 const ZSTD_FROM: i16 = 10;
-
-/// Isolation level of readers that see only what no open transaction may take back.
-const READ_COMMITTED: i8 = 1;
 
 /// A partition as it was asked for.
 struct Wanted<'a> {
@@ -90,11 +88,12 @@ async fn in_session(
 
 /// Finds the partitions asked for and opens those that were not used since the start.
 async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Wanted<'a>>> {
+    let isolation = Isolation::of(request.isolation_level);
     let mut wanted = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for request in &topic.partitions {
-            let partition = find(call, topic, request.partition);
+            let partition = isolation.and_then(|_| find(call, topic, request.partition));
             if let Ok(partition) = &partition {
                 call.open(partition).await;
             }
@@ -218,7 +217,8 @@ impl Found {
                 answer.error_code = refusal.code;
             }
         }
-        if request.isolation_level == READ_COMMITTED || answer.error_code != ErrorCode::None {
+        let isolation = Isolation::of(request.isolation_level);
+        if isolation == Ok(Isolation::ReadCommitted) || answer.error_code != ErrorCode::None {
             answer.aborted_transactions = Some(Vec::new());
         }
         answer

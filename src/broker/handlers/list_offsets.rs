@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::broker::authorize::Operation;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
+use crate::broker::isolation::Isolation;
 use crate::broker::topics::{named_twice, repeated};
 use crate::replication::{Partition, PartitionError};
 use crate::storage::RecordAt;
@@ -25,6 +26,7 @@ const EARLIEST_LOCAL_SINCE: i16 = 8;
 
 /// Looks every offset up.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResponse {
+    let isolation = Isolation::of(request.isolation_level);
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let indexes = || topic.partitions.iter().map(|wanted| wanted.partition_index);
@@ -33,10 +35,10 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResp
         for wanted in &topic.partitions {
             let index = wanted.partition_index;
             if told.insert(index) {
-                let found = if repeated.contains(&index) {
-                    Err(named_twice())
-                } else {
-                    find(call, &topic.name, wanted).await
+                let found = match isolation {
+                    Err(code) => Err(Refusal::of(code)),
+                    Ok(_) if repeated.contains(&index) => Err(named_twice()),
+                    Ok(_) => find(call, &topic.name, wanted).await,
                 };
                 partitions.push(answer(index, found));
             }

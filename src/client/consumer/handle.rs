@@ -132,19 +132,26 @@ impl Consumer {
     }
 
     /// Goes on at `start` in every partition.
-    pub fn seek_all(&self, start: Start) {
+    ///
+    /// # Errors
+    /// [`ClientError::Closed`] once it is closed.
+    pub fn seek_all(&self, start: Start) -> Result<(), ClientError> {
+        self.check_open()?;
         for (slot, state) in self.slots().into_iter().enumerate() {
             if state.is_assigned {
                 self.shared.seek(slot, start);
             }
         }
+        Ok(())
     }
 
     /// Goes on at `start` in one partition.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when the consumer does not read it.
+    /// [`ClientError::TopicNotFound`] when the consumer does not read it; [`ClientError::Closed`]
+    /// once it is closed.
     pub fn seek(&self, partition: &TopicPartition, start: Start) -> Result<(), ClientError> {
+        self.check_open()?;
         self.shared.seek(self.slot_of(partition)?, start);
         Ok(())
     }
@@ -174,12 +181,14 @@ impl Consumer {
     /// Lets a partition rest, or go on. What was fetched of it stays.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when the consumer does not read it.
+    /// [`ClientError::TopicNotFound`] when the consumer does not read it; [`ClientError::Closed`]
+    /// once it is closed.
     pub fn set_paused(
         &self,
         partition: &TopicPartition,
         is_paused: bool,
     ) -> Result<(), ClientError> {
+        self.check_open()?;
         self.shared.set_paused(self.slot_of(partition)?, is_paused);
         Ok(())
     }
@@ -243,9 +252,9 @@ impl Consumer {
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed, for closing has stored what was done;
-    /// [`ClientError::Broker`] with `RebalanceInProgress` while the group is shared out anew, with
-    /// `IllegalGeneration` when the partitions are no longer the consumer's, and with
-    /// `InvalidGroupId` when it reads without a group.
+    /// [`ClientError::Config`] when it reads without a group; [`ClientError::Broker`] with
+    /// `RebalanceInProgress` while the group is shared out anew, and with `IllegalGeneration` when
+    /// the partitions are no longer the consumer's.
     pub fn commit_offsets(
         &self,
         offsets: Vec<(TopicPartition, Offset)>,
@@ -256,15 +265,13 @@ impl Consumer {
     /// [`commit_offsets`](Self::commit_offsets) as a call.
     pub fn committing(&self, offsets: Vec<(TopicPartition, Offset)>) -> Call<()> {
         let (standing, shared) = (self.standing.clone(), Arc::clone(&self.shared));
-        let is_closed = self.is_closed();
+        let open = self.check_open();
         self.core.call(async move {
-            if is_closed {
-                return Err(ClientError::Closed);
-            }
+            open?;
             let Some(standing) = standing else {
-                let code = crate::wire::ErrorCode::InvalidGroupId;
-                let words = "the consumer reads without a group";
-                return Err(ClientError::from_code(code, words, None));
+                let reason = "the consumer has no group to store offsets for: make it with \
+                              group=NAME, which is the setting group.id";
+                return Err(ConfigError::single("commit", reason).into());
             };
             standing.commit(&shared.brokers, &offsets).await?;
             shared.finish_below(&offsets);
@@ -323,8 +330,17 @@ impl Consumer {
         self.shared.arrivals.is_closed()
     }
 
+    /// Fails once it is closed.
+    ///
+    /// # Errors
+    /// [`ClientError::Closed`].
+    pub fn check_open(&self) -> Result<(), ClientError> {
+        if self.is_closed() { Err(ClientError::Closed) } else { Ok(()) }
+    }
+
     /// Parts the reading into so many streams.
     pub(super) fn part(&self, streams: usize) -> Result<(), ClientError> {
+        self.check_open()?;
         let fault = |reason: &str| Err(ConfigError::single("streams", reason).into());
         match streams {
             0 => fault("a consumer has at least one stream"),

@@ -23,7 +23,8 @@ impl<C: Borrow<Consumer> + Clone> Stream<C> {
     /// Parts the consumer, which has not read anything yet, into so many streams.
     ///
     /// # Errors
-    /// [`ClientError::Config`] when it has begun to read, or was parted before.
+    /// [`ClientError::Config`] when it has begun to read, or was parted before;
+    /// [`ClientError::Closed`] once it is closed.
     pub fn part(consumer: &C, count: usize) -> Result<Vec<Self>, ClientError> {
         consumer.borrow().part(count)?;
         Ok((0..count).map(|number| Self { consumer: consumer.clone(), number }).collect())

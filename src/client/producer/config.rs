@@ -60,8 +60,8 @@ pub struct ProducerConfig {
     pub partitioner: Partitioner,
     /// The tier under which delivered records are counted for the audit; `None` counts nothing.
     pub audit: Option<String>,
-    /// The width of the windows in which they are counted.
-    pub audit_window: Duration,
+    /// The width of the windows in which they are counted; `None` is ten minutes.
+    pub audit_window: Option<Duration>,
 }
 
 impl Default for ProducerConfig {
@@ -80,7 +80,7 @@ impl Default for ProducerConfig {
             in_flight_max: 5,
             partitioner: Partitioner::default(),
             audit: None,
-            audit_window: Duration::from_mins(10),
+            audit_window: None,
         }
     }
 }
@@ -219,10 +219,16 @@ impl ProducerConfig {
         },
         Key {
             name: "audit.window.ms",
-            about: "The width of the windows of time in which they are counted.",
+            about: "The width of the windows in which they are counted; empty for ten minutes.",
             kind: Kind::Long,
-            set: |c, text| millis(text, 1).map(|v| c.audit_window = v),
-            get: |c| c.audit_window.as_millis().to_string(),
+            set: |c, text| {
+                c.audit_window = match text.trim() {
+                    "" => None,
+                    text => Some(millis(text, 1)?),
+                };
+                Ok(())
+            },
+            get: |c| c.audit_window.map(|v| v.as_millis().to_string()).unwrap_or_default(),
         },
     ];
 
@@ -245,6 +251,17 @@ impl ProducerConfig {
         if self.is_idempotent() && self.in_flight_max > 5 {
             let reason = "at most 5 with enable.idempotence=true: brokers remember 5 batches";
             return Err(ConfigError::single("max.in.flight.requests.per.connection", reason));
+        }
+        if self.audit_window.is_some() && self.audit.is_none() {
+            let reason = "given without audit.tier=: nothing is counted";
+            return Err(ConfigError::single("audit.window.ms", reason));
+        }
+        if self.compression_level.is_some() && !self.compression.has_levels() {
+            let reason = format!(
+                "given with compression.type={}, which has no levels: gzip, lz4 and zstd have",
+                self.compression
+            );
+            return Err(ConfigError::single("compression.level", reason));
         }
         Compressor::new(self.compression, self.compression_level)
             .map(drop)

@@ -350,7 +350,7 @@ impl Shared {
             value: record.value,
             headers: record.headers,
             size,
-            window: self.audit.as_ref().map(|_| self.config.audit_window),
+            window: self.audit.as_ref().map(Audit::window),
         };
         let open = |partition: &TopicPartition| {
             let make = |ordinal| Delivery::new(partition.clone(), ordinal, Arc::clone(&self.bells));

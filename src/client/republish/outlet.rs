@@ -21,8 +21,6 @@ use crate::wire::{ErrorCode, ProduceRequest, Records};
 
 /// Batches that a leader recognises when they come again.
 const UNDER_WAY_MAX: usize = 5;
-/// How long a batch is tried.
-const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The way into one partition.
 #[derive(Debug)]
@@ -36,6 +34,8 @@ pub(super) struct Outlet {
     /// Whether the leader has acknowledged a batch since the last failure.
     is_begun: bool,
     backoff: Backoff,
+    /// How long a batch is tried.
+    patience: Duration,
     deadline: Duration,
 }
 
@@ -47,7 +47,7 @@ struct UnderWay {
 
 impl Outlet {
     /// A way that nothing has gone yet.
-    pub(super) fn new(brokers: Arc<Brokers>, target: TopicPartition) -> Self {
+    pub(super) fn new(brokers: Arc<Brokers>, target: TopicPartition, patience: Duration) -> Self {
         Self {
             target,
             connection: None,
@@ -55,7 +55,8 @@ impl Outlet {
             under_way: VecDeque::new(),
             is_begun: false,
             backoff: Backoff::new(brokers.config(), brokers.clock().as_ref()),
-            deadline: brokers.clock().monotonic().saturating_add(PATIENCE),
+            patience,
+            deadline: brokers.clock().monotonic().saturating_add(patience),
             brokers,
         }
     }
@@ -121,7 +122,7 @@ impl Outlet {
         let Err(error) = self.settle(&batch, reply).await else {
             self.is_begun = true;
             self.backoff.reset();
-            self.deadline = now().saturating_add(PATIENCE);
+            self.deadline = now().saturating_add(self.patience);
             return Ok(());
         };
         let may_retry = matches!(error.remedy(), Remedy::Retry | Remedy::Refresh);

@@ -7,6 +7,7 @@
 //! silent for long, and other brokers may not tell; then the log alone speaks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::raw::RawReader;
 use super::stamp::{OffsetUnit, Stamp};
@@ -32,19 +33,20 @@ pub struct Progress {
 }
 
 /// Looks at a partition from `from` to its end for the records stamped `stamp` and later; `configs`
-/// asks for its topic's settings.
+/// asks for its topic's settings. Brokers may be away for as long as `patience` says.
 pub(super) async fn find(
     (brokers, configs): (Arc<Brokers>, Call<Vec<ConfigEntry>>),
     target: TopicPartition,
     from: Offset,
     stamp: Stamp,
+    patience: Duration,
 ) -> Result<Progress, ClientError> {
     let unit = OffsetUnit::of(&configs.await?);
     let begin = bound(&brokers, &target, asked::EARLIEST).await?;
     let end = bound(&brokers, &target, asked::LATEST).await?;
     let mut progress = Progress { is_cut: begin > from, is_reset: end < from, records: 0 };
     let mut position = from.max(begin);
-    let mut reader = RawReader::new(Arc::clone(&brokers), target.clone());
+    let mut reader = RawReader::new(Arc::clone(&brokers), target.clone(), patience);
     while position < end {
         let records = reader.read_soon(position).await?;
         for batch in Batches::new(&records) {

@@ -1,6 +1,7 @@
 //! Copying: staged batches are read, stamped, and sent to the target.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
@@ -20,12 +21,13 @@ const SIDE_BY_SIDE: usize = 4;
 
 impl Client {
     /// Copies the rest of some partitions, up to so many batches of each, and answers how many
-    /// records of each plan are in its target now.
+    /// records of each plan are in its target now. Brokers may be away for as long as `patience`
+    /// says, counted from when a batch was last read or stored.
     ///
     /// # Errors
     /// [`ClientError::is_fenced`] when another one is ahead with the same plan, `OffsetOutOfRange`
     /// when staged records are gone, and what a producer's records can fail with.
-    pub fn republish(&self, plans: Vec<Republication>) -> Call<Vec<u64>> {
+    pub fn republish(&self, plans: Vec<Republication>, patience: Duration) -> Call<Vec<u64>> {
         let brokers = Arc::clone(&self.core().brokers);
         self.core().call(async move {
             let mut outcomes = vec![0; plans.len()];
@@ -36,7 +38,7 @@ impl Client {
                     && let Some((place, plan)) = plans.next()
                 {
                     let brokers = Arc::clone(&brokers);
-                    copies.spawn(async move { (place, copy(brokers, plan).await) });
+                    copies.spawn(async move { (place, copy(brokers, plan, patience).await) });
                 }
                 let Some(ended) = copies.join_next().await else { return Ok(outcomes) };
                 let (place, records) = ended.map_err(|_| ClientError::Closed)?;
@@ -46,7 +48,7 @@ impl Client {
     }
 
     /// How many records of a publication are in a partition, looking from `from` on for those
-    /// stamped `stamp` and later.
+    /// stamped `stamp` and later. Brokers may be away for as long as `patience` says.
     ///
     /// # Errors
     /// [`ClientError::TopicNotFound`], those of reaching the leader and of asking for the topic's
@@ -56,11 +58,12 @@ impl Client {
         target: TopicPartition,
         from: Offset,
         stamp: Stamp,
+        patience: Duration,
     ) -> Call<Progress> {
         let brokers = Arc::clone(&self.core().brokers);
         let topic = Resource::Topic(target.topic.to_string());
         let configs = self.admin().calls().configs(&topic);
-        self.core().call(progress::find((brokers, configs), target, from, stamp))
+        self.core().call(progress::find((brokers, configs), target, from, stamp, patience))
     }
 
     /// An identity that no producer had before.
@@ -82,10 +85,14 @@ impl Client {
 }
 
 /// Copies the rest of a partition, and answers how many of the plan's records are there now.
-async fn copy(brokers: Arc<Brokers>, plan: Republication) -> Result<u64, ClientError> {
+async fn copy(
+    brokers: Arc<Brokers>,
+    plan: Republication,
+    patience: Duration,
+) -> Result<u64, ClientError> {
     let Some((first, last)) = plan.bounds() else { return Ok(plan.done) };
-    let mut reader = RawReader::new(Arc::clone(&brokers), plan.staged.clone());
-    let mut outlet = Outlet::new(brokers, plan.target.clone());
+    let mut reader = RawReader::new(Arc::clone(&brokers), plan.staged.clone(), patience);
+    let mut outlet = Outlet::new(brokers, plan.target.clone(), patience);
     let (mut position, mut seen, mut batches) = (first, 0_u64, 0_u64);
     'copying: while position <= last && seen < plan.records() {
         let records = reader.read_soon(position).await?;

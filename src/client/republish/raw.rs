@@ -16,8 +16,6 @@ use crate::wire::ErrorCode;
 
 /// Bytes asked for at once; a batch that is larger comes alone.
 const FETCH_MAX: ByteSize = ByteSize(8 << 20);
-/// How long reading at one position is tried.
-const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Reads one partition over a connection of its own.
 #[derive(Debug)]
@@ -25,17 +23,23 @@ pub(super) struct RawReader {
     brokers: Arc<Brokers>,
     partition: TopicPartition,
     connection: Option<(HostPort, Connection)>,
+    /// How long reading at one position is tried.
+    patience: Duration,
 }
 
 impl RawReader {
     /// A reader that is not connected yet.
-    pub(super) fn new(brokers: Arc<Brokers>, partition: TopicPartition) -> Self {
-        Self { brokers, partition, connection: None }
+    pub(super) fn new(
+        brokers: Arc<Brokers>,
+        partition: TopicPartition,
+        patience: Duration,
+    ) -> Self {
+        Self { brokers, partition, connection: None, patience }
     }
 
     /// [`read`](Self::read), tried again while there is hope.
     pub(super) async fn read_soon(&mut self, position: Offset) -> Result<Bytes, ClientError> {
-        let deadline = self.now().saturating_add(PATIENCE);
+        let deadline = self.now().saturating_add(self.patience);
         let mut backoff = Backoff::new(self.brokers.config(), self.brokers.clock().as_ref());
         loop {
             let error = match self.read(position).await {

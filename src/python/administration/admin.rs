@@ -10,7 +10,7 @@ use super::asking::{Asked, Asking, made};
 use super::described;
 use super::group::Group;
 use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resource};
-use crate::config::{ConfigError, Fault};
+use crate::config::ConfigError;
 use crate::python::aio::EventLoop;
 use crate::python::arguments::{self, Options};
 use crate::python::errors::{TopicExists, raised, refused};
@@ -111,25 +111,28 @@ impl Admin {
     }
 
     /// Gives a topic more partitions: so many in all. Keys may move to other partitions.
-    fn set_partitions<'py>(&self, py: Python<'py>, name: &str, partitions: i32) -> Asked<'py> {
+    fn set_partitions<'py>(&self, name: &str, partitions: &Bound<'py, PyAny>) -> Asked<'py> {
+        let count = arguments::value("partitions", partitions)?;
         let none = |py: Python<'_>, ()| Ok(py.None());
-        self.asking.ask(py, |calls| calls.create_partitions(name, partitions), none)
+        self.asking.ask(partitions.py(), |calls| calls.create_partitions(name, count), none)
     }
 
     /// Deletes the records below an offset, and returns where the partition begins now.
     fn delete_records<'py>(
         &self,
-        py: Python<'py>,
         topic: &str,
-        partition: i32,
-        before: i64,
+        partition: &Bound<'py, PyAny>,
+        before: &Bound<'py, PyAny>,
     ) -> Asked<'py> {
+        let py = before.py();
         let topic = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
             refused(&ConfigError::single("topic", error.to_string()))
         })?;
-        let before = Offset::checked(before)
-            .ok_or_else(|| refused(&ConfigError::single("before", "an offset is not negative")))?;
-        let partition = TopicPartition { topic, partition: PartitionIndex(partition) };
+        let partition = PartitionIndex(arguments::value("partition", partition)?);
+        let partition = TopicPartition { topic, partition };
+        let offset = Offset::checked(arguments::value("before", before)?);
+        let before =
+            offset.ok_or_else(|| arguments::misfit("before", before, "an offset, not negative"))?;
         let begin = |py: Python<'_>, begin: Offset| made(py, begin.get());
         self.asking.ask(py, |calls| calls.delete_records(&partition, before), begin)
     }
@@ -140,7 +143,7 @@ impl Admin {
         &self,
         py: Python<'py>,
         topic: Option<String>,
-        broker: Option<i32>,
+        broker: Option<&Bound<'py, PyAny>>,
     ) -> Asked<'py> {
         let resource = resource(topic, broker)?;
         self.asking.ask(
@@ -161,7 +164,7 @@ impl Admin {
         &self,
         changes: &Bound<'py, PyAny>,
         topic: Option<String>,
-        broker: Option<i32>,
+        broker: Option<&Bound<'py, PyAny>>,
         dry_run: bool,
     ) -> Asked<'py> {
         let resource = resource(topic, broker)?;
@@ -201,10 +204,10 @@ fn found(py: Python<'_>, found: Vec<FoundOffset>) -> PyResult<Py<PyAny>> {
 }
 
 /// What settings are of: a topic, a broker, or all brokers.
-fn resource(topic: Option<String>, broker: Option<i32>) -> PyResult<Resource> {
+fn resource(topic: Option<String>, broker: Option<&Bound<'_, PyAny>>) -> PyResult<Resource> {
     match (topic, broker) {
         (Some(topic), None) => Ok(Resource::Topic(topic)),
-        (None, Some(broker)) => Ok(Resource::Broker(BrokerId(broker))),
+        (None, Some(broker)) => Ok(Resource::Broker(BrokerId(arguments::value("broker", broker)?))),
         (None, None) => Ok(Resource::Brokers),
         (Some(_), Some(_)) => {
             let reason = "given with broker=: settings are of the one or of the other";
@@ -221,10 +224,8 @@ fn new_topic(mut options: Options<'_>) -> PyResult<NewTopic> {
     };
     let retention = options.take("retention");
     if let Some(retention) = &retention {
-        let kept: Duration = retention.extract().map_err(|_| {
-            let fault = Fault::invalid("retention", &retention.to_string(), KEPT);
-            refused(&ConfigError { faults: vec![fault] })
-        })?;
+        let kept: Duration =
+            retention.extract().map_err(|_| arguments::misfit("retention", retention, KEPT))?;
         topic.configs.push((RETENTION.to_owned(), kept.as_millis().to_string()));
     }
     if let Some(configs) = options.take("config") {

@@ -68,7 +68,9 @@ impl Group {
     }
 
     /// Stores offsets for the group, by topic and partition, while nobody is in it.
-    fn commit<'py>(&self, py: Python<'py>, offsets: HashMap<(String, i32), i64>) -> Asked<'py> {
+    fn commit<'py>(&self, offsets: &Bound<'py, PyAny>) -> Asked<'py> {
+        let py = offsets.py();
+        let offsets: HashMap<_, _> = arguments::value("offsets", offsets)?;
         let rows: PyResult<Vec<_>> = offsets.into_iter().map(stored).collect();
         let rows = rows?;
         self.asking.ask(py, |calls| calls.set_offsets(&self.name, &rows), |py, ()| Ok(py.None()))

@@ -89,7 +89,7 @@ impl Outbox {
         value: &Bound<'_, PyAny>,
         key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
-        partition: Option<i32>,
+        partition: Option<&Bound<'_, PyAny>>,
         timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Prepared> {
         let said = Keywords { key, headers, partition, timestamp };
@@ -107,7 +107,7 @@ impl Outbox {
         value: &Bound<'py, PyAny>,
         key: Option<&Bound<'py, PyAny>>,
         headers: Option<&Bound<'py, PyAny>>,
-        partition: Option<i32>,
+        partition: Option<&Bound<'py, PyAny>>,
         timestamp: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();

@@ -3,7 +3,9 @@
 mod options;
 mod start;
 mod times;
+mod values;
 
 pub(crate) use options::{Form, Options, Word, mapping, plain as text};
 pub(crate) use start::{Seek, partition, start};
 pub(crate) use times::{datetime, timeout, timestamp};
+pub(crate) use values::{misfit, value};

@@ -10,6 +10,8 @@ use pyo3::types::{
 };
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult};
 
+use super::values::{Expected, value};
+use crate::client::ClientSettings;
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 
@@ -25,12 +27,24 @@ pub(crate) enum Form {
 }
 
 /// A keyword and the setting behind it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub(crate) name: &'static str,
     pub(crate) key: &'static str,
     pub(crate) form: Form,
 }
+
+/// Names that other clients have for options whose settings, if they have any, say it otherwise.
+const THEIRS: &[Word] = &[
+    Word::plain("key", "key.serializer"),
+    Word::plain("key", "key.deserializer"),
+    Word::plain("value", "value.serializer"),
+    Word::plain("value", "value.deserializer"),
+    Word::plain("start", "auto.offset.reset"),
+    Word::plain("commit", "enable.auto.commit"),
+    Word::plain("partitions", "num.partitions"),
+    Word::plain("replicas", "replication.factor"),
+];
 
 /// Takes settings by Kafka's names; the error names those that do not fit.
 pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
@@ -47,8 +61,8 @@ struct Given {
 #[derive(Debug)]
 pub(crate) struct Options<'py> {
     rows: Vec<(String, Bound<'py, PyAny>)>,
-    /// Names that the call knows.
-    asked: Vec<&'static str>,
+    /// Words that the call knows.
+    asked: Vec<Word>,
 }
 
 impl Word {
@@ -77,8 +91,12 @@ impl<'py> Options<'py> {
 
     /// Takes the option `name` as it is, if it was given.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Bound<'py, PyAny>> {
-        self.asked.push(name);
-        let at = self.rows.iter().position(|(given, _)| given == name)?;
+        self.take_word(Word::plain(name, name))
+    }
+
+    fn take_word(&mut self, word: Word) -> Option<Bound<'py, PyAny>> {
+        self.asked.push(word);
+        let at = self.rows.iter().position(|(given, _)| given == word.name)?;
         Some(self.rows.swap_remove(at).1)
     }
 
@@ -102,11 +120,9 @@ impl<'py> Options<'py> {
     /// Takes the option `name` as a value of type `T`, if it was given.
     pub(crate) fn take_as<T>(&mut self, name: &'static str) -> PyResult<Option<T>>
     where
-        T: FromPyObjectOwned<'py>,
+        T: FromPyObjectOwned<'py> + Expected,
     {
-        let Some(value) = self.take(name) else { return Ok(None) };
-        let extracted: Result<T, PyErr> = value.extract().map_err(Into::into);
-        extracted.map(Some).map_err(|error| misfit(name, &error))
+        self.take(name).map(|given| value(name, &given)).transpose()
     }
 
     /// Gives `set` the settings behind the `words` and those of `config={...}`; nothing may be left
@@ -115,7 +131,7 @@ impl<'py> Options<'py> {
         let given = self.take_words(words)?;
         let dotted = self.take("config");
         self.none_left()?;
-        apply_all(&given, dotted.as_ref(), set)
+        apply_all(&given, words, dotted.as_ref(), set)
     }
 
     /// As [`apply`](Self::apply), but what is none of the `words` is the name of a setting, with
@@ -127,13 +143,13 @@ impl<'py> Options<'py> {
             let text = text(&name, Form::List, &value)?;
             given.push(Given { key: name.replace('_', "."), name, text });
         }
-        apply_all(&given, dotted.as_ref(), set)
+        apply_all(&given, words, dotted.as_ref(), set)
     }
 
     fn take_words(&mut self, words: &[Word]) -> PyResult<Vec<Given>> {
         let mut given = Vec::new();
         for word in words {
-            if let Some(value) = self.take(word.name) {
+            if let Some(value) = self.take_word(*word) {
                 let text = text(word.name, word.form, &value)?;
                 given.push(Given { name: word.name.to_owned(), key: word.key.to_owned(), text });
             }
@@ -143,24 +159,40 @@ impl<'py> Options<'py> {
 
     /// Fails if an option is left.
     pub(crate) fn none_left(&self) -> PyResult<()> {
-        let names = || self.asked.iter().copied();
-        let unknown = self.rows.iter().map(|(name, _)| Fault::unknown(name, names())).collect();
+        let unknown = self.rows.iter().map(|(name, _)| self.unknown(name)).collect();
         ConfigError::from_faults(unknown).map_err(|error| refused(&error))
+    }
+
+    /// Nothing has this name here: ours for what Kafka's clients call so is offered, else the
+    /// nearest.
+    fn unknown(&self, name: &str) -> Fault {
+        let key = name.replace('_', ".");
+        let has = |name| self.asked.iter().any(|word| word.name == name);
+        let theirs = THEIRS.iter().filter(|word| has(word.name));
+        if let Some(word) = self.asked.iter().chain(theirs).find(|word| word.key == key) {
+            let unit = if matches!(word.form, Form::Seconds) { ", in seconds" } else { "" };
+            return Fault::unknown_but(name, format!("'{}'{unit}", word.name));
+        }
+        if ClientSettings::names().any(|known| known == key) {
+            return Fault::unknown_but(name, format!("connect(config={{'{key}': ...}})"));
+        }
+        Fault::unknown(name, self.asked.iter().map(|word| word.name))
     }
 }
 
 /// Sets all at once, so that settings that contradict each other meet, wherever they were given.
 fn apply_all(
     given: &[Given],
+    words: &[Word],
     dotted: Option<&Bound<'_, PyAny>>,
     set: &mut Setter<'_>,
 ) -> PyResult<()> {
     let dotted = dotted.map(|dotted| read_dotted(dotted, given)).transpose()?;
     let dotted = dotted.unwrap_or_default();
-    let words = given.iter().map(|row| (&*row.key, &*row.text));
+    let plain = given.iter().map(|row| (&*row.key, &*row.text));
     let names = dotted.iter().map(|(name, value)| (&**name, &**value));
-    let settings: Vec<(&str, &str)> = words.chain(names).collect();
-    set(&settings).map_err(|error| renamed(error, given))
+    let settings: Vec<(&str, &str)> = plain.chain(names).collect();
+    set(&settings).map_err(|error| renamed(error, given, words))
 }
 
 fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(String, String)>> {
@@ -197,7 +229,7 @@ pub(crate) fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match form {
         Form::Seconds => {
-            let seconds: f64 = value.extract().map_err(|error: PyErr| misfit(name, &error))?;
+            let seconds: f64 = self::value(name, value)?;
             if !(0.0..=1e9).contains(&seconds) {
                 let fault = Fault::invalid(name, &seconds.to_string(), "seconds, not negative");
                 return Err(refused(&ConfigError { faults: vec![fault] }));
@@ -205,23 +237,22 @@ fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
             Ok(format!("{:.0}", (seconds * 1e3).ceil()))
         }
         Form::List if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() => {
-            Ok(value.extract::<Vec<String>>()?.join(","))
+            Ok(self::value::<Vec<String>>(name, value)?.join(","))
         }
         _ if value.is_instance_of::<PyBool>() => Ok(value.extract::<bool>()?.to_string()),
         _ => Ok(value.str()?.extract()?),
     }
 }
 
-/// Faults under the words that the caller wrote.
-fn renamed(mut error: ConfigError, given: &[Given]) -> PyErr {
+/// Faults in the words of the caller, for what he did not write as settings.
+fn renamed(mut error: ConfigError, given: &[Given], words: &[Word]) -> PyErr {
     for fault in &mut error.faults {
-        if let Some(row) = given.iter().find(|row| row.key == fault.key) {
-            fault.key.clone_from(&row.name);
+        let Some(row) = given.iter().find(|row| row.key == fault.key) else { continue };
+        fault.key.clone_from(&row.name);
+        for word in words {
+            let (theirs, ours) = (format!("{}=", word.key), format!("{}=", word.name));
+            fault.reason = fault.reason.replace(&theirs, &ours);
         }
     }
     refused(&error)
-}
-
-fn misfit(name: &str, error: &PyErr) -> PyErr {
-    refused(&ConfigError::single(name, error.to_string()))
 }

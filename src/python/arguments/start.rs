@@ -1,12 +1,11 @@
 //! Where reading begins, or goes on.
 
 use pyo3::types::{PyAnyMethods, PyMapping, PyMappingMethods, PyString};
-use pyo3::{Bound, PyAny, PyErr, PyResult};
+use pyo3::{Bound, PyAny, PyResult};
 
 use super::times::timestamp;
+use super::values::misfit;
 use crate::client::Start;
-use crate::config::{ConfigError, Fault};
-use crate::python::errors::refused;
 use crate::types::{Offset, PartitionIndex};
 
 const PLACES: &str =
@@ -63,8 +62,4 @@ pub(crate) fn start(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Start> {
     }
     let number: i64 = value.extract().map_err(|_| misfit())?;
     Offset::checked(number).map(Start::Offset).ok_or_else(misfit)
-}
-
-fn misfit(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    refused(&ConfigError { faults: vec![Fault::invalid(name, &value.to_string(), expected)] })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pyo3::types::{PyAnyMethods, PyDateTime, PyDelta, PyTzInfo};
 use pyo3::{Bound, PyAny, PyResult, Python};
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 use crate::types::Timestamp;
 
@@ -50,11 +50,11 @@ pub(crate) fn timestamp(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option
     Ok(Some(Timestamp::from_millis(millis)))
 }
 
-/// A timeout in seconds; `None` is for ever.
-pub(crate) fn timeout(seconds: Option<f64>) -> PyResult<Option<Duration>> {
+/// The seconds that the argument `name` says; `None` is for ever.
+pub(crate) fn timeout(name: &str, seconds: Option<f64>) -> PyResult<Option<Duration>> {
     let Some(seconds) = seconds else { return Ok(None) };
     Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| {
-        let reason = format!("'{seconds}' does not fit: expected seconds, not negative");
-        refused(&ConfigError::single("timeout", reason))
+        let fault = Fault::invalid(name, &format!("{seconds:?}"), "seconds, not negative");
+        refused(&ConfigError { faults: vec![fault] })
     })
 }

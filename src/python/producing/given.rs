@@ -17,7 +17,7 @@ use crate::types::{PartitionIndex, Timestamp};
 pub(crate) struct Keywords<'a, 'py> {
     pub(crate) key: Option<&'a Bound<'py, PyAny>>,
     pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) partition: Option<i32>,
+    pub(crate) partition: Option<&'a Bound<'py, PyAny>>,
     pub(crate) timestamp: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -91,10 +91,10 @@ impl Given {
         if let Some(timestamp) = timestamp {
             self.timestamp = Some(match arguments::timestamp("timestamp", timestamp)? {
                 Some(timestamp) => timestamp,
-                None => Timestamp::from_millis(timestamp.extract()?),
+                None => Timestamp::from_millis(arguments::value("timestamp", timestamp)?),
             });
         }
-        self.partition = partition;
+        self.partition = partition.map(|own| arguments::value("partition", own)).transpose()?;
         Ok(())
     }
 }

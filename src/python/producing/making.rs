@@ -6,7 +6,7 @@ use pyo3::{Py, PyAny, PyResult, Python};
 use super::given::Given;
 use crate::client;
 use crate::config::ConfigError;
-use crate::python::arguments::Options;
+use crate::python::arguments::{self, Options};
 use crate::python::errors::{raised, refused};
 
 /// How records are made of what the program hands over.
@@ -49,7 +49,8 @@ impl Chooser {
         let count = count.map_err(|error| raised(py, error))?;
         let key = record.key.as_deref().map(|key| PyBytes::new(py, key));
         let value = record.value.as_deref().map(|value| PyBytes::new(py, value));
-        let chosen: i32 = self.choose.bind(py).call1((topic, key, value, count))?.extract()?;
+        let chosen = self.choose.bind(py).call1((topic, key, value, count))?;
+        let chosen: i32 = arguments::value("partitioner", &chosen)?;
         if usize::try_from(chosen).is_ok_and(|chosen| chosen < count) {
             return Ok(chosen);
         }

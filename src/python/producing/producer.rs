@@ -182,7 +182,7 @@ impl Producer {
         value: &Bound<'_, PyAny>,
         key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
-        partition: Option<i32>,
+        partition: Option<&Bound<'_, PyAny>>,
         timestamp: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Ticket> {
         let py = value.py();
@@ -233,7 +233,7 @@ impl Producer {
     /// Waits until everything handed over before has been delivered, or has failed.
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let timeout = arguments::timeout(timeout)?;
+        let timeout = arguments::timeout("timeout", timeout)?;
         let Some(sender) = self.inner.if_here() else { return Ok(()) };
         let producer = sender.get()?;
         py.detach(|| producer.flush(timeout)).map_err(|error| raised(py, error))
@@ -242,7 +242,7 @@ impl Producer {
     /// Takes no more records and flushes. Doing it again does nothing.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let timeout = arguments::timeout(timeout)?;
+        let timeout = arguments::timeout("timeout", timeout)?;
         let Some(sender) = self.inner.if_here() else { return Ok(()) };
         let producer = sender.get()?;
         py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))

@@ -39,7 +39,7 @@ impl Ticket {
         timeout: Option<f64>,
     ) -> PyResult<Result<client::RecordMetadata, ClientError>> {
         let ticket = self.inner.get()?;
-        let timeout = arguments::timeout(timeout)?;
+        let timeout = arguments::timeout("timeout", timeout)?;
         Ok(ticket.outcome().unwrap_or_else(|| py.detach(|| ticket.wait(timeout))))
     }
 }

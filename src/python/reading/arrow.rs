@@ -71,7 +71,7 @@ impl ArrowBatches {
         let mut options = Options::of(given)?;
         // Only what ends by itself can be late.
         let first = match source {
-            Source::Range(_) => arguments::timeout(options.take_as("timeout")?)?,
+            Source::Range(_) => arguments::timeout("timeout", options.take_as("timeout")?)?,
             _ => None,
         };
         let cut = Cut::read(options, first)?;
@@ -208,7 +208,7 @@ impl Cut {
             })?;
         }
         max.check().map_err(|faults| refused(&faults))?;
-        let more = arguments::timeout(Some(max_wait.unwrap_or(MAX_WAIT)))?.unwrap_or_default();
+        let more = arguments::timeout("max_wait", max_wait.or(Some(MAX_WAIT)))?.unwrap_or_default();
         Ok(Self { columns, max, patience: Patience { first, more } })
     }
 }

@@ -16,12 +16,15 @@ use super::stream::Stream;
 use super::subscription::{Subscription, read_topics};
 use super::until_end::UntilEnd;
 use crate::client::{self, ClientError, Patience, Rows};
-use crate::config::{ConfigError, Fault};
+use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
+
+/// Messages of a batch, unless told otherwise.
+const MAX_MESSAGES: usize = 500;
 
 /// By topic and partition.
 type ByPartition<T> = BTreeMap<(String, i32), T>;
@@ -95,6 +98,13 @@ impl Consumer {
         &self.inner
     }
 
+    /// The consumer behind it, which was not closed.
+    fn open(&self, py: Python<'_>) -> PyResult<&client::Consumer> {
+        let consumer = self.inner.get()?;
+        consumer.check_open().map_err(|error| raised(py, error))?;
+        Ok(consumer)
+    }
+
     /// What the program has its part in.
     pub(crate) fn hooks(&self) -> &Hooks {
         &self.hooks
@@ -133,8 +143,13 @@ impl Consumer {
         }
     }
 
-    fn set_paused(&self, given: Option<&Bound<'_, PyAny>>, is_paused: bool) -> PyResult<()> {
-        let consumer = self.inner.get()?;
+    fn set_paused(
+        &self,
+        py: Python<'_>,
+        given: Option<&Bound<'_, PyAny>>,
+        is_paused: bool,
+    ) -> PyResult<()> {
+        let consumer = self.open(py)?;
         for partition in self.chosen(given)? {
             // A partition that went in between rests anyway.
             let _ = consumer.set_paused(&partition, is_paused);
@@ -174,18 +189,29 @@ impl Consumer {
 
     /// Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
     #[pyo3(signature = (count, *, timeout=None))]
-    fn take(this: Py<Self>, py: Python<'_>, count: u64, timeout: Option<f64>) -> PyResult<Bounded> {
-        Bounded::new(py, this, count, timeout)
+    fn take(this: Py<Self>, count: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Bounded> {
+        Bounded::new(count.py(), this, arguments::value("count", count)?, timeout)
     }
 
     /// Iterates over batches, for ever: each has at least one message.
-    #[pyo3(signature = (*, max_messages=500, max_wait=0.2))]
-    fn batches(this: Py<Self>, max_messages: usize, max_wait: f64) -> PyResult<Batches> {
+    #[pyo3(
+        signature = (*, max_messages=None, max_wait=0.2),
+        text_signature = "($self, *, max_messages=500, max_wait=0.2)"
+    )]
+    fn batches(
+        this: Py<Self>,
+        max_messages: Option<&Bound<'_, PyAny>>,
+        max_wait: f64,
+    ) -> PyResult<Batches> {
+        let max_messages = match max_messages {
+            Some(number) => arguments::value("max_messages", number)?,
+            None => MAX_MESSAGES,
+        };
         if max_messages == 0 {
             let reason = "a batch has at least one message";
             return Err(refused(&ConfigError::single("max_messages", reason)));
         }
-        let max_wait = arguments::timeout(Some(max_wait))?.unwrap_or_default();
+        let max_wait = arguments::timeout("max_wait", Some(max_wait))?.unwrap_or_default();
         Ok(Batches::of(this, max_messages, max_wait))
     }
 
@@ -203,8 +229,8 @@ impl Consumer {
     }
 
     /// Parts the consumer into so many independent iterators, for a thread each.
-    fn streams(this: &Bound<'_, Self>, count: usize) -> PyResult<Vec<Stream>> {
-        Stream::part(this, count)
+    fn streams(this: &Bound<'_, Self>, count: &Bound<'_, PyAny>) -> PyResult<Vec<Stream>> {
+        Stream::part(this, arguments::value("count", count)?)
     }
 
     /// Iterates up to the ends that the partitions have now.
@@ -214,18 +240,15 @@ impl Consumer {
 
     /// Goes on elsewhere: in all partitions, or in those that a mapping names.
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
-        let consumer = self.inner.get()?;
+        let consumer = self.open(py)?;
+        let failed = |error| raised(py, error);
         match Seek::of(to)? {
-            Seek::All(start) => py.detach(|| consumer.seek_all(start)),
-            Seek::Some(places) => {
-                for (topic, index, start) in places {
-                    let partition = self.find(topic.as_deref(), index)?;
-                    let sought = py.detach(|| consumer.seek(&partition, start));
-                    sought.map_err(|error| raised(py, error))?;
-                }
-            }
+            Seek::All(start) => py.detach(|| consumer.seek_all(start)).map_err(failed),
+            Seek::Some(places) => places.into_iter().try_for_each(|(topic, index, start)| {
+                let partition = self.find(topic.as_deref(), index)?;
+                py.detach(|| consumer.seek(&partition, start)).map_err(failed)
+            }),
         }
-        Ok(())
     }
 
     /// The offset read next, sorted by topic and partition; None until it is known.
@@ -250,7 +273,7 @@ impl Consumer {
         &self,
         py: Python<'_>,
         back: Option<Bound<'_, PyAny>>,
-        messages: Option<u64>,
+        messages: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let to = match (back, messages) {
             (Some(back), None) => backwards(&back)?,
@@ -268,14 +291,14 @@ impl Consumer {
 
     /// Lets partitions rest, all if none are named; what was fetched of them is kept.
     #[pyo3(signature = (partitions=None))]
-    fn pause(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.set_paused(partitions, true)
+    fn pause(&self, py: Python<'_>, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.set_paused(py, partitions, true)
     }
 
     /// Goes on with partitions that rest, all if none are named.
     #[pyo3(signature = (partitions=None))]
-    fn resume(&self, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.set_paused(partitions, false)
+    fn resume(&self, py: Python<'_>, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.set_paused(py, partitions, false)
     }
 
     /// Stores for the group that all up to this message is done, or all that was given out.
@@ -350,9 +373,7 @@ fn backwards<'py>(back: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if is_past {
         return back.neg();
     }
-    let expected = "a timedelta that is not negative, or messages=";
-    let fault = Fault::invalid("rewind", &back.to_string(), expected);
-    Err(refused(&ConfigError { faults: vec![fault] }))
+    Err(arguments::misfit("rewind", back, "a timedelta that is not negative, or messages="))
 }
 
 /// What ends loops from outside is Python's: events and signals.

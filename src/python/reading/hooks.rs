@@ -68,7 +68,7 @@ impl Hooks {
             let mut found = place.try_next();
             if matches!(found, Ok(None)) {
                 // Only waiting is worth giving up the interpreter for.
-                let wait = arguments::timeout(left)?;
+                let wait = arguments::timeout("timeout", left)?;
                 found = py.detach(|| place.next(wait));
             }
             match found {

@@ -53,6 +53,11 @@ impl Compression {
         }
     }
 
+    /// Whether it can be told how hard to try.
+    pub const fn has_levels(self) -> bool {
+        matches!(self, Self::Gzip | Self::Lz4 | Self::Zstd)
+    }
+
     /// Its name in settings.
     pub const fn name(self) -> &'static str {
         match self {

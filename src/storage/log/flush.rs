@@ -86,13 +86,9 @@ impl Log {
         }))
     }
 
-    /// Sets who is told of every flushed offset.
-    ///
-    /// # Panics
-    /// When it is set already.
+    /// Sets who is told of every flushed offset from now on; who was told before is no more.
     pub fn on_flush(&self, listener: impl Fn(Offset) + Send + Sync + 'static) {
-        let is_first = self.listener.set(Box::new(listener)).is_ok();
-        assert!(is_first, "{} has a flush listener already", self.home.partition);
+        self.listener.store(Some(Arc::new(Box::new(listener))));
     }
 
     /// What waits and is not being flushed; `None` when nothing is.
@@ -119,7 +115,7 @@ impl Log {
         );
         self.offsets.flushed.set(ticket.target);
         drop(tail);
-        if let Some(listener) = self.listener.get() {
+        if let Some(listener) = &*self.listener.load() {
             listener(ticket.target);
         }
         ticket.target

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::io::{Clock, Disk};
 use crate::storage::compaction::{Closed, ClosedSegments};
@@ -68,7 +68,7 @@ pub struct Log {
     pub(super) epochs: Mutex<EpochCache>,
     /// Held by the one flush under way.
     pub(super) flush_turn: Mutex<()>,
-    pub(super) listener: OnceLock<FlushListener>,
+    pub(super) listener: ArcSwapOption<FlushListener>,
     /// Files to be removed, and when, by the monotonic clock.
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
 }
@@ -248,7 +248,7 @@ impl Log {
             tail: Mutex::new(Tail::new(State::Dormant, log_end, producers)),
             epochs: Mutex::new(epochs),
             flush_turn: Mutex::new(()),
-            listener: OnceLock::new(),
+            listener: ArcSwapOption::empty(),
             deleted: Mutex::new(Vec::new()),
         }
     }

@@ -7,6 +7,7 @@ use streamlog::wire::describe_groups::DescribeGroupsRequest;
 use streamlog::wire::describe_topic_partitions::{
     self as pages, Cursor, DescribeTopicPartitionsRequest,
 };
+use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::list_offsets::{self, ListOffsetsRequest};
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
@@ -56,6 +57,41 @@ fn what_is_named_twice_is_answered_once() {
     let request = ListOffsetsRequest { topics: vec![topic], ..Default::default() };
     let partitions = client.call(8, &request).unwrap().topics.remove(0).partitions;
     assert_eq!((partitions.len(), partitions[0].error_code), (1, ErrorCode::InvalidRequest));
+}
+
+#[test]
+fn an_isolation_level_that_does_not_exist_is_called_invalid() {
+    let broker = LocalBroker::new(1, &[]);
+    let mut client = broker.connect();
+    for (level, code) in [
+        (0, ErrorCode::None),
+        (1, ErrorCode::None),
+        (2, ErrorCode::InvalidRequest),
+        (-1, ErrorCode::InvalidRequest),
+    ] {
+        let end = list_offsets::RequestPartition { timestamp: -1, ..Default::default() };
+        let topic = list_offsets::RequestTopic { name: TOPIC.to_owned(), partitions: vec![end] };
+        let request = ListOffsetsRequest {
+            isolation_level: level,
+            topics: vec![topic],
+            ..Default::default()
+        };
+        let answered = client.call(8, &request).unwrap();
+        assert_eq!(answered.topics[0].partitions[0].error_code, code, "offsets at {level}");
+
+        let all = fetch::RequestPartition { partition_max_bytes: 1 << 20, ..Default::default() };
+        let topic = fetch::RequestTopic {
+            topic: TOPIC.to_owned(),
+            partitions: vec![all],
+            ..Default::default()
+        };
+        let request =
+            FetchRequest { isolation_level: level, topics: vec![topic], ..Default::default() };
+        for version in [4, 12] {
+            let answered = client.call(version, &request).unwrap();
+            assert_eq!(answered.topics[0].partitions[0].error_code, code, "a fetch at {level}");
+        }
+    }
 }
 
 #[test]

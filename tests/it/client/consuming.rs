@@ -63,6 +63,9 @@ fn closing_from_another_thread_ends_the_iteration() {
         assert_eq!(reading.join().unwrap(), 3);
     });
     assert!(matches!(consumer.try_next(), Err(ClientError::Closed)));
+    assert!(matches!(consumer.seek_all(Start::Earliest), Err(ClientError::Closed)));
+    let partition = &consumer.assignment()[0];
+    assert!(matches!(consumer.set_paused(partition, true), Err(ClientError::Closed)));
 }
 
 #[test]
@@ -81,11 +84,11 @@ fn a_seek_goes_to_an_offset_a_time_and_either_end() {
         (Start::Time(Timestamp::from_millis(1_000_123)), 123),
         (Start::Offset(Offset::new(5)), 5),
     ] {
-        consumer.seek_all(start);
+        consumer.seek_all(start).unwrap();
         let message = consumer.next(wait).unwrap().unwrap();
         assert_eq!((message.offset().get(), number(&message)), (first, first), "{start:?}");
     }
-    consumer.seek_all(Start::Latest);
+    consumer.seek_all(Start::Latest).unwrap();
     // The end has to be asked for, which takes its time.
     let is_known = || consumer.positions()[0].1.is_some();
     for _ in 0..100 {
@@ -128,7 +131,7 @@ fn who_starts_in_the_gap_behind_the_last_records_is_at_the_end_at_once() {
     let end = consumer.positions()[0].1.unwrap();
     assert!(end > Offset::new(20), "{end}");
     let gap = Start::Offset(Offset::new(end.get() - 1));
-    consumer.seek_all(gap);
+    consumer.seek_all(gap).unwrap();
     assert!(read_to_end(&consumer).is_empty());
 
     let late = client.consumer(&["t"], ConsumerConfig { start: gap, ..patient }).unwrap();

@@ -38,7 +38,7 @@ def test_commits_are_awaited(run: Run, topic: str) -> None:
             await batch.commit()
             assert await group.committed() == {(topic, 0): 10 + len(batch)}
         async with client.consumer(topic) as alone:
-            with pytest.raises(streamlog.BrokerError):
+            with pytest.raises(streamlog.ConfigError):
                 await alone.commit()
 
     run(main)

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -265,6 +267,89 @@ def test_a_topic_is_read_in_both_directions(run: Run, topic: str) -> None:
             await one[99]
         with pytest.raises(streamlog.TopicNotFound):
             await read.partition(9).end_offset()
+
+    run(main)
+
+
+@pytest.mark.parametrize("count", [-1, 10**30])
+def test_a_number_of_messages_that_does_not_fit_is_refused(
+    run: Run, topic: str, count: int
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        read = client.topic(topic)
+        async with client.consumer(topic) as consumer:
+            with pytest.raises(streamlog.ConfigError, match=f"messages: '{count}' does not fit"):
+                await consumer.rewind(messages=count)
+            calls: list[Callable[[], object]] = [
+                lambda: consumer.take(count),
+                lambda: consumer.batches(max_messages=count),
+                lambda: consumer.streams(count),
+                lambda: read.read(limit=count),
+                lambda: read.reversed(limit=count),
+                lambda: read.partition(0).read(limit=count),
+                lambda: read.partition(0).reversed(limit=count),
+            ]
+            for call in calls:
+                with pytest.raises(streamlog.ConfigError, match=f": '{count}' does not fit: exp"):
+                    call()
+        for log in (read, read.partition(0)):
+            with pytest.raises(streamlog.ConfigError, match="is no place in a topic"):
+                await anext(log.read(-(10**30)))
+
+    run(main)
+
+
+def test_a_closed_consumer_goes_nowhere_and_says_so(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 3)
+        closed, unused = await client.consumer(topic), client.consumer(topic)
+        for consumer in (closed, unused):
+            await consumer.close()
+            calls: list[Callable[[], object]] = [
+                partial(consumer.seek, "earliest"),
+                partial(consumer.seek, {}),
+                consumer.pause,
+                consumer.resume,
+                partial(consumer.streams, 2),
+            ]
+            for call in calls:
+                with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                    call()
+            for back in (consumer.rewind(timedelta(hours=1)), consumer.rewind(messages=1)):
+                with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+                    await back
+        assert closed.positions() == {(topic, 0): 0}
+
+    run(main)
+
+
+def test_a_batch_that_is_cancelled_once_its_consumer_is_closed_is_cancelled(
+    run: Run, topic: str
+) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        consumer = await client.consumer(topic)
+        gathering = asyncio.ensure_future(anext(consumer.batches(max_wait=60.0)))
+        await eventually(lambda: consumer.positions() == {(topic, 0): 1})
+        closing = asyncio.ensure_future(consumer.close())
+        await asyncio.sleep(0)
+        gathering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gathering
+        await closing
+
+    run(main)
+
+
+def test_a_commit_without_a_group_says_that_there_is_none(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill(client, topic, 1)
+        async with client.consumer(topic) as consumer:
+            message = await anext(consumer)
+            for commit in (consumer.commit(), consumer.commit(message)):
+                with pytest.raises(streamlog.ConfigError, match=r"commit: .*group="):
+                    await commit
 
     run(main)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,7 +15,7 @@ import pytest
 
 import streamlog
 from py.support.timing import quickest
-from streamlog import Client, Consumer
+from streamlog import Client, Consumer, Message
 
 RECORDS = 10
 
@@ -42,6 +43,12 @@ def values(client: Client, topic: str) -> list[bytes | None]:
         return [message.value for message in consumer.until_end()]
 
 
+def an_old_one(client: Client) -> Message:
+    """A message of another topic."""
+    client.producer().send("old", b"x").result()
+    return next(client.consumer("old"))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -60,12 +67,70 @@ def test_an_unknown_option_is_answered_with_the_nearest_name(
 
 
 @pytest.mark.parametrize(
+    ("call", "theirs", "ours"),
+    [
+        ("producer", "linger_ms", "'linger', in seconds?"),
+        ("producer", "linger.ms", "'linger', in seconds?"),
+        ("producer", "delivery_timeout_ms", "'delivery_timeout', in seconds?"),
+        ("producer", "max_block_ms", "'send_timeout', in seconds?"),
+        ("producer", "compression_type", "'compression'?"),
+        ("producer", "buffer_memory", "'buffer'?"),
+        ("producer", "enable_idempotence", "'idempotence'?"),
+        ("producer", "value_serializer", "'value'?"),
+        ("producer", "key_serializer", "'key'?"),
+        ("producer", "bootstrap_servers", "connect(config={'bootstrap.servers': ...})?"),
+        ("producer", "client_id", "connect(config={'client.id': ...})?"),
+        ("consumer", "group_id", "'group'?"),
+        ("consumer", "auto_offset_reset", "'start'?"),
+        ("consumer", "enable_auto_commit", "'commit'?"),
+        ("consumer", "auto_commit_interval_ms", "'commit_interval', in seconds?"),
+        ("consumer", "value_deserializer", "'value'?"),
+        ("consumer", "key_deserializer", "'key'?"),
+        ("consumer", "fetch_max_wait_ms", "'fetch_wait', in seconds?"),
+        ("consumer", "session_timeout_ms", "connect(config={'session.timeout.ms': ...})?"),
+        ("connect", "bootstrap_servers", "'bootstrap'?"),
+        ("connect", "default_api_timeout_ms", "'timeout', in seconds?"),
+        ("connect", "request_timeout_ms", "connect(config={'request.timeout.ms': ...})?"),
+        ("create_topic", "num_partitions", "'partitions'?"),
+        ("create_topic", "replication_factor", "'replicas'?"),
+    ],
+)
+def test_a_name_that_other_clients_have_is_answered_with_ours(
+    streamlog_client: Client, topic: str, call: str, theirs: str, ours: str
+) -> None:
+    calls: dict[str, Callable[..., object]] = {
+        "producer": streamlog_client.producer,
+        "consumer": partial(streamlog_client.consumer, topic),
+        "connect": MISSPELT,
+        "create_topic": partial(streamlog_client.admin.create_topic, topic),
+    }
+    with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError) as raised:
+        calls[call](**{theirs: 1})
+    assert str(raised.value) == f"{theirs}: unknown setting; did you mean {ours}"
+
+
+@pytest.mark.parametrize(
     ("call", "names"),
     [
         (lambda client, topic: client.producer(acks=1, idempotence=True), ("idempotence", "acks")),
         (
             lambda client, topic: client.producer(linger=1.0, config={"linger.ms": 5}),
             ("linger.ms", "twice"),
+        ),
+        (lambda client, topic: client.producer(compression_level=3), ("compression_level", "none")),
+        (
+            lambda client, topic: client.producer(compression="snappy", compression_level=3),
+            ("compression_level", "compression=snappy"),
+        ),
+        (lambda client, topic: client.producer(audit_window=60.0), ("audit_window", "audit=")),
+        (
+            lambda client, topic: client.producer(config={"audit.window.ms": 60_000}),
+            ("audit.window.ms", "audit.tier="),
+        ),
+        (lambda client, topic: client.consumer(topic).commit(), ("commit", "group=")),
+        (
+            lambda client, topic: client.consumer(topic).streams(1)[0].commit(an_old_one(client)),
+            ("commit", "group="),
         ),
         (lambda client, topic: client.consumer(topic, commit="manual"), ("commit", "group")),
         (lambda client, topic: client.consumer(topic, on_error="skip"), ("on_error", "value")),
@@ -132,6 +197,10 @@ def test_contradictory_options_are_one_error_that_names_both(
             "retention: '-1 day, 0:00:00' does not fit: expected a timedelta, not negative",
         ),
         (lambda client, topic: client.producer(config=[1]), "config: expected a mapping of names"),
+        (
+            lambda client, topic: client.consumer(topic).batches(max_wait=-1),
+            "max_wait: '-1.0' does not fit: expected seconds, not negative",
+        ),
     ],
 )
 def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
@@ -139,6 +208,99 @@ def test_a_value_that_does_not_fit_is_named_with_what_is_expected(
 ) -> None:
     with nothing_lost(streamlog_client, topic), pytest.raises(streamlog.ConfigError, match=words):
         call(streamlog_client, topic)
+
+
+BEYOND = 10**30
+"""More than any number that is counted with."""
+
+NUMBERS: list[tuple[str, int, Callable[[Client, str, int], object]]] = [
+    ("count", -1, lambda client, topic, number: client.consumer(topic).take(number)),
+    ("count", -1, lambda client, topic, number: client.consumer(topic).streams(number)),
+    (
+        "max_messages",
+        -1,
+        lambda client, topic, number: client.consumer(topic).batches(max_messages=number),
+    ),
+    ("max_rows", -1, lambda client, topic, number: client.consumer(topic).arrow(max_rows=number)),
+    ("messages", -1, lambda client, topic, number: client.consumer(topic).rewind(messages=number)),
+    ("limit", -1, lambda client, topic, number: client.topic(topic).read(limit=number)),
+    ("limit", -1, lambda client, topic, number: client.topic(topic).reversed(limit=number)),
+    (
+        "limit",
+        -1,
+        lambda client, topic, number: client.topic(topic).partition(0).read(limit=number),
+    ),
+    (
+        "limit",
+        -1,
+        lambda client, topic, number: client.topic(topic).partition(0).reversed(limit=number),
+    ),
+    (
+        "partition",
+        -BEYOND,
+        lambda client, topic, number: client.producer().send(topic, b"never", partition=number),
+    ),
+    (
+        "timestamp",
+        -BEYOND,
+        lambda client, topic, number: client.producer().send(topic, b"never", timestamp=number),
+    ),
+    (
+        "partitioner",
+        -BEYOND,
+        lambda client, topic, number: client.producer(partitioner=lambda *_: number).send(
+            topic, b"never"
+        ),
+    ),
+    (
+        "partitions",
+        -BEYOND,
+        lambda client, topic, number: client.admin.create_topic("t", partitions=number),
+    ),
+    (
+        "partitions",
+        -BEYOND,
+        lambda client, topic, number: client.admin.set_partitions(topic, number),
+    ),
+    (
+        "partition",
+        -BEYOND,
+        lambda client, topic, number: client.admin.delete_records(topic, number, 0),
+    ),
+    ("before", -1, lambda client, topic, number: client.admin.delete_records(topic, 0, number)),
+    ("broker", -BEYOND, lambda client, topic, number: client.admin.settings(broker=number)),
+    (
+        "offsets",
+        -BEYOND,
+        lambda client, topic, number: client.admin.group("g").commit({(topic, 0): number}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "below", "call"), NUMBERS)
+def test_a_number_that_does_not_fit_is_named_with_its_argument_and_what_is_expected(
+    streamlog_client: Client,
+    topic: str,
+    name: str,
+    below: int,
+    call: Callable[[Client, str, int], object],
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        for number in (below, BEYOND):
+            with pytest.raises(streamlog.ConfigError, match=f"^{name}: .*does not fit: ") as raised:
+                call(streamlog_client, topic, number)
+            assert str(number) in str(raised.value)
+
+
+@pytest.mark.parametrize("place", [BEYOND, -BEYOND])
+def test_an_offset_beyond_all_logs_is_no_place_in_a_topic(
+    streamlog_client: Client, topic: str, place: int
+) -> None:
+    with nothing_lost(streamlog_client, topic):
+        log = streamlog_client.topic(topic)
+        for read in (log.read, log.reversed, log.partition(0).read, log.partition(0).reversed):
+            with pytest.raises(streamlog.ConfigError, match=f"{place} is no place in a topic"):
+                read(place)
 
 
 def test_settings_come_as_any_mapping(streamlog_client: Client, topic: str) -> None:
@@ -280,6 +442,36 @@ def test_a_closed_member_commits_no_more_and_says_why(streamlog_client: Client, 
             consumer.commit(message)
         with pytest.raises(streamlog.Closed, match="was closed"):
             consumer.commit()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda consumer: consumer.seek("earliest"),
+        lambda consumer: consumer.seek({0: 0}),
+        lambda consumer: consumer.seek({}),
+        lambda consumer: consumer.rewind(timedelta(hours=1)),
+        lambda consumer: consumer.rewind(messages=1),
+        lambda consumer: consumer.pause(),
+        lambda consumer: consumer.pause(0),
+        lambda consumer: consumer.resume(),
+        lambda consumer: consumer.streams(2),
+    ],
+)
+def test_a_closed_consumer_goes_nowhere_and_says_so(
+    streamlog_broker: streamlog.Broker,
+    streamlog_client: Client,
+    topic: str,
+    call: Callable[[Consumer], object],
+) -> None:
+    with nothing_lost(streamlog_client, topic), streamlog_broker.connect() as client:
+        closed, forsaken = client.consumer(topic), client.consumer(topic)
+        closed.close()
+        with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+            call(closed)
+        client.close()
+        with pytest.raises(streamlog.Closed, match="was closed: make it anew"):
+            call(forsaken)
 
 
 def _reads_nothing(consumer: Consumer) -> None:

@@ -147,6 +147,48 @@ def test_of_avro_only_one_whole_record_decodes(spark: SparkSession) -> None:
     assert shown[0] == "2026-11-01 08:00:00"
 
 
+def written(kind: object, value: object) -> bytes:
+    """A record with a field of this type."""
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(record_of(kind)), {"id": value})
+    return out.getvalue()
+
+
+def record_of(kind: object) -> dict[str, object]:
+    """The schema of it."""
+    return {"type": "record", "name": "R", "fields": [{"name": "id", "type": kind}]}
+
+
+CENTS = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitting", "large", "expected"),
+    [
+        ("int", written("long", 3), written("long", 2**40), 3),
+        ("int", written("long", 3), b"\xff" * 20 + b"\x01", 3),
+        (CENTS, written("bytes", b"\x7b"), written("bytes", b"\x7f" * 5), Decimal("1.23")),
+    ],
+)
+def test_a_number_too_large_for_its_type_is_a_letter_of_its_own(
+    spark: SparkSession, kind: object, fitting: bytes, large: bytes, expected: object
+) -> None:
+    table = table_of(spark, [fitting, large, fitting]).coalesce(1)
+    found = decode_avro(table, json.dumps(record_of(kind)))
+    misfit = "not a record of the schema: a number is too large for its type"
+    assert errors_of(found) == [None, misfit, None]
+    assert [row.id for row in decoded(found).select("value.id").collect()] == [expected] * 2
+
+
+def test_a_uuid_is_a_text(spark: SparkSession) -> None:
+    told = "123E4567-e89b-12d3-a456-426614174000"
+    table = table_of(spark, [written("string", told)])
+    kind = {"type": "string", "logicalType": "uuid"}
+    found = decode_avro(table, json.dumps(record_of(kind)))
+    assert errors_of(found) == [None]
+    assert [row.id for row in decoded(found).select("value.id").collect()] == [told]
+
+
 def test_the_frame_of_confluent_is_taken_off(spark: SparkSession) -> None:
     whole = avro_of(ORDER)
     framed = [b"\0\0\0\0\x09" + whole, b"\1\0\0\0\x09" + whole, b"\0\0"]

@@ -100,6 +100,25 @@ def test_neither_a_killed_inlet_nor_a_server_that_goes_away_loses_a_mail(
     assert len(there) == 60
 
 
+def test_an_inlet_that_ends_when_nothing_waits_waits_for_a_server_that_is_away(
+    configured: Callable[..., Commands],
+    client: streamlog.Client,
+    server: ImapServer,
+    mailbox: list[tuple[bytes, Truth]],
+) -> None:
+    commands = configured(account(server), inlet='source = "imap"')
+    server.deliver([raw for raw, _ in mailbox[:5]])
+    server.stop()
+    inlet = commands.start("inlet", "--once")
+    assert inlet.stdout is not None
+    assert "again in 1 s" in inlet.stdout.readline()
+    server.start()
+    said, _ = inlet.communicate(timeout=100)
+    assert inlet.returncode == 0, said
+    assert "5 mails stored" in said
+    assert len(keys(client, commands)) == 5
+
+
 @pytest.mark.parametrize("is_renumbered", [False, True])
 def test_of_mails_that_a_server_has_renumbered_meanwhile_none_is_let_go(
     server: ImapServer, monkeypatch: pytest.MonkeyPatch, is_renumbered: bool

@@ -59,6 +59,24 @@ def test_a_trigger_done_again_does_not_take_the_records_of_a_later_topic(
     assert played.drain() == new
 
 
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_trigger_done_again_is_parted_by_bytes_though_its_records_are_gone(
+    left: int, played: Played, client: streamlog.Client, topic: str
+) -> None:
+    publish(client, topic, "more", 10)
+    end = played.plan()
+    client.admin.delete_topic(topic)
+    if left:
+        publish(client, topic, "new", left)
+    played.restart(maxBytesPerPartition="100", brokerTimeout="2s")
+    for part in played.parts(end):
+        with pytest.raises(TopicNotFound, match=r"offset 1[0-9] is wanted.* deleted, or made anew"):
+            values(played.reader.read(part))
+    played.restart(failOnDataLoss="false")
+    for part in played.parts(end):
+        assert values(played.reader.read(part)) == []
+
+
 def test_a_topic_whose_first_records_are_gone_begins_at_what_there_is(
     played: Played, client: streamlog.Client, topic: str
 ) -> None:

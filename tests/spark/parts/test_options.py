@@ -44,6 +44,7 @@ def _dotted(options: dict[str, str]) -> dict[str, str]:
         ({"endingOffsets": "earliest"}, "'endingOffsets': 'earliest' does not fit"),
         ({"endingOffsets": '{"orders":{"0":-2}}'}, "the read would be empty"),
         ({"startingTimestamp": "yesterday"}, "'startingTimestamp': 'yesterday' does not fit"),
+        ({"startingTimestamp": "1793491200000000"}, "milliseconds since 1970, before the year"),
         ({"startingTimestamp": "-1w"}, "'startingTimestamp': '-1w' does not fit"),
         ({"startingTimestamp": "2026-11-01T00:00"}, "a time with its zone"),
         ({"startingOffsetsByTimestamp": '{"orders":{"0":"x"}}'}, "'startingOffsetsByTimestamp'"),
@@ -140,6 +141,8 @@ def test_a_schema_that_does_not_fit_is_told() -> None:
         Reading.of_batch(GIVEN, text)
     with pytest.raises(ConfigError, match="the schema that is given names others"):
         Reading.of_batch({**GIVEN, "columns": "key"}, schema_of(Options({}, ())))
+    with pytest.raises(ConfigError, match="'includeHeaders': given with a schema that has none"):
+        Reading.of_batch({**GIVEN, "includeHeaders": "true"}, SCHEMA)
 
 
 def test_sizes_and_stretches_of_time_have_units() -> None:

@@ -162,6 +162,20 @@ topic = "b"
         (MINIMAL + "topc = 'x'", "job.toml:7: sink.b.topc: unknown; did you mean 'topic'?"),
         (MINIMAL.replace('"a"\n[', '"${NO}"\n['), "job.toml:3: source.a.topic: the environment ha"),
         (
+            MINIMAL.replace(
+                '"a"\n[', '"a"\nstart = "earliest"\noptions = { startingoffsets = "latest" }\n['
+            ),
+            "job.toml:5: source.a.options.startingoffsets: said by another key of the file already",
+        ),
+        (
+            MINIMAL + 'options = { TOPIC = "other" }\n',
+            "job.toml:7: sink.b.options.TOPIC: said by another key of the file already",
+        ),
+        (
+            MINIMAL + 'options = { checkpointLocation = "here" }\n',
+            "job.toml:7: sink.b.options.checkpointLocation: said by another key of the file alrea",
+        ),
+        (
             MINIMAL.replace('"a"\n[', '"a"\noptions = { pushDown = true }\n['),
             "job.toml:4: source.a.options.pushDown: not in a pipeline, whose views may be read mor",
         ),

@@ -404,6 +404,14 @@ files = "out"
         (('date = "timestamp"', 'by = "day"'), r"job\.toml:\d+: sink\.files: by: .*day"),
         (("[sink.copy]", "[source.s]\nfiles='.'\nformat='text'\nstatic=true\n[sink.s]\nfrom='s'\n"
           "files='t'\n[sink.copy]"), r"job\.toml:\d+: sink\.s: its rows are no stream"),
+        (("maxOffsetsPerTrigger", "maxOffsetsPerTriger"),
+         r"job\.toml:\d+: source\.orders: option .*unknown, did you mean 'maxOffsetsPerTrigger'"),
+        (('start = "earliest"', 'start = "soon"'),
+         r"job\.toml:\d+: source\.orders: option 'startingTimestamp': 'soon' does not fit"),
+        (('encode = "json"', 'encode = "json"\noptions = { compresion = "lz4" }'),
+         r"job\.toml:\d+: sink\.copy: option 'compresion': unknown, did you mean 'compression'"),
+        (('encode = "json"', 'encode = "json"\noutput = "complete"'),
+         r"job\.toml:\d+: sink\.copy: .*a topic is only ever appended to"),
     ],
 )  # fmt: skip
 def test_what_spark_refuses_is_told_with_its_place_and_nothing_starts(

@@ -78,15 +78,15 @@ def test_a_time_is_found_among_records_that_are_out_of_order(
     pushdown: bool,
 ) -> None:
     client.admin.create_topic(topic, partitions=1)
-    times = [1_000, 5_000, 3_000, 9_000, 2_000, 7_000, 8_000, 4_000]
+    times = [-5_000, 1_000, 5_000, 3_000, 9_000, 2_000, 7_000, 8_000, 4_000]
     with client.producer() as producer:
         for time in times:
             producer.send(topic, b"%d" % time, timestamp=time)
-    for limit in (0, 2_500, 6_001, 9_001):
+    for limit in (-6_000, 0, 2_500, 6_001, 9_001):
         frame = table(spark, broker.address, subscribe=topic, pushdown="true")
         moment = datetime.fromtimestamp(limit / 1000)
         rows = frame.where(frame.timestamp >= moment).collect()
         assert sorted(int(row.value) for row in rows) == sorted(t for t in times if t >= limit)
     frame = table(spark, broker.address, subscribe=topic, pushdown="true")
     rows = frame.where(frame.timestamp < datetime.fromtimestamp(4)).collect()
-    assert sorted(int(row.value) for row in rows) == [1_000, 2_000, 3_000]
+    assert sorted(int(row.value) for row in rows) == [-5_000, 1_000, 2_000, 3_000]

@@ -8,7 +8,8 @@ import pytest
 import streamlog
 from py.support.broker import BrokerProcess, until
 from spark.sink.query import Crash, Query, counted, values_of
-from streamlog.spark.sink.exactly import publication, staging
+from streamlog.spark.sink import rows
+from streamlog.spark.sink.exactly import publication
 from streamlog.spark.sink.exactly.publication import Step
 
 
@@ -23,7 +24,7 @@ def cleaning(tmp_path: Path) -> Iterator[BrokerProcess]:
 def test_a_batch_is_finished_though_most_of_what_was_published_is_compacted_away(
     copies: int, kept: int, cleaning: BrokerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
+    monkeypatch.setattr(rows, "_BATCH_BYTES", 400)
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1)
     topic = "latest"
     config = {

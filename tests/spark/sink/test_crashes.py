@@ -15,7 +15,8 @@ from py.support.broker import BrokerProcess
 from spark.sink.query import Crash, Query, counted, counted_by_confluent, values_of
 from streamlog._core.republishing import new_identity
 from streamlog.errors import FencedError, StreamlogError
-from streamlog.spark.sink.exactly import publication, staging
+from streamlog.spark.sink import rows
+from streamlog.spark.sink.exactly import publication
 from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.commit_log import CommitLog, commit_topic
 from streamlog.spark.sink.exactly.publication import Step
@@ -28,7 +29,7 @@ Start = Callable[..., Query]
 @pytest.fixture
 def start(broker: BrokerProcess, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts drivers of one query, whose batches of records are small, and copied one by one."""
-    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
+    monkeypatch.setattr(rows, "_BATCH_BYTES", 400)
     monkeypatch.setattr(publication, "_BATCHES_AT_ONCE", 1)
     drivers = []
 
@@ -301,7 +302,7 @@ def test_a_target_that_lost_what_followed_a_commit_stops_the_query(
 def test_a_commit_waits_for_a_broker_that_was_killed(
     tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
+    monkeypatch.setattr(rows, "_BATCH_BYTES", 400)
     with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic, partitions=2)
         query = Query(broker.address, "query", topic)
@@ -323,7 +324,7 @@ def test_a_commit_waits_for_a_broker_that_was_killed(
 def test_a_broker_killed_in_the_middle_of_copies_stores_each_record_once(
     tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "BATCH_BYTES", 400)
+    monkeypatch.setattr(rows, "_BATCH_BYTES", 400)
     random = Random(7)
     with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic, partitions=3)
@@ -356,6 +357,17 @@ def test_a_batch_may_go_to_many_topics_and_later_ones_to_others(
     for number, name in enumerate(names):
         expected = values_of(number, 30) + values_of(number + 2, 30)
         assert counted(client, name) == Counter(expected)
+
+
+def test_a_topic_that_takes_only_small_batches_gets_all_of_a_large_one(
+    broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1, config={"max.message.bytes": "2000"})
+    query = Query(broker.address, f"query-of-{topic}", topic)
+    values = values_of(0, 1000)
+    query.run(0, values)
+    query.close()
+    assert counted(client, topic) == Counter(values)
 
 
 def test_what_decides_and_what_is_staged_is_on_disk_whatever_the_broker_is_set_to(

@@ -13,10 +13,10 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import Query, counted, values_of
 from spark.support.clock import Clock
-from streamlog.errors import DeliveryError, RequestTimeout, StreamlogError
+from streamlog.errors import ConnectError, DeliveryError, RequestTimeout, StreamlogError
 from streamlog.spark import patience
 from streamlog.spark.sink.exactly.publication import Publication
-from streamlog.spark.sink.exactly.record import PartitionPlan
+from streamlog.spark.sink.exactly.record import BatchRecord, Part, PartitionPlan
 from streamlog.spark.sink.exactly.stage import stage
 from streamlog.spark.sink.rows import producing
 from streamlog.spark.sink.settings import Settings
@@ -73,7 +73,37 @@ def test_a_task_fails_when_brokers_are_away_for_longer_than_it_was_told(
             write(settings, broker)
         # A search for a topic ends where its next pause would lead beyond.
         assert 0.5 < time.monotonic() - began < 50
-        assert "'brokerTimeout'" in told.value.__notes__[-1]
+        assert "brokerTimeout" in told.value.__notes__[-1]
+
+
+def test_a_copy_gives_up_when_brokers_are_away_for_longer_than_it_was_told(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path / "data") as broker, streamlog.connect(broker.address) as client:
+        for name in ("staged", "t"):
+            client.admin.create_topic(name, partitions=1)
+        part = Part(producer=1, first=0, last=0, records=1)
+        plan = PartitionPlan(
+            target="t",
+            staged="staged",
+            partition=0,
+            sequence=0,
+            offset=0,
+            staged_end=1,
+            parts=(part,),
+        )
+        record = BatchRecord(
+            batch=0,
+            previous=None,
+            writer="w",
+            producer=1,
+            epoch=0,
+            staged={},
+            partitions=(plan,),
+        )
+        broker.kill()
+        began = time.monotonic()
+        with pytest.raises(ConnectError):
+            Publication(client, record, lambda step: None, patience=1.0).publish()
+        assert time.monotonic() - began < 20
 
 
 def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(

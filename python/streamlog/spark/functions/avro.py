@@ -57,7 +57,7 @@ def decode_avro(
     if framing not in ("none", "confluent"):
         raise ConfigError(f"framing: '{framing}' does not fit: expected 'none' or 'confluent'")
     try:
-        parsed = fastavro.parse_schema(json.loads(schema))
+        parsed = fastavro.parse_schema(json.loads(schema, object_hook=_not_as_uuid))
     except (ValueError, TypeError, fastavro.schema.SchemaParseException) as error:
         raise ConfigError(f"schema: it is no schema of Avro: {error}") from error
     fields = struct_of(json.loads(schema))
@@ -75,6 +75,14 @@ def decode_avro(
     return table.drop(_RESULT)
 
 
+def _not_as_uuid(kind: dict[str, Any]) -> dict[str, Any]:
+    """A uuid is the text, or the bytes, that it is: Spark has no such type."""
+    return {name: value for name, value in kind.items() if (name, value) != _UUID}
+
+
+_UUID = ("logicalType", "uuid")
+
+
 def _decode(
     values: pyarrow.Array,
     schema: "str | list[Any] | dict[str, Any]",
@@ -85,7 +93,24 @@ def _decode(
     from pyspark.sql.pandas.types import to_arrow_type
 
     rows = [_row(value, schema, skipped) for value in values.to_pylist()]
-    return pyarrow.array(rows, type=to_arrow_type(result, timezone="UTC"))
+    kind = to_arrow_type(result, timezone="UTC")
+    try:
+        return pyarrow.array(rows, type=kind)
+    except _TOO_LARGE:
+        return pyarrow.array([_fitting(row, kind) for row in rows], type=kind)
+
+
+_TOO_LARGE = (pyarrow.ArrowInvalid, OverflowError)
+"""What comes of numbers that Avro writes in any length, and their types do not hold."""
+
+
+def _fitting(row: dict[str, Any] | None, kind: pyarrow.DataType) -> dict[str, Any] | None:
+    try:
+        pyarrow.array([row], type=kind)
+    except _TOO_LARGE:
+        error = "not a record of the schema: a number is too large for its type"
+        return {"value": None, "error": error}
+    return row
 
 
 def _row(

@@ -26,7 +26,6 @@ _LOGICAL: dict[str, Callable[[], T.DataType]] = {
     "timestamp-micros": T.TimestampType,
     "local-timestamp-millis": T.TimestampNTZType,
     "local-timestamp-micros": T.TimestampNTZType,
-    "uuid": T.StringType,
 }
 _NOT_KEPT = ("time-millis", "time-micros", "duration")
 

@@ -56,7 +56,7 @@ class Reading:
         self._part = job.plan.ranges[index]
         self._place = (self._part.topic, self._part.partition)
         self._position = self._part.start
-        self._patience = Patience(job.connection.patience)
+        self._patience = Patience(job.connection)
         self.losses: list[Loss] = []
 
     def batches(self) -> "Iterator[pyarrow.RecordBatch]":

@@ -97,6 +97,10 @@ class Ledger:
         plan = self.newest()
         return None if plan is None or plan.number in self._numbers("done") else plan
 
+    def finished(self) -> int:
+        """The number of the newest plan that is done, as all before it are; 0 if there is none."""
+        return max(self._numbers("done"), default=0)
+
     def begin(self, plan: Plan) -> None:
         """Keeps a plan: from here on it will be carried out, and no other."""
         assert self.unfinished() is None, f"plan {plan.number} before the one in hand is done"

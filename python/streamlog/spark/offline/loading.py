@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Load", "Loading", "load"]
 
+_BROKER_TIMEOUT = "broker_timeout (--broker-timeout)"
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
@@ -85,6 +86,8 @@ def load(
         ConnectError: No broker answered for that long.
         TopicNotFound: A topic is not there, or not any more.
         OffsetOutOfRange: Records were deleted before they were loaded.
+        PythonException: Of Spark: a task failed, as when brokers were away for that long; its text
+            ends with what the task said.
 
     Example:
         >>> streamlog.spark.load(spark, folder, subscribe="orders").topics
@@ -97,10 +100,10 @@ def load(
         raise ConfigError(message)
     if offsets_per_file < 1:
         raise ConfigError(f"offsets_per_file: {offsets_per_file} does not fit: expected 1 or more")
-    if broker_timeout < 0:
+    if not broker_timeout >= 0:
         raise ConfigError(f"broker_timeout: {broker_timeout:g} does not fit: expected 0 or more")
     choice = Choice.of(subscribe, subscribe_pattern)
-    connection = Connection.of(bootstrap, config or {}, broker_timeout)
+    connection = Connection.of(bootstrap, config or {}, broker_timeout, _BROKER_TIMEOUT)
     loading = Loading(connection, Ledger(path), compression, fail_on_data_loss, offsets_per_file)
     return loading.run(choice, on_spark(spark), Bar.shown(progress))
 
@@ -119,8 +122,8 @@ class Loading:
         """Finishes what is unfinished, then loads what is new."""
         began = time.monotonic()
         load = Load(self.ledger.path)
-        patience, client = self.connection.patience, client_of(self.connection)
-        with self.ledger.held(patiently(patience, lambda: client.admin.cluster().id)):
+        client = client_of(self.connection)
+        with self.ledger.held(patiently(self.connection, lambda: client.admin.cluster().id)):
             self.ledger.sweep()
             unfinished = self.ledger.unfinished()
             if unfinished is not None:
@@ -135,8 +138,7 @@ class Loading:
     def _plan(self, choice: Choice) -> Plan:
         client, newest = client_of(self.connection), self.ledger.newest()
         fails = self.fail_on_data_loss
-        patience = self.connection.patience
-        plan = patiently(patience, lambda: make_plan(client, choice, newest, fails))
+        plan = patiently(self.connection, lambda: make_plan(client, choice, newest, fails))
         parts = [piece for part in plan.ranges for piece in part.split(self.offsets_per_file)]
         return Plan(plan.number, parts, plan.places, plan.losses)
 

@@ -45,13 +45,12 @@ def loaded(
     ledger = Ledger(path)
     if not (ledger.hidden / "load.json").is_file():
         raise ConfigError(f"path: no load has made '{ledger.path}': streamlog.spark.load() does")
-    unfinished = ledger.unfinished()
-    number = None if unfinished is None else unfinished.number
+    newest = ledger.finished()
     files = [
         str(file)
         for folder in _folders(ledger.path, topics)
         for file in sorted(folder.glob("date=*/load-*.parquet"))
-        if _number(file) != number
+        if _number(file) <= newest
     ]
     if not files:
         return spark.createDataFrame([], SCHEMA)

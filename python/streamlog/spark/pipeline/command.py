@@ -17,6 +17,7 @@ from streamlog.errors import (
     TopicNotFound,
 )
 from streamlog.spark.pipeline.job import Job
+from streamlog.spark.pipeline.reasons import lines_of
 
 __all__ = ["VERBS", "main"]
 
@@ -48,14 +49,14 @@ def main(verb: str, path: str) -> int:
     except Exception as error:
         if not isinstance(error, StreamlogError) and not _is_of_spark(error):
             raise
-        for line in str(error).strip().splitlines()[:_LINES]:
+        for line in lines_of(error)[:_LINES]:
             print(f"streamlog: {line}", file=sys.stderr)
         return next((code for kind, code in _EXITS if isinstance(error, kind)), _FAILED)
     return 0
 
 
 _LINES = 20
-"""Of an error: Spark's go on with plans and stacks."""
+"""Of an error: Spark's go on with plans."""
 
 
 def run(job: Job) -> int:

@@ -7,9 +7,10 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import streamlog
-from streamlog.errors import ConfigError, MissingExtra, StreamlogError
+from streamlog.errors import ConfigError, MissingExtra
 from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.progress import ROWS, Progress
+from streamlog.spark.pipeline.reasons import reason_of
 from streamlog.spark.pipeline.sink import Sink
 from streamlog.spark.pipeline.source import Source
 from streamlog.spark.pipeline.step import Step
@@ -60,7 +61,7 @@ class Run:
             is_stopped: Whether it shall end; asked several times a second.
 
         Raises:
-            ConfigError: Spark refuses a source or a step; it says which.
+            ConfigError: A source, a step or a sink is refused; it says which.
         """
         self._job = job
         self._session = session
@@ -86,6 +87,8 @@ class Run:
         from streamlog.spark import functions
 
         try:
+            if isinstance(view, Source):
+                view.check_options()
             table = make()
             if isinstance(view, Source) and view.decoding is not None:
                 table = view.decoding.of(table)
@@ -99,7 +102,7 @@ class Run:
         except MissingExtra:
             raise
         except Exception as error:
-            raise ConfigError(f"{view.place}: {_reason(error)}") from error
+            raise ConfigError(f"{view.place}: {reason_of(error)}") from error
         self._views[view.name] = table
 
     def _of(self, sink: Sink) -> "DataFrame":
@@ -109,8 +112,9 @@ class Run:
             if sink.folders and set(sink.folders) - set(rows.columns):
                 missing = ", ".join(sorted(set(sink.folders) - set(rows.columns)))
                 raise ConfigError(f"by: '{sink.view}' has no column {missing}")
+            sink.check_options(rows)
         except Exception as error:
-            raise ConfigError(f"{sink.place}: {_reason(error)}") from error
+            raise ConfigError(f"{sink.place}: {reason_of(error)}") from error
         is_stream = self._job.stream is not None
         if rows.isStreaming != is_stream:
             message = "its rows are no stream: all its sources are static"
@@ -190,7 +194,7 @@ class Run:
         try:
             return self._start(sink)
         except AnalysisException as error:
-            raise ConfigError(f"{sink.place}: {_reason(error)}") from error
+            raise ConfigError(f"{sink.place}: {reason_of(error)}") from error
 
     def _start(self, sink: Sink) -> "StreamingQuery":
         from pyspark.sql import functions as F
@@ -213,15 +217,3 @@ class Run:
         if sink.folders:
             writer = writer.partitionBy(*sink.folders)
         return writer.start(sink.where) if sink.kind == "files" else writer.start()
-
-
-def _reason(error: Exception) -> str:
-    """What is wrong in a line: Spark's messages go on with plans and stacks."""
-    text = str(error).strip()
-    if isinstance(error, StreamlogError):
-        return text
-    lines = [line.lstrip(": ") for line in text.splitlines()] or [type(error).__name__]
-    # What the bridge to Java says first is only which of its objects was called.
-    return (
-        lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while") else lines[0]
-    )

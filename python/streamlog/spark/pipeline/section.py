@@ -222,12 +222,15 @@ class Section:
         found = [] if table is None else [table.table(name) for name in table._values]
         return [each for each in found if each is not None]
 
-    def settings(self, key: str) -> dict[str, str]:
-        """A table of names that others know, with their values as text."""
+    def settings(self, key: str, said: Iterable[str] = ()) -> dict[str, str]:
+        """A table of names that others know, with their values as text; none that is `said` yet."""
         table = self.table(key)
+        known = {name.lower() for name in said}
         found = {}
         for name, value in () if table is None else _flat(table._values):
-            if isinstance(value, bool):
+            if name.lower() in known:
+                self.page.fault((*self.path, key, name), "said by another key of the file already")
+            elif isinstance(value, bool):
                 found[name] = str(value).lower()
             elif isinstance(value, str | int | float):
                 found[name] = self._filled(str(value), key)

@@ -75,7 +75,7 @@ class Sink:
             where=place,
             told=told,
             format=named.get(kind) or section.word("format", _FORMATS, "parquet"),
-            options=options | section.settings("options"),
+            options=options | section.settings("options", (*options, "checkpointLocation")),
             encode=section.word("encode", ("none", "json"), "none"),
             key=section.text("key") or None,
             date=section.text("date") or None,
@@ -112,6 +112,20 @@ class Sink:
             message = f"'{self.view}' has no column 'value', only {has}"
             raise ConfigError(f'{message}; encode = "json" makes one of them')
         return table if self.date is None else functions.with_date(table, self.date)
+
+    def check_options(self, rows: "DataFrame") -> None:
+        """Looks at the options and columns of a topic before any sink of the job is written to.
+
+        Raises:
+            ConfigError: An option or a column is unknown, or does not fit.
+        """
+        if self.kind != "topic":
+            return
+        from streamlog.spark.sink.settings import Settings
+
+        # A stream is told its checkpoint when it starts.
+        options = self.options | {"checkpointLocation": self.name}
+        Settings.of(options, rows.schema, overwrite=self.output == "complete")
 
     def write(self, rows: "DataFrame") -> None:
         """Writes a table, or a batch of a stream into a database."""

@@ -80,7 +80,7 @@ class Source:
             what=what,
             told=what if kind in ("topic", "pattern") else section.told(kind, *what),
             format=word,
-            options=options | section.settings("options"),
+            options=options | section.settings("options", options),
             schema=schema,
             is_stream=is_stream and not is_static,
             decoding=None if decode is None else Decoding.read(decode, folder),
@@ -94,6 +94,19 @@ class Source:
     def bootstrap(self) -> str | None:
         """The cluster of its topics."""
         return self.options.get("bootstrap")
+
+    def check_options(self) -> None:
+        """Looks at the options of topics before Spark does, which would quote a stack.
+
+        Raises:
+            ConfigError: An option is unknown, or does not fit.
+        """
+        if self.format != "streamlog":
+            return
+        from streamlog.spark.reading.settings import Reading, default_schema
+
+        read = Reading.of_stream if self.is_stream else Reading.of_batch
+        read(self.options, default_schema(self.options))
 
     def open(self, session: "SparkSession") -> "DataFrame":
         """Its rows; nothing is decoded yet."""

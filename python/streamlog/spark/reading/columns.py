@@ -68,7 +68,7 @@ def wanted(schema: StructType, options: Options) -> tuple[str, ...]:
     """The names of the columns of a schema that was given to Spark, or that Spark was given.
 
     Raises:
-        ConfigError: There is no such column, it is of another type, or ``columns`` differ.
+        ConfigError: There is no such column, it is of another type, or the options ask for others.
     """
     names = schema.fieldNames()
     for field in schema.fields:
@@ -79,6 +79,8 @@ def wanted(schema: StructType, options: Options) -> tuple[str, ...]:
             raise ConfigError(f"{words}: cast it after reading")
     if options.given("columns") and names != schema_of(options).fieldNames():
         raise ConfigError("option 'columns': the schema that is given names others")
+    if options.truth("includeHeaders", False) and HEADERS not in names:
+        raise ConfigError("option 'includeHeaders': given with a schema that has none")
     return tuple(names)
 
 

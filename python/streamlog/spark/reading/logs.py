@@ -85,6 +85,9 @@ class Logs:
 
     def at(self, topic: str, time_ms: int) -> dict[Place, int | None]:
         """The first offsets of that time or later; None where there is none."""
+        if time_ms < 0:
+            # Brokers cannot be asked for a time before 1970, and records may bear one.
+            return {**self.begins([topic])}
         time = time_of(time_ms)
         found = self._patiently(lambda: self.client.admin.offsets_at(topic, time))
         return {
@@ -132,7 +135,7 @@ class Logs:
         return {place: at for place, at in places.items() if self._subscription.has(place)}
 
     def _patiently(self, ask: Callable[[], _T]) -> _T:
-        return patiently(self._connection.patience, ask)
+        return patiently(self._connection, ask)
 
 
 def time_of(time_ms: int) -> datetime:

@@ -11,6 +11,7 @@ the option ``pushdown`` says that a table is for one query.
 import sys
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from math import floor
 from typing import Any
 
 from pyspark.sql.datasource import (
@@ -147,10 +148,10 @@ def _cut_by_offset(given: Filter, part: OffsetRange) -> OffsetRange:
 
 
 def _cut_by_time(given: Filter, logs: Logs, ranges: list[OffsetRange]) -> list[OffsetRange]:
-    time_ms = int(given.value.timestamp() * 1000)  # type: ignore[attr-defined]
+    time_ms = floor(given.value.timestamp() * 1000)  # type: ignore[attr-defined]
     found: dict[Place, int | None] = {}
     for topic in {part.topic for part in ranges}:
-        found |= logs.at(topic, max(time_ms, 0))
+        found |= logs.at(topic, time_ms)
 
     def start_of(part: OffsetRange) -> int:
         first = found.get((part.topic, part.partition))

@@ -42,7 +42,7 @@ class Task:
         self._place = (part.topic, part.partition)
         self._position = part.start
         self._losses = Losses(reading.fails_on_loss)
-        self._patience = Patience(reading.connection.patience)
+        self._patience = Patience(reading.connection)
 
     def batches(self) -> Iterator["_RecordBatch"]:
         """The records, with the columns that are wanted.

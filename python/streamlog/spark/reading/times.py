@@ -10,6 +10,8 @@ from streamlog.spark.options import duration, misfit
 __all__ = ["time_ms"]
 
 _EXPECTED = "milliseconds since 1970, an ISO time with its zone, or a stretch before now as -1h"
+_LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: what is later was meant in another unit."""
 
 
 def time_ms(option: str, given: object) -> int:
@@ -25,13 +27,15 @@ def time_ms(option: str, given: object) -> int:
     """
     text = str(given).strip()
     if re.fullmatch(r"\d+", text):
+        if int(text) > _LAST_MS:
+            raise misfit(option, text, "milliseconds since 1970, before the year 10000")
         return int(text)
     if text.startswith("-"):
         try:
             back = duration(option, text[1:])
         except ConfigError:
             raise misfit(option, text, _EXPECTED) from None
-        return int((time.time() - back) * 1000)
+        return max(0, int((time.time() - back) * 1000))
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -12,18 +12,18 @@ from streamlog.spark.clients import client_of
 from streamlog.spark.sink.columns import Columns
 from streamlog.spark.sink.settings import Settings
 
-__all__ = ["BATCH_BYTES", "columns_in", "producing"]
+__all__ = ["columns_in", "producing"]
 
 _REQUEST_MAX = "100 MiB"
 """The topic's max.message.bytes decides, unless kafka.max.request.size was given."""
 
-BATCH_BYTES = 256 << 10
+_BATCH_BYTES = 256 << 10
 """A task has many rows and nobody who waits for one of them: up to a third more of them a second
 than with the client's own default. Where a topic takes less, batches are split."""
 
 
 @contextmanager
-def producing(settings: Settings, batch_size: int = BATCH_BYTES) -> Iterator[Producer]:
+def producing(settings: Settings) -> Iterator[Producer]:
     """A producer of the task's own, from which everything has been delivered at the end.
 
     Raises:
@@ -34,7 +34,7 @@ def producing(settings: Settings, batch_size: int = BATCH_BYTES) -> Iterator[Pro
         "acks": settings.acks,
         "compression.type": settings.compression,
         "partitioner": settings.partitioner,
-        "batch.size": batch_size,
+        "batch.size": _BATCH_BYTES,
         "max.request.size": _REQUEST_MAX,
         "delivery.timeout.ms": patience,
         "max.block.ms": patience,
@@ -49,8 +49,8 @@ def producing(settings: Settings, batch_size: int = BATCH_BYTES) -> Iterator[Pro
     except BaseException as error:
         if _is_late(error):
             error.add_note(
-                f"brokers were away for longer than 'brokerTimeout' allows, which is "
-                f"{settings.connection.patience:g} s; kafka.delivery.timeout.ms and "
+                f"brokers were away for longer than {settings.connection.patience_name} allows, "
+                f"which is {settings.connection.patience:g} s; kafka.delivery.timeout.ms and "
                 "kafka.max.block.ms, if they are given, come first"
             )
         # The task fails, and all of its rows are written again: nobody waits for these.

@@ -47,13 +47,18 @@ class Watch:
         self._arm(self._state)
         return self._state
 
-    def newer(self, than: State | None, seconds: float) -> State:
+    def newer(self, than: State, seconds: float) -> State:
         """What there is once it differs from `than`, or after so many seconds what there was."""
         deadline = time.monotonic() + seconds
         state = self._state
-        if state is None or self._is_old(state) or self._rings(0.0):
+        if (
+            state is None
+            or self._is_old(state)
+            or self._find_other_topics(state)
+            or self._rings(0.0)
+        ):
             state = self.look()
-        if than is None or state.ends != than.ends:
+        if state.ends != than.ends:
             return state
         if self._rings(deadline - time.monotonic()):
             state = self.look()
@@ -66,9 +71,11 @@ class Watch:
             bell.close()
 
     def _is_old(self, state: State) -> bool:
+        return time.monotonic() - self._asked > _LOOK_SECONDS * max(1, len(state.ids))
+
+    def _find_other_topics(self, state: State) -> bool:
+        """Asks now and then which topics match: whether they are not those of the state."""
         now = time.monotonic()
-        if now - self._asked > _LOOK_SECONDS * max(1, len(state.ids)):
-            return True
         if now - self._asked_for_topics <= _LOOK_SECONDS:
             return False
         self._asked_for_topics = now

@@ -13,6 +13,8 @@ use crate::types::TopicName;
 
 /// Where counts are told.
 pub(crate) const TOPIC: &str = "streamlog.audit";
+/// The width of a window, unless told otherwise.
+const WINDOW: Duration = Duration::from_mins(10);
 
 /// The audit of a producer. Callers tell, the sending task counts.
 #[derive(Debug)]
@@ -34,7 +36,13 @@ impl Audit {
     /// That of a producer of this name, if its settings ask for one.
     pub(crate) fn of(config: &ProducerConfig, producer: String) -> Option<Self> {
         let tier = config.audit.clone()?;
-        Some(Self { tier, window: config.audit_window, producer, state: Mutex::default() })
+        let window = config.audit_window.unwrap_or(WINDOW);
+        Some(Self { tier, window, producer, state: Mutex::default() })
+    }
+
+    /// The width of the windows in which it counts.
+    pub(crate) fn window(&self) -> Duration {
+        self.window
     }
 
     /// A batch of `topic` was delivered.

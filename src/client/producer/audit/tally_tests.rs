@@ -12,7 +12,7 @@ const WINDOW: Duration = Duration::from_millis(100);
 fn audit() -> Audit {
     let config = ProducerConfig {
         audit: Some("front".to_owned()),
-        audit_window: WINDOW,
+        audit_window: Some(WINDOW),
         ..ProducerConfig::default()
     };
     Audit::of(&config, "p-1".to_owned()).unwrap()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlog
 from streamlog._core.republishing import new_identity
+from streamlog.spark.options import PATIENCE
 from streamlog.spark.sink.exactly.commit_log import CommitLog
 from streamlog.spark.sink.exactly.publication import OnStep, Publication, Step
 from streamlog.spark.sink.exactly.record import BatchRecord, Part, PartitionPlan
@@ -21,12 +22,24 @@ class Commit:
     """What the driver of a query does when the tasks of a batch are done."""
 
     def __init__(
-        self, client: streamlog.Client, query: str, on_step: OnStep = lambda step: None
+        self,
+        client: streamlog.Client,
+        query: str,
+        on_step: OnStep = lambda step: None,
+        patience: float = PATIENCE,
     ) -> None:
-        """Commits for this query; `on_step` is told after each step."""
+        """Commits for this query.
+
+        Args:
+            client: What commits.
+            query: The query's id.
+            on_step: Told after each step.
+            patience: For how many seconds brokers may be away while records are copied.
+        """
         self._client = client
         self._log = CommitLog(client, query)
         self._on_step = on_step
+        self._patience = patience
 
     def batch(self, number: int, rows: Sequence[StagedRows]) -> None:
         """Makes the batch happen, unless it has: its rows are published when this returns.
@@ -40,14 +53,17 @@ class Commit:
         self._on_step(Step.STAGED)
         last = self._log.last()
         if last is not None:
-            Publication(self._client, last[1], self._on_step).finish()
+            self._publication(last[1]).finish()
             if last[1].batch >= number:
                 return
         record = self._record(number, rows, last)
         offset = self._log.append(record)
         self._on_step(Step.COMMITTED)
-        Publication(self._client, record, self._on_step).publish()
+        self._publication(record).publish()
         self._log.forget_before(offset)
+
+    def _publication(self, record: BatchRecord) -> Publication:
+        return Publication(self._client, record, self._on_step, self._patience)
 
     def _record(
         self, number: int, rows: Sequence[StagedRows], last: tuple[int, BatchRecord] | None

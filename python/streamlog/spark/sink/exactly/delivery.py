@@ -47,13 +47,13 @@ class ExactlyOnce(Delivery):
         staged = [message for message in messages if isinstance(message, StagedRows)]
         if staged:
             connection = self.settings.connection
-            client, patience = client_of(connection), Patience(connection.patience)
+            client, patience = client_of(connection), Patience(connection)
 
             def on_step(step: Step) -> None:
                 # A large batch may take longer than brokers may be away.
                 if step is not Step.STAGED:
                     patience.renew()
 
-            commit = Commit(client, staged[0].query, on_step)
+            commit = Commit(client, staged[0].query, on_step, connection.patience)
             # What was done before brokers went away is found when it is done again.
             patience.through(lambda: commit.batch(batch, staged))

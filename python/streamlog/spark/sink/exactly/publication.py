@@ -41,9 +41,19 @@ OnStep = Callable[[Step], None]
 class Publication:
     """The records of one committed batch, on their way from staging topics to their targets."""
 
-    def __init__(self, client: streamlog.Client, record: BatchRecord, on_step: OnStep) -> None:
-        """Prepares the publication; `on_step` is told after each step."""
+    def __init__(
+        self, client: streamlog.Client, record: BatchRecord, on_step: OnStep, patience: float
+    ) -> None:
+        """Prepares the publication; `on_step` is told after each step.
+
+        Args:
+            client: What publishes.
+            record: The batch.
+            on_step: Told after each step.
+            patience: For how many seconds brokers may be away while records are copied.
+        """
         self._client = client
+        self._patience = patience
         self._record = record
         self._on_step = on_step
         self._plans = [plan for plan in record.partitions if plan.parts]
@@ -109,7 +119,7 @@ class Publication:
     def _progress(self, plan: PartitionPlan) -> int:
         """How many records of a partition are published."""
         done, is_cut, is_reset = republished(
-            self._client, plan.target, plan.partition, plan.offset, self._stamp(plan)
+            self._client, plan.place, plan.offset, self._stamp(plan), self._patience
         )
         where = f"{plan.target}-{plan.partition}"
         if is_reset:
@@ -144,7 +154,7 @@ class Publication:
                 for plan in left
             ]
             try:
-                counts = republish(self._client, rows, _BATCHES_AT_ONCE)
+                counts = republish(self._client, rows, _BATCHES_AT_ONCE, self._patience)
             except BrokerError as error:
                 if error.name != _OUT_OF_RANGE:
                     raise

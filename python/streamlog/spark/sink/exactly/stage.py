@@ -15,7 +15,7 @@ from streamlog.spark.patience import patiently
 from streamlog.spark.sink.columns import Columns, send
 from streamlog.spark.sink.exactly.record import Part
 from streamlog.spark.sink.exactly.staging import Target, prepared
-from streamlog.spark.sink.rows import BATCH_BYTES, columns_in, producing
+from streamlog.spark.sink.rows import columns_in, producing
 from streamlog.spark.sink.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
         return StagedRows(query, {}, {})
     targets = _Targets(settings, query)
     topic = settings.topic
-    largest = BATCH_BYTES if topic is None else targets.of(topic).batch_bytes
-    with producing(settings, largest) as producer:
+    with producing(settings) as producer:
         for batch in chain((first,), batches):
             targets.send(producer, topic, columns_in(batch, settings))
         producer.flush()
@@ -74,9 +73,9 @@ class _Targets:
     def of(self, topic: str) -> Target:
         """The target of this name; its staging topic is there."""
         if topic not in self._met:
-            client = client_of(self._connection)
-            patience = self._connection.patience
-            self._met[topic] = patiently(patience, lambda: prepared(client, self._query, topic))
+            connection = self._connection
+            client = client_of(connection)
+            self._met[topic] = patiently(connection, lambda: prepared(client, self._query, topic))
         return self._met[topic]
 
     def topics(self) -> dict[str, str]:

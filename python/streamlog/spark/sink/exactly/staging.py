@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import streamlog
 from streamlog.descriptions import Setting
 from streamlog.errors import BrokerError, TopicNotFound
-from streamlog.spark.sink.rows import BATCH_BYTES
 
 __all__ = ["Target", "prepared", "staging_topic"]
 
@@ -36,8 +35,6 @@ class Target:
 
     staged: str
     """The topic where they are staged."""
-    batch_bytes: int
-    """The most bytes that a batch of records should have."""
     needs_keys: bool
     """Whether the topic refuses records without a key."""
 
@@ -84,7 +81,6 @@ def prepared(client: streamlog.Client, query: str, target: str) -> Target:
     _keep_up(client, staged, _text(settings, "max.message.bytes"))
     return Target(
         staged=staged,
-        batch_bytes=min(int(_text(settings, "max.message.bytes")), BATCH_BYTES),
         needs_keys="compact" in _text(settings, "cleanup.policy"),
     )
 

@@ -1,4 +1,4 @@
-//! A log that is removed while somebody begins to write to it.
+//! A log under one leader epoch after another, and one that is removed while an epoch begins.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
-use streamlog::replication::{LocalLogs, Partition, PartitionSpec};
+use streamlog::replication::{Acks, LocalLogs, Partition, PartitionSpec};
 use streamlog::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
     Offsets, Opener, PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
 };
-use streamlog::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, TopicPartition};
+
+use crate::support::batch;
 
 const ID: TopicId = TopicId([7; 16]);
 
@@ -44,22 +46,41 @@ fn logs(disk: &FaultyDisk) -> LocalLogs {
     LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) }
 }
 
+fn reign(logs: &LocalLogs, epoch: LeaderEpoch) -> Arc<Partition> {
+    let spec = PartitionSpec {
+        partition: id(),
+        topic_id: ID,
+        broker: BrokerId(1),
+        epoch,
+        in_sync: vec![BrokerId(1)],
+        replicas: 1,
+        config: Arc::new(LogConfig::default()),
+    };
+    Partition::new(spec, logs.clone())
+}
+
+#[test]
+fn a_log_that_is_open_goes_on_under_the_next_epoch() {
+    let logs = logs(&FaultyDisk::new(Arc::new(MemoryDisk::default()), 1));
+    for epoch in [1, 2] {
+        let partition = reign(&logs, LeaderEpoch(epoch));
+        partition.lead().unwrap();
+        let mut batch = batch([7]);
+        let now = SystemClock.now();
+        partition.append(&mut [&mut batch], Acks::All, now).unwrap().pop().unwrap().unwrap();
+        partition.log().unwrap().flush().unwrap();
+        assert_eq!(partition.high_watermark(), Offset::new(epoch.into()));
+        partition.stop("the next epoch begins");
+    }
+}
+
 #[test]
 fn a_log_stays_where_it_is_while_a_reign_is_put_on_record() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let logs = logs(&disk);
     let metadata = PartitionMetadata { topic_id: ID, offset_unit: OffsetUnit::Record };
     logs.data.create_log(&id(), metadata).unwrap();
-    let spec = PartitionSpec {
-        partition: id(),
-        topic_id: ID,
-        broker: BrokerId(1),
-        epoch: LeaderEpoch(1),
-        in_sync: vec![BrokerId(1)],
-        replicas: 1,
-        config: Arc::new(LogConfig::default()),
-    };
-    let partition = Partition::new(spec, logs.clone());
+    let partition = reign(&logs, LeaderEpoch(1));
 
     let hold = disk.hold_sync();
     let leading = thread::spawn(move || partition.lead());

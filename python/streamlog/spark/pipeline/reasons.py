@@ -1,0 +1,32 @@
+"""What an error says, without the plans and the stacks that Spark's go on with."""
+
+from itertools import dropwhile, takewhile
+
+from streamlog.errors import StreamlogError
+
+__all__ = ["lines_of", "reason_of"]
+
+_STACK = "Traceback (most recent call last):"
+_BRIDGE = "An error occurred while"
+"""How the bridge to Java says which of its objects was called, before it says what is wrong."""
+
+
+def lines_of(error: Exception) -> list[str]:
+    """What it says; of an error in one of Spark's Python processes, what was raised there."""
+    text = str(error).strip()
+    if _STACK not in text:
+        return text.splitlines()
+    # The last stack is that of the error itself, those before it are of what led to it.
+    below = text.rpartition(_STACK)[2].splitlines()
+    raised = dropwhile(lambda line: not line or line.startswith(" "), below)
+    told = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
+    return [text.partition(_STACK)[0].splitlines()[0].strip(), *filter(None, told)]
+
+
+def reason_of(error: Exception) -> str:
+    """What is wrong in a line; of an error of this package in as many as it has."""
+    if isinstance(error, StreamlogError):
+        return str(error).strip()
+    lines = [line.lstrip(": ") for line in lines_of(error)] or [type(error).__name__]
+    is_behind = lines[0].startswith(_BRIDGE) or _STACK in str(error)
+    return lines[1] if is_behind and len(lines) > 1 else lines[0]
