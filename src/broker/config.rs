@@ -309,10 +309,11 @@ impl BrokerConfig {
         let name = path.display().to_string();
         let text = read_text(&SystemDisk::default(), path)
             .map_err(|error| ConfigError::single(&name, format!("cannot be read: {error}")))?;
-        match path.extension() {
+        let rows = match path.extension() {
             Some(extension) if extension == "properties" => read_properties(&text),
             _ => read_toml(&text),
-        }
+        };
+        rows.map_err(|error| error.of(name))
     }
 
     /// Applies rows of (key, value), as they stand in a file or on the command line.

@@ -59,7 +59,7 @@ impl Options {
             let admin = self.reach.connect()?.0.admin();
             let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
             let exit = if check { row.exit() } else { Exit::Done };
-            Rows::new(self.reach.output).write(out, [row])?;
+            Rows::new(self.reach.output).write_one(out, row)?;
             Ok(exit)
         })
     }

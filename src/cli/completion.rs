@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
-use crate::cli::context::Context;
+use crate::cli::context::{Context, variable};
+use crate::cli::reach::BOOTSTRAP_VARIABLE;
 use crate::cli::{CommandError, Exit, answer};
 use crate::client::{Admin, Client, ClientError, ClientSettings};
 
@@ -81,8 +82,8 @@ fn names(
 /// A client by the environment and the contexts file: options are not known here.
 fn client() -> Option<Client> {
     let mut settings = ClientSettings::default();
-    settings.set_all(Context::read(None).ok()?.rows()).ok()?;
-    if let Ok(bootstrap) = std::env::var("STREAMLOG_BOOTSTRAP") {
+    Context::read(None).ok()?.apply(&mut settings).ok()?;
+    if let Some(bootstrap) = variable(BOOTSTRAP_VARIABLE) {
         settings.set_all([("bootstrap.servers", bootstrap.as_str())]).ok()?;
     }
     settings.client.timeout = PATIENCE;

@@ -6,6 +6,7 @@ use crate::cli::Exit;
 use crate::client::{ClientError, ErrorCode};
 use crate::config::ConfigError;
 use crate::storage::StorageError;
+use crate::types::BrokerId;
 
 /// A command stopped before its end.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,15 @@ pub(crate) enum CommandError {
     /// A setting or an argument does not fit.
     #[error(transparent)]
     Config(#[from] ConfigError),
+
+    /// The cluster has no broker of this number.
+    #[error("there is no node {node}; the cluster has {}", list(nodes))]
+    NodeNotFound {
+        /// The number.
+        node: BrokerId,
+        /// Those there are.
+        nodes: Vec<BrokerId>,
+    },
 
     /// What would be destroyed was not confirmed.
     #[error("{0}; nothing was done, --yes does it")]
@@ -58,6 +68,7 @@ impl CommandError {
         match self {
             Self::Client(error) => exit_of(error),
             Self::Config(_) | Self::Unconfirmed(_) => Exit::Usage,
+            Self::NodeNotFound { .. } => Exit::Missing,
             Self::Storage(_) | Self::NeedsPython(_) | Self::Input { .. } | Self::Output(_) => {
                 Exit::Failed
             }
@@ -83,6 +94,10 @@ impl From<serde_json::Error> for CommandError {
     }
 }
 
+fn list(nodes: &[BrokerId]) -> String {
+    nodes.iter().map(BrokerId::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn exit_of(error: &ClientError) -> Exit {
     match error {
         ClientError::Config(_) => Exit::Usage,
@@ -90,6 +105,9 @@ fn exit_of(error: &ClientError) -> Exit {
         ClientError::Timeout { .. } => Exit::TimedOut,
         ClientError::TopicNotFound { .. } => Exit::Missing,
         ClientError::Interrupted => Exit::Interrupted,
+        ClientError::Delivery { failures, .. } => {
+            failures.first().map_or(Exit::Failed, |failure| exit_of(&failure.error))
+        }
         ClientError::Broker { code, .. } => match code {
             ErrorCode::TopicAlreadyExists | ErrorCode::GroupIdNotFound => Exit::Missing,
             ErrorCode::TopicAuthorizationFailed

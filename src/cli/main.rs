@@ -4,6 +4,7 @@
 //! line in [`Noun::run`].
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::CompleteEnv;
@@ -70,6 +71,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let completing = CompleteEnv::with_factory(Cli::command).var(completion::VARIABLE);
     let here = std::env::current_dir().ok();
     if let Ok(true) = completing.try_complete(arguments.iter().cloned(), here.as_deref()) {
+        // An interpreter as the host does not flush this at its end, and candidates end no line.
+        let _ = io::stdout().flush();
         return Exit::Done;
     }
     match Cli::try_parse_from(arguments) {

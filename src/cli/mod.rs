@@ -12,6 +12,7 @@ mod complaint;
 mod completion;
 mod config;
 mod context;
+mod ctrl_c;
 mod error;
 mod exit;
 mod group;
@@ -29,6 +30,7 @@ mod topic;
 
 pub(crate) use answer::answer;
 pub(crate) use complaint::complain;
+pub(crate) use ctrl_c::CtrlC;
 pub(crate) use error::CommandError;
 pub use exit::Exit;
 pub use main::main;

@@ -1,8 +1,9 @@
 //! The forms in which a command answers: the same rows for people, programs and spreadsheets.
 //!
 //! The fields of a row are its schema in every form. JSON is one object per line; YAML is a list;
-//! CSV and text have a line of headings and show the columns that the row names. An answer without
-//! rows is an empty list in YAML, the headings in CSV, and nothing otherwise.
+//! CSV and text have a line of headings and show the columns that the row names, but where there is
+//! never more than one row, text has a line for each field. An answer without rows is an empty list
+//! in YAML, the headings in CSV, and nothing otherwise.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -78,13 +79,19 @@ impl<R: Row> Rows<R> {
         self.finish(out)
     }
 
+    /// The only row there can be. Text has a field in a line, for all in one are too wide to read.
+    pub(crate) fn write_one(self, out: &mut dyn Write, row: R) -> Result<(), CommandError> {
+        match self.output {
+            Output::Text => Ok(write_fields(out, &headings::<R>(), &cells(&row)?)?),
+            _ => self.write(out, [row]),
+        }
+    }
+
     /// Ends the answer.
     pub(crate) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
         match self.output {
             Output::Text if !self.table.is_empty() => {
-                let headings = R::COLUMNS.iter().map(|name| name.to_uppercase().replace('_', " "));
-                let headings: Vec<String> = headings.collect();
-                write_table(out, &headings, &self.table)?;
+                write_table(out, &headings::<R>(), &self.table)?;
             }
             Output::Csv if !self.is_begun => write_headings::<R>(out)?,
             Output::Yaml if !self.is_begun => writeln!(out, "[]")?,
@@ -92,6 +99,11 @@ impl<R: Row> Rows<R> {
         }
         Ok(())
     }
+}
+
+/// The columns as people read them.
+fn headings<R: Row>() -> Vec<String> {
+    R::COLUMNS.iter().map(|name| name.to_uppercase().replace('_', " ")).collect()
 }
 
 /// The line of headings.
@@ -117,13 +129,26 @@ fn plain(value: &Value) -> String {
         Value::Array(items) if items.iter().all(is_plain) => {
             items.iter().map(plain).collect::<Vec<_>>().join(",")
         }
+        // A whole number is written as one, even where it might have been none.
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
         other => other.to_string(),
     }
 }
 
+/// A cell as people read it.
+fn shown(value: &Value) -> String {
+    if value.is_null() { "-".to_owned() } else { plain(value) }
+}
+
+/// Each field under the one before, the values aligned.
+fn write_fields(out: &mut dyn Write, headings: &[String], row: &[Value]) -> io::Result<()> {
+    let width = headings.iter().map(String::len).max().unwrap_or(0);
+    let mut fields = headings.iter().zip(row);
+    fields.try_for_each(|(name, value)| writeln!(out, "{name:<width$}  {}", shown(value)))
+}
+
 /// Aligned columns: numbers to the right, the rest to the left.
 fn write_table(out: &mut dyn Write, headings: &[String], rows: &[Vec<Value>]) -> io::Result<()> {
-    let shown = |value: &Value| if value.is_null() { "-".to_owned() } else { plain(value) };
     let lines: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>()).collect();
     let width = |column: usize| {
@@ -178,6 +203,20 @@ mod tests {
     fn text_is_aligned_under_headings() {
         let expected = "TOPIC  PARTITION  REPLICAS\na, b           7  1,2\nx              -  1,2\n";
         assert_eq!(written(Output::Text), expected);
+    }
+
+    #[test]
+    fn a_rate_has_no_idle_digits() {
+        assert_eq!([2000.0, 0.5].map(|rate| plain(&Value::from(rate))), ["2000", "0.5"]);
+    }
+
+    #[test]
+    fn the_only_row_has_a_field_in_a_line() {
+        let mut out = Vec::new();
+        let row = Sample { topic: "x", partition: None, replicas: vec![1, 2] };
+        Rows::new(Output::Text).write_one(&mut out, row).unwrap();
+        let expected = "TOPIC      x\nPARTITION  -\nREPLICAS   1,2\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! It is drawn on standard error, and only where that is a terminal and `NO_COLOR` is not set: logs
 //! and pipes never see it. It is gone when the command is done.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
@@ -63,11 +64,15 @@ impl Unit {
         let counts = match self {
             Self::Bytes => "{binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}",
             Self::Files => "{human_pos} of {human_len} files",
-            Self::Records => "{human_pos} of {human_len} records, {per_sec}",
+            Self::Records => "{human_pos} of {human_len} records, {rate}",
         };
         let template = format!("{{percent:>3}} % {{wide_bar}} {counts}, {{eta}} left");
         let style = ProgressStyle::with_template(&template);
-        style.unwrap_or_else(|error| unreachable!("{template}: {error}"))
+        let style = style.unwrap_or_else(|error| unreachable!("{template}: {error}"));
+        style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // A terminal that is gone shows no rate.
+            let _ = write!(out, "{:.0}/s", state.per_sec());
+        })
     }
 }
 

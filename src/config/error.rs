@@ -29,6 +29,15 @@ impl ConfigError {
     pub fn single(key: &str, reason: impl Into<String>) -> Self {
         Self { faults: vec![Fault { key: key.to_owned(), reason: reason.into() }] }
     }
+
+    /// The same, said of the settings in `place`, such as a file.
+    #[must_use]
+    pub fn of(mut self, place: impl fmt::Display) -> Self {
+        for fault in &mut self.faults {
+            fault.key = format!("{place}: {}", fault.key);
+        }
+        self
+    }
 }
 
 impl Fault {

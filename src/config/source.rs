@@ -12,9 +12,11 @@ use crate::config::ConfigError;
 /// # Errors
 /// When the text is no TOML (with line and column), or a value is a date or a table in a list.
 pub fn read_toml(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
-    let table: Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| ConfigError::single("TOML", error.to_string()))?;
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let words = error.to_string();
+        let place = words.strip_prefix("TOML parse error at ").unwrap_or(&words);
+        ConfigError::single("no TOML", place.trim_end())
+    })?;
     let mut rows = Vec::new();
     flatten("", &table, &mut rows)?;
     Ok(rows)

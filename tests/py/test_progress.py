@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_gone_in_the_end(
         out, drawn = on_a_terminal(command, NO_COLOR="")
         assert b" left" in drawn, command
         assert b"%" in drawn, command
+        assert not re.search(rb"\d\.\d+/s", drawn), command
         assert drawn.rindex(b"\x1b[2K") > drawn.rindex(b" left"), (command, drawn[-80:])
         assert out, command
         assert b"\x1b" not in out, command

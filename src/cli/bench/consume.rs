@@ -59,6 +59,8 @@ impl Options {
             auto_create_topics: false,
             ..settings.consumer
         };
+        // The consumer would wait a while for a topic to be made.
+        client.admin().topic(&self.topic)?;
         let began = SystemClock.monotonic();
         let since_began = || SystemClock.monotonic().saturating_sub(began);
         let consumer = client.consumer(&[self.topic.as_str()], config)?;
@@ -91,6 +93,6 @@ impl Options {
             mib_per_second: mib_per_second(bytes, took),
             first_record_ms: millis(first),
         };
-        Rows::new(reach.output).write(out, [row])
+        Rows::new(reach.output).write_one(out, row)
     }
 }

@@ -114,7 +114,7 @@ impl Options {
         course.latencies = Latencies::new();
         self.follow_timetable(&mut course)?;
         course.await_all(self.records.into())?;
-        Rows::new(reach.output).write(out, [self.row(acks, &course.latencies)])
+        Rows::new(reach.output).write_one(out, self.row(acks, &course.latencies))
     }
 
     fn follow_timetable(&self, course: &mut Course<'_>) -> Result<(), CommandError> {

@@ -94,7 +94,7 @@ impl Options {
         let latencies = self.publish(&producer)?;
         let took = SystemClock.monotonic().saturating_sub(began);
         let row = self.row(&settings.producer, &latencies, took);
-        Rows::new(reach.output).write(out, [row])
+        Rows::new(reach.output).write_one(out, row)
     }
 
     /// Publishes all records and waits until the last is delivered.

@@ -49,6 +49,13 @@ impl VerdictRow {
             Verdict::Ignored(reason) => ("ignored", Some(reason.to_owned())),
             Verdict::Refused(reason) => ("refused", Some(reason)),
         };
+        // Answers go to terminals and into the logs of whoever checks files on every change.
+        let value = if is_secret(&key) { "[hidden]".to_owned() } else { value };
         Self { key, value, verdict, reason }
     }
+}
+
+/// Whether Kafka keeps the value of a setting from those who look at settings.
+fn is_secret(key: &str) -> bool {
+    ["password", "secret", "jaas.config", "keystore.key"].iter().any(|word| key.contains(word))
 }

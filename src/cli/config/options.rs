@@ -44,7 +44,8 @@ impl Options {
                 if changes.iter().any(|(key, _)| key.is_empty()) {
                     return Err(ConfigError::single("KEY", "a setting has no name").into());
                 }
-                reach.connect()?.0.admin().alter_configs(&resource.0, &changes, dry_run)?;
+                let admin = reach.connect()?.0.admin();
+                admin.alter_configs(&resource.find(&admin)?, &changes, dry_run)?;
                 Ok(Exit::Done)
             }
             Verb::Check(options) => options.answer(reach.output, out),

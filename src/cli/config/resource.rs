@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use crate::client::Resource;
+use crate::cli::CommandError;
+use crate::client::{Admin, Resource};
 use crate::types::BrokerId;
 
 /// A topic, a broker, or all brokers together.
@@ -20,5 +21,18 @@ impl FromStr for Named {
             _ => None,
         };
         resource.map(Self).ok_or_else(|| "expected topic/NAME, node/NUMBER or nodes".to_owned())
+    }
+}
+
+impl Named {
+    /// Refuses a broker that the cluster does not have: the client would wait for it to come.
+    pub(super) fn find(self, admin: &Admin) -> Result<Resource, CommandError> {
+        if let Resource::Broker(node) = self.0 {
+            let nodes: Vec<_> = admin.cluster()?.brokers.iter().map(|broker| broker.id).collect();
+            if !nodes.contains(&node) {
+                return Err(CommandError::NodeNotFound { node, nodes });
+            }
+        }
+        Ok(self.0)
     }
 }

@@ -35,7 +35,8 @@ impl Row for ConfigRow {
 
 impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
-        let entries = reach.connect()?.0.admin().configs(&self.resource.0)?;
+        let admin = reach.connect()?.0.admin();
+        let entries = admin.configs(&self.resource.find(&admin)?)?;
         let shown = entries.into_iter().filter(|entry| {
             self.all || !matches!(entry.source, ConfigSource::Default | ConfigSource::Unknown)
         });

@@ -40,7 +40,8 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "GROUP", conflicts_with = "partition",
           add = ArgValueCompleter::new(group_names))]
     group: Option<String>,
-    /// Text of a record, by letters as %t %p %o %k %s (%h headers, %T timestamp) [default: %s\n]
+    /// Text of a record: %t topic, %p partition, %o offset, %k key, %s value, %h headers, %T
+    /// timestamp, %d time, %K and %S lengths of key and value [default: %s\n]
     #[arg(short, long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod consume;
 mod format;
+mod lines;
 pub(crate) mod produce;
 mod row;
 mod selection;

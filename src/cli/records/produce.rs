@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,12 +11,11 @@ use serde::Serialize;
 
 use crate::cli::completion::topic_names;
 use crate::cli::output::{Output, Row, Rows};
-use crate::cli::payload::Payload;
 use crate::cli::progress::{Progress, Unit};
+use crate::cli::records::lines::Lines;
 use crate::cli::records::row::RecordRow;
-use crate::cli::{CommandError, Exit, Reach, answer};
-use crate::client::{Header, Producer, ProducerRecord, RecordMetadata, Ticket};
-use crate::config::ConfigError;
+use crate::cli::{CommandError, CtrlC, Exit, Reach, answer};
+use crate::client::{Client, Header, Producer, ProducerRecord, RecordMetadata, Ticket};
 use crate::types::{Offset, PartitionIndex, Timestamp};
 
 /// Records whose places are not yet known and still to be told.
@@ -90,7 +89,9 @@ impl Options {
             let own = [("compression.type", &self.compression), ("acks", &self.acks)];
             let own = own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
             settings.set_all(own)?;
-            let (client, _) = self.reach.connect()?;
+            let ctrl_c = CtrlC::watched()?;
+            settings.client.signals = Some(ctrl_c);
+            let client = Client::connect(settings.client)?;
             let line_max = settings.producer.request_max.0;
             let producer = client.producer(settings.producer)?;
             let mut sending = Sending {
@@ -100,28 +101,30 @@ impl Options {
                 tickets: VecDeque::new(),
                 count: 0,
             };
-            if self.files.is_empty() {
-                sending.send_lines(line_max, out)?;
+            let sent = if self.files.is_empty() {
+                sending.send_lines(Lines::of_stdin(ctrl_c, line_max), out)
             } else {
-                sending.send_files(out)?;
-            }
-            producer.flush(None)?;
-            sending.tell(0, out)?;
+                sending.send_files(out)
+            };
+            // What came before something that cannot be sent is delivered all the same.
+            let flushed = producer.flush(None).map_err(CommandError::from);
+            let told = flushed.and_then(|()| sending.tell(0, out));
+            let exit = sent?;
+            told?;
             let Sending { rows, count, .. } = sending;
             rows.finish(out)?;
             producer.close(None)?;
             if self.reach.output == Output::Text && io::stderr().is_terminal() {
                 let _ = writeln!(io::stderr(), "{count} records to {}", self.topic);
             }
-            Ok(Exit::Done)
+            Ok(exit)
         })
     }
 
-    /// The record that a line is.
-    fn record(&self, line: &[u8]) -> Result<RecordRow, CommandError> {
+    /// The record that the line of this number is.
+    fn record(&self, line: &[u8], number: u64) -> Result<RecordRow, CommandError> {
         if self.json {
-            let fault = |error: serde_json::Error| ConfigError::single("line", error.to_string());
-            return Ok(serde_json::from_slice(line).map_err(fault)?);
+            return serde_json::from_slice(line).map_err(|error| no_record(&error, number));
         }
         let (key, value) = match &self.key_delimiter {
             Some(delimiter) => match find(line, delimiter.as_bytes()) {
@@ -131,41 +134,35 @@ impl Options {
             None => (self.key.as_deref().map(str::as_bytes), line),
         };
         let value = if self.tombstones && value.is_empty() { None } else { Some(value) };
-        let payload = |bytes: &[u8]| Payload(bytes.to_vec());
-        Ok(RecordRow { key: key.map(payload), value: value.map(payload), ..RecordRow::default() })
+        Ok(RecordRow::new(key, value))
     }
 }
 
 impl Sending<'_> {
-    fn send_lines(&mut self, line_max: u64, out: &mut dyn Write) -> Result<(), CommandError> {
-        let mut input = io::stdin().lock();
-        let mut line = Vec::new();
-        let fault = |source| CommandError::Input { name: "standard input".to_owned(), source };
-        loop {
-            line.clear();
-            // A line of more is refused by the producer, which says so.
-            let read = (&mut input).take(line_max.saturating_add(1)).read_until(b'\n', &mut line);
-            if read.map_err(fault)? == 0 {
-                return Ok(());
-            }
-            if line.last() == Some(&b'\n') {
-                line.pop();
-            }
-            let record = self.options.record(&line)?;
+    /// Sends lines until there are no more, or Ctrl-C.
+    fn send_lines(
+        &mut self,
+        mut lines: Lines<'_>,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        // A line of more than a request takes is refused by the producer, which says so.
+        while let Some(line) = lines.next()? {
+            let record = self.options.record(line, self.count + 1)?;
             self.send(&record, out)?;
         }
+        Ok(if lines.is_cut_off() { Exit::Interrupted } else { Exit::Done })
     }
 
-    fn send_files(&mut self, out: &mut dyn Write) -> Result<(), CommandError> {
+    fn send_files(&mut self, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let progress = Progress::of(self.options.files.len() as u64, Unit::Files);
         for path in &self.options.files {
             let fault = |source| CommandError::Input { name: path.display().to_string(), source };
-            let key = self.options.key.clone().map(|key| Payload(key.into_bytes()));
-            let value = Some(Payload(read_file(path).map_err(fault)?));
-            self.send(&RecordRow { key, value, ..RecordRow::default() }, out)?;
+            let key = self.options.key.as_deref().map(str::as_bytes);
+            let value = read_file(path).map_err(fault)?;
+            self.send(&RecordRow::new(key, Some(&value)), out)?;
             progress.add(1);
         }
-        Ok(())
+        Ok(Exit::Done)
     }
 
     fn send(&mut self, record: &RecordRow, out: &mut dyn Write) -> Result<(), CommandError> {
@@ -214,6 +211,14 @@ impl PlaceRow {
             timestamp: place.timestamp.millis(),
         }
     }
+}
+
+/// Why a line of JSON is no record, and where in it.
+fn no_record(error: &serde_json::Error, line: u64) -> CommandError {
+    let words = error.to_string();
+    let reason = words.split(" at line 1 column").next().unwrap_or(&words);
+    let name = format!("line {line}, column {} of standard input", error.column());
+    CommandError::Input { name, source: io::Error::other(reason) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a person's file, not one of a log")]

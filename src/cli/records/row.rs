@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::CommandError;
@@ -27,18 +28,30 @@ impl Row for MessageRow {
         &["topic", "partition", "offset", "timestamp", "key", "value", "headers"];
 }
 
-/// A record to publish. Its partition and offset were its own topic's.
+/// A record to publish. Its partition and offset were its own topic's. No other word may stand in
+/// it: a mistyped `value` would make it a tombstone.
 #[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct RecordRow {
     /// Milliseconds since 1970; now, if there are none.
-    #[serde(default)]
     pub(super) timestamp: Option<i64>,
-    #[serde(default)]
     pub(super) key: Option<Payload>,
-    #[serde(default)]
     pub(super) value: Option<Payload>,
-    #[serde(default)]
     pub(super) headers: Vec<(Payload, Option<Payload>)>,
+    #[serde(rename = "topic")]
+    _topic: IgnoredAny,
+    #[serde(rename = "partition")]
+    _partition: IgnoredAny,
+    #[serde(rename = "offset")]
+    _offset: IgnoredAny,
+}
+
+impl RecordRow {
+    /// A record without headers.
+    pub(super) fn new(key: Option<&[u8]>, value: Option<&[u8]>) -> Self {
+        let payload = |bytes: &[u8]| Payload(bytes.to_vec());
+        Self { key: key.map(payload), value: value.map(payload), ..Self::default() }
+    }
 }
 
 impl MessageRow {

@@ -40,6 +40,8 @@ impl Selection {
             Position::Relative(_) => return self.open_relative(client, from, config),
         };
         if self.partition.is_empty() {
+            // The consumer would wait a while for a topic to be made.
+            self.topics.iter().try_for_each(|topic| client.admin().topic(topic).map(drop))?;
             // Partitions that are added later are read as well.
             let topics: Vec<&str> = self.topics.iter().map(String::as_str).collect();
             return Ok(client.consumer(&topics, ConsumerConfig { start, ..config })?);

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Go on with those that come
     #[arg(short = 'f', long)]
     follow: bool,
-    /// Text of a record, by letters as %t %p %o %k %s [default: %s\n]
+    /// Text of a record, by the letters of `consume --format` [default: %s\n]
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
     #[command(flatten)]

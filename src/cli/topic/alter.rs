@@ -1,6 +1,6 @@
 //! `streamlog topic alter`: more partitions, other settings.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use clap_complete::ArgValueCompleter;
 
 use crate::cli::completion::topic_names;
@@ -10,6 +10,9 @@ use crate::client::Resource;
 
 /// Changes a topic's settings, or gives it more partitions
 #[derive(Debug, Args)]
+#[command(override_usage = "streamlog topic alter [OPTIONS] <TOPIC>")]
+#[command(group = ArgGroup::new("change")
+    .args(["partitions", "config", "delete_config"]).required(true).multiple(true))]
 pub(super) struct Options {
     /// Name of the topic
     #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]

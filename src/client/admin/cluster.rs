@@ -72,6 +72,7 @@ impl AdminCalls {
             for id in ids {
                 let asking = || brokers.call_broker(id, &request);
                 let answer = brokers.until(deadline, &[], asking).await?;
+                ClientError::check(answer.error_code, &format!("broker {id}"), None)?;
                 for directory in answer.results {
                     ClientError::check(directory.error_code, &directory.log_dir, None)?;
                     for topic in directory.topics {

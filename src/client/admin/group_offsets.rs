@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::client::admin::groups::EMPTY;
+use crate::client::admin::groups::{EMPTY, non_empty};
 use crate::client::admin::handle::AdminCalls;
 use crate::client::{Call, ClientError, FoundOffset, committed};
 use crate::types::{Offset, Timestamp, TopicPartition};
@@ -164,9 +164,7 @@ impl AdminCalls {
         self.with_brokers("storing a group's offsets", async move |brokers, deadline| {
             match calls.group(&name).await {
                 Ok(found) if found.state != EMPTY => {
-                    let words = format!("group '{name}' has members; stop them first");
-                    let code = ErrorCode::NonEmptyGroup;
-                    return Err(ClientError::from_code(code, &name, Some(&words)));
+                    return Err(non_empty(&name));
                 }
                 Err(error) if error.code() != Some(ErrorCode::GroupIdNotFound) => {
                     return Err(error);

@@ -115,11 +115,20 @@ impl AdminCalls {
                 let coordinator = brokers.coordinator(&name).await?;
                 let answer = brokers.call(&coordinator, &request).await?;
                 let row = answer.results.first().ok_or_else(|| unanswered(&name))?;
-                ClientError::check(row.error_code, &name, None)
+                match row.error_code {
+                    ErrorCode::NonEmptyGroup => Err(non_empty(&name)),
+                    code => ClientError::check(code, &name, None),
+                }
             };
             brokers.until(deadline, &[], asking).await
         })
     }
+}
+
+/// Why nobody else may change what a group has stored.
+pub(super) fn non_empty(group: &str) -> ClientError {
+    let words = format!("group '{group}' has members; stop them first");
+    ClientError::from_code(ErrorCode::NonEmptyGroup, group, Some(&words))
 }
 
 impl GroupDescription {

@@ -1,4 +1,5 @@
 //! The command line as a process.
 
+mod behind_a_gate;
 mod on_a_cluster;
 mod on_log_files;

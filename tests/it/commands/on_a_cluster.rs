@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -21,11 +22,16 @@ impl Desk {
         self.run_with(arguments, "")
     }
 
-    fn run_with(&self, arguments: &[&str], input: &str) -> Output {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
         let address = self.broker.client_config().bootstrap[0].to_string();
         command.args(arguments).env("STREAMLOG_BOOTSTRAP", address);
         command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
+        command
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &str) -> Output {
+        let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // A command that reads nothing may be gone before it was written.
@@ -96,8 +102,43 @@ fn exit_codes_tell_what_kind_of_failure_it_was() {
     assert_eq!(desk.failure(&["topic", "lst"]).0, 2);
     assert_eq!(desk.failure(&["consume", "t", "--from", "yesterday"]).0, 2);
     assert_eq!(desk.failure(&["topic", "list", "-X", "lingr.ms=1"]).0, 2);
+    assert_eq!(desk.failure(&["topic", "alter", "t"]).0, 2);
+    let (code, words) = desk.failure(&["config", "show", "node/7"]);
+    assert!(code == 5 && words.contains("there is no node 7; the cluster has 1"), "{words}");
+    assert_eq!(desk.failure(&["config", "set", "node/7", "num.partitions=2"]).0, 5);
     let (code, words) = desk.failure(&["topic", "list", "-b", "127.0.0.1:1"]);
     assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
+}
+
+#[test]
+fn a_name_that_is_not_there_is_refused_at_once() {
+    let desk = Desk::new();
+    let began = Instant::now();
+    for command in
+        [&["consume", "missing"][..], &["tail", "missing"], &["bench", "consume", "missing"]]
+    {
+        assert_eq!(desk.failure(command).0, 5, "{command:?}");
+    }
+    assert_eq!(desk.failure(&["config", "show", "node/7"]).0, 5);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_context_named_on_the_command_line_wins_over_the_environment() {
+    let desk = Desk::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config.toml");
+    std::fs::write(&path, "[context.down]\nbootstrap.servers = '127.0.0.1:1'\n").unwrap();
+    let code = |options: &[&str], variables: &[(&str, &str)]| {
+        let mut command = desk.command(&[&["topic", "list"], options].concat());
+        command.env("STREAMLOG_CONFIG", &path).envs(variables.iter().copied());
+        command.output().unwrap().status.code().unwrap()
+    };
+    assert_eq!(code(&[], &[]), 0);
+    assert_eq!(code(&["--context", "down"], &[]), 3);
+    assert_eq!(code(&[], &[("STREAMLOG_CONTEXT", "down")]), 0);
+    let empty = [("STREAMLOG_BOOTSTRAP", ""), ("STREAMLOG_CONTEXT", "")];
+    assert_ne!(code(&[], &empty), 2, "an empty variable is none");
 }
 
 #[test]
@@ -119,6 +160,23 @@ fn what_is_consumed_as_json_can_be_produced_again() {
     assert_eq!(lines("copy", everything), lines("t", everything));
     desk.run_with(&["produce", "t", "--json"], of_one_time);
     assert!(lines("t", everything).contains(&"=v at 1234".to_owned()));
+}
+
+#[test]
+fn what_stands_before_a_line_that_is_no_record_is_delivered() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "-p", "1"]);
+    for (last, words) in [("{", "EOF"), ("{\"valu\": \"c\"}", "unknown field `valu`")] {
+        let lines = format!("{{\"value\": \"a\"}}\n{{\"key\": \"k\", \"value\": \"b\"}}\n{last}\n");
+        let produced = desk.run_with(&["produce", "t", "--json"], &lines);
+        let said = String::from_utf8(produced.stderr).unwrap();
+        assert_eq!(produced.status.code(), Some(1), "{said}");
+        assert!(said.contains("line 3, column") && said.contains(words), "{said}");
+        assert!(!said.contains("line 1"), "{said}");
+    }
+    let missing = desk.run(&["produce", "t", "/dev/null", "/no/such/file"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(desk.text(&["consume", "t", "-e"]), "a\nb\na\nb\n\n");
 }
 
 #[test]
@@ -256,16 +314,22 @@ fn a_configuration_file_is_checked_row_by_row() {
     let desk = Desk::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.properties");
-    let text = "log.retention.hours=24\nnum.partitons=3\nnum.io.threads=8\nsasl.jaas.config=x\n";
+    let text =
+        "log.retention.hours=24\nnum.partitons=3\nnum.io.threads=8\nsasl.jaas.config=sesame\n";
     std::fs::write(&path, text).unwrap();
     let output = desk.run(&["config", "check", path.to_str().unwrap(), "-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("[hidden]") && !text.contains("sesame"), "{text}");
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let verdicts: Vec<_> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["honoured", "refused", "ignored", "refused"]);
     let has = |row: usize, words: &str| rows[row]["reason"].as_str().unwrap().contains(words);
     assert!(has(1, "num.partitions") && has(2, "sized by the machine") && has(3, "passwords"));
+
+    std::fs::write(&path, "no setting\n").unwrap();
+    let (code, words) = desk.failure(&["config", "check", path.to_str().unwrap()]);
+    assert!(code == 2 && words.contains("server.properties: no setting: expected"), "{words}");
 }
 
 /// What Kafka 4 comes with for one machine, without its comments.

@@ -1,0 +1,58 @@
+//! The lines of standard input, up to its end or Ctrl-C.
+
+use std::io::{self, BufRead, BufReader, Read, StdinLock};
+use std::os::fd::AsFd;
+
+use crate::cli::{CommandError, CtrlC};
+
+/// As much is read at once; more than the library's buffer, so that nothing rests there unseen.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Lines, each without its end.
+pub(super) struct Lines<'a> {
+    input: BufReader<Input<'a>>,
+    line: Vec<u8>,
+    line_max: u64,
+}
+
+/// Standard input, which Ctrl-C ends.
+struct Input<'a> {
+    stdin: StdinLock<'static>,
+    ctrl_c: &'a CtrlC,
+    is_cut_off: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// Of standard input. A line of more than `line_max` bytes comes one byte longer than that.
+    pub(super) fn of_stdin(ctrl_c: &'a CtrlC, line_max: u64) -> Self {
+        let input = Input { stdin: io::stdin().lock(), ctrl_c, is_cut_off: false };
+        let input = BufReader::with_capacity(BUFFER_BYTES, input);
+        Self { input, line: Vec::new(), line_max }
+    }
+
+    /// The next line. Ctrl-C ends the lines, and the one that was begun does not count.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, CommandError> {
+        self.line.clear();
+        let mut input = (&mut self.input).take(self.line_max.saturating_add(1));
+        input.read_until(b'\n', &mut self.line).map_err(|source| {
+            let name = "standard input".to_owned();
+            CommandError::Input { name, source }
+        })?;
+        if self.line.is_empty() || self.is_cut_off() {
+            return Ok(None);
+        }
+        Ok(Some(self.line.strip_suffix(b"\n").unwrap_or(&self.line)))
+    }
+
+    /// Whether Ctrl-C ended them.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.input.get_ref().is_cut_off
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.is_cut_off = self.is_cut_off || self.ctrl_c.comes_before(self.stdin.as_fd())?;
+        if self.is_cut_off { Ok(0) } else { self.stdin.read(buffer) }
+    }
+}

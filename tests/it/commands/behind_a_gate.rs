@@ -1,0 +1,146 @@
+//! Exit codes for what a broker alone on its machine never does: refusing a person, and keeping
+//! silent. Between the command and the broker stands a gate that does so for some APIs.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use streamlog::wire::{
+    ApiKey, CreateTopicsRequest, CreateTopicsResponse, DescribeLogDirsRequest,
+    DescribeLogDirsResponse, ErrorCode, ListGroupsRequest, ListGroupsResponse, Message,
+    ProduceRequest, ProduceResponse, RequestHeader, create_topics, encode_response, produce,
+};
+
+use crate::support::{LocalBroker, TOPIC};
+
+/// What becomes of a guarded request.
+#[derive(Clone, Copy)]
+enum Gate {
+    Refuses,
+    KeepsSilent,
+}
+
+/// Commands whose work is a guarded request.
+const GUARDED: [&[&str]; 4] =
+    [&["topic", "create", "new"], &["group", "list"], &["node", "list"], &["produce", TOPIC]];
+
+impl Gate {
+    /// A broker that is met here only.
+    fn with_broker(self) -> (LocalBroker, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let advertised = format!("PLAINTEXT://{address}");
+        let broker = LocalBroker::new(1, &[("advertised.listeners", &advertised)]);
+        let behind = broker.address();
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let client = client.unwrap();
+                // A connection ends when either side closes it.
+                thread::spawn(move || self.guard(client, TcpStream::connect(behind)?));
+            }
+        });
+        (broker, address)
+    }
+
+    fn guard(self, mut client: TcpStream, mut broker: TcpStream) -> io::Result<()> {
+        loop {
+            let request = read_frame(&mut client)?;
+            match (self, refusal(&request[4..])) {
+                (Self::Refuses, Some(refusal)) => client.write_all(&refusal)?,
+                (Self::KeepsSilent, Some(_)) => {}
+                (_, None) => {
+                    broker.write_all(&request)?;
+                    client.write_all(&read_frame(&mut broker)?)?;
+                }
+            }
+        }
+    }
+}
+
+/// A frame with the length before it.
+fn read_frame(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    stream.read_exact(&mut frame)?;
+    let length = u32::from_be_bytes(frame[..].try_into().unwrap());
+    frame.resize(4 + length as usize, 0);
+    stream.read_exact(&mut frame[4..])?;
+    Ok(frame)
+}
+
+/// How a guarded request is refused.
+fn refusal(request: &[u8]) -> Option<Vec<u8>> {
+    let (header, mut body) = RequestHeader::decode(request).unwrap();
+    match header.api_key {
+        ApiKey::CreateTopics => {
+            let request: CreateTopicsRequest = header.decode_body(&mut body).unwrap();
+            let row = create_topics::Topic {
+                name: request.topics[0].name.clone(),
+                error_code: ErrorCode::TopicAuthorizationFailed,
+                ..Default::default()
+            };
+            let answer = CreateTopicsResponse { topics: vec![row], ..Default::default() };
+            Some(encoded::<CreateTopicsRequest>(&header, &answer))
+        }
+        ApiKey::ListGroups => {
+            let error_code = ErrorCode::GroupAuthorizationFailed;
+            let answer = ListGroupsResponse { error_code, ..Default::default() };
+            Some(encoded::<ListGroupsRequest>(&header, &answer))
+        }
+        ApiKey::DescribeLogDirs => {
+            let error_code = ErrorCode::ClusterAuthorizationFailed;
+            let answer = DescribeLogDirsResponse { error_code, ..Default::default() };
+            Some(encoded::<DescribeLogDirsRequest>(&header, &answer))
+        }
+        ApiKey::Produce => {
+            let error_code = ErrorCode::TopicAuthorizationFailed;
+            let partition = produce::Partition { error_code, ..Default::default() };
+            let row = produce::Topic { name: TOPIC.to_owned(), partitions: vec![partition] };
+            let answer = ProduceResponse { topics: vec![row], ..Default::default() };
+            Some(encoded::<ProduceRequest>(&header, &answer))
+        }
+        _ => None,
+    }
+}
+
+fn encoded<R: Message>(header: &RequestHeader<'_>, answer: &R::Response) -> Vec<u8> {
+    let frame = encode_response::<R>(header.correlation_id, header.version, answer).unwrap();
+    frame.into_bytes().to_vec()
+}
+
+/// Runs a command that gets one line to read and little time.
+fn run(arguments: &[&str], address: SocketAddr) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+    command.args(arguments).args(["-X", "default.api.timeout.ms=1000"]);
+    command.args(["-X", "delivery.timeout.ms=1000", "-X", "request.timeout.ms=500"]);
+    command.args(["-b", &address.to_string()]);
+    command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A command that reads nothing may be gone before it was written.
+    let _ = child.stdin.take().unwrap().write_all(b"line\n");
+    child.wait_with_output().unwrap()
+}
+
+fn assert_ends(gate: Gate, code: i32, words: &str) {
+    let (_broker, address) = gate.with_broker();
+    for arguments in GUARDED {
+        let output = run(arguments, address);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+    // All else goes through the gate.
+    assert_eq!(run(&["topic", "list"], address).status.code(), Some(0));
+}
+
+#[test]
+fn what_the_cluster_does_not_allow_ends_with_4() {
+    assert_ends(Gate::Refuses, 4, "AUTHORIZATION_FAILED");
+}
+
+#[test]
+fn what_is_not_answered_in_time_ends_with_124() {
+    assert_ends(Gate::KeepsSilent, 124, "after 1.");
+}
