@@ -182,6 +182,21 @@ def test_a_failed_delivery_cannot_be_missed(broker: BrokerProcess, topic: str) -
     client.close()
 
 
+def test_a_silent_broker_fails_a_delivery_when_its_time_is_over(
+    broker: BrokerProcess, topic: str
+) -> None:
+    with streamlog.connect(broker.address) as client:
+        producer = client.producer(delivery_timeout=DELIVERY_SECONDS)
+        producer.send(topic, b"delivered").result(10)
+        assert broker.process is not None
+        broker.process.send_signal(signal.SIGSTOP)
+        begin = time.monotonic()
+        with pytest.raises(streamlog.RequestTimeout, match="no answer"):
+            producer.send(topic, b"unanswered").result(60)
+        assert time.monotonic() - begin < 5 * DELIVERY_SECONDS
+        broker.process.send_signal(signal.SIGCONT)
+
+
 def test_leaving_a_block_raises_what_was_not_delivered(broker: BrokerProcess, topic: str) -> None:
     with streamlog.connect(broker.address) as client:
         client.admin.create_topic(topic)

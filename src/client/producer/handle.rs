@@ -335,6 +335,13 @@ impl Shared {
         i32::try_from(self.brokers.config().request_timeout.as_millis()).unwrap_or(i32::MAX)
     }
 
+    /// How long the answer may be waited for that a batch begun at `opened_at` gets: no longer than
+    /// its delivery may take.
+    pub(crate) fn answer_limit(&self, opened_at: Duration, now: Duration) -> Duration {
+        let left = opened_at.saturating_add(self.config.delivery_timeout).saturating_sub(now);
+        left.min(self.brokers.config().request_timeout)
+    }
+
     /// Appends a record for which `size` bytes of room were taken.
     pub(crate) fn append(
         &self,

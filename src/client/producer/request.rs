@@ -1,6 +1,7 @@
 //! Batches of several partitions as one request, and its answer as one outcome for each.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -45,6 +46,11 @@ impl Shipment {
         self.bytes
     }
 
+    /// When the oldest of the batches was begun; none of an empty shipment.
+    pub(crate) fn opened_at(&self) -> Option<Duration> {
+        self.batches.values().flatten().map(|(_, _, batch)| batch.opened_at).min()
+    }
+
     /// Sends it.
     pub(crate) fn send(
         &self,
@@ -68,10 +74,10 @@ impl Shipment {
         }
     }
 
-    /// Waits for the end of its way, and settles it.
-    pub(crate) async fn arrive(self, sent: Sent) -> Vec<Returned> {
+    /// Waits for the end of its way, for an answer up to `limit`, and settles it.
+    pub(crate) async fn arrive(self, sent: Sent, limit: Duration) -> Vec<Returned> {
         match sent {
-            Sent::Asked(reply) => self.settle(&reply.answer().await),
+            Sent::Asked(reply) => self.settle(&reply.answer_within(limit).await),
             Sent::Unasked(leaving) => match leaving.written().await {
                 Ok(()) => self.settle_unasked(),
                 Err(error) => self.settle(&Err(error)),

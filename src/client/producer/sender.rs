@@ -225,8 +225,10 @@ impl Sender {
         match sent {
             Ok(sent) => {
                 route.sent();
-                self.jobs
-                    .spawn(async move { Event::Answered(address, shipment.arrive(sent).await) });
+                let limit = self.shared.answer_limit(shipment.opened_at().unwrap_or(now), now);
+                self.jobs.spawn(async move {
+                    Event::Answered(address, shipment.arrive(sent, limit).await)
+                });
             }
             Err(error) => self.take_back(shipment.settle(&Err(error))),
         }
@@ -291,10 +293,14 @@ impl Sender {
                     self.backoff.reset();
                     self.trouble = None;
                 }
-                Err(error) if error.remedy() == Remedy::Refresh => {
-                    self.stale.insert(batch.delivery.partition().topic.clone());
-                }
-                Err(_) => {}
+                Err(error) => match error.remedy() {
+                    Remedy::Refresh => {
+                        self.stale.insert(batch.delivery.partition().topic.clone());
+                        self.trouble = Some(error.clone());
+                    }
+                    Remedy::Retry => self.trouble = Some(error.clone()),
+                    Remedy::Reject | Remedy::Fatal => {}
+                },
             }
             settled.extend(self.lanes[number].returned(batch, outcome, now, &mut self.compressor));
         }
