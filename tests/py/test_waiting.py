@@ -62,7 +62,6 @@ def test_ctrl_c_ends_a_bounded_wait_at_once(shared_broker: BrokerProcess, topic:
 
 def interrupt_delivery(broker: BrokerProcess, topic: str) -> float:
     """As `interrupt`, of a wait for a broker that does not answer meanwhile."""
-    assert broker.process is not None
     code = INTERRUPTED.format(wait=WAITS["result"])
     command = [sys.executable, "-c", code, broker.address, topic]
     pipe = subprocess.PIPE
@@ -70,12 +69,11 @@ def interrupt_delivery(broker: BrokerProcess, topic: str) -> float:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
-        broker.process.send_signal(signal.SIGSTOP)
-        process.stdin.write("\n")
-        process.stdin.flush()
-        seconds = interrupted(process)
+        with broker.silent():
+            process.stdin.write("\n")
+            process.stdin.flush()
+            seconds = interrupted(process)
         process.kill()
-    broker.process.send_signal(signal.SIGCONT)
     return seconds
 
 
@@ -188,13 +186,11 @@ def test_a_silent_broker_fails_a_delivery_when_its_time_is_over(
     with streamlog.connect(broker.address) as client:
         producer = client.producer(delivery_timeout=DELIVERY_SECONDS)
         producer.send(topic, b"delivered").result(10)
-        assert broker.process is not None
-        broker.process.send_signal(signal.SIGSTOP)
-        begin = time.monotonic()
-        with pytest.raises(streamlog.RequestTimeout, match="no answer"):
-            producer.send(topic, b"unanswered").result(60)
-        assert time.monotonic() - begin < 5 * DELIVERY_SECONDS
-        broker.process.send_signal(signal.SIGCONT)
+        with broker.silent():
+            begin = time.monotonic()
+            with pytest.raises(streamlog.RequestTimeout, match="no answer"):
+                producer.send(topic, b"unanswered").result(60)
+            assert time.monotonic() - begin < 5 * DELIVERY_SECONDS
 
 
 def test_leaving_a_block_raises_what_was_not_delivered(broker: BrokerProcess, topic: str) -> None:

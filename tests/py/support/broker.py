@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -80,6 +82,17 @@ class BrokerProcess:
         process = self._take()
         process.kill()
         process.wait()
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """It does nothing within the block, and goes on behind it; connections stay as they are."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def wait(self, seconds: float) -> int:
         """Waits for it to end by itself and returns its exit code."""
