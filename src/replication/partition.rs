@@ -386,7 +386,7 @@ impl Partition {
     /// Refuses a caller who believes in another leader; who names no epoch believes in any.
     pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
         let current = self.spec.epoch;
-        if asked <= LeaderEpoch::NONE || asked == current {
+        if asked == LeaderEpoch::NONE || asked == current {
             Ok(())
         } else if asked < current {
             Err(PartitionError::FencedEpoch { asked, current })

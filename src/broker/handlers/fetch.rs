@@ -238,7 +238,8 @@ fn read_partition(
     request: ReadRequest,
 ) -> Result<ReadAnswer, Refusal> {
     let read = || {
-        partition.check_epoch(epoch)?;
+        // Whatever is no epoch says nothing here, as in Kafka.
+        partition.check_epoch(epoch.max(LeaderEpoch::NONE))?;
         partition.read(request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))
