@@ -1,7 +1,6 @@
 """Progress is drawn for people who watch, and for nobody else."""
 
 import os
-import pty
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from py.support.broker import BrokerProcess
+from py.support.terminal import drawn, terminal
 from py.test_package import SCRIPT
 
 RECORDS = 20_000
@@ -41,25 +41,21 @@ def commands(broker: BrokerProcess, topic: str, folder: Path) -> list[list[str]]
 
 def on_a_terminal(command: list[str], **environment: str) -> tuple[bytes, bytes]:
     """What a command writes to its standard output and draws on the terminal of its other one."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [SCRIPT, *command],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", **environment},
-    ) as process:
+    with (
+        terminal() as (ours, theirs),
+        subprocess.Popen(
+            [SCRIPT, *command],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", **environment},
+        ) as process,
+    ):
         os.close(theirs)
         assert process.stdout is not None
         out = process.stdout.read()
-        drawn = b""
-        try:
-            while part := os.read(ours, 65536):
-                drawn += part
-        except OSError:  # How a terminal ends that nobody holds any more.
-            pass
-    os.close(ours)
-    assert process.returncode == 0, drawn
-    return out, drawn
+        lines = drawn(ours)
+    assert process.returncode == 0, lines
+    return out, lines
 
 
 def test_a_bar_is_drawn_on_a_terminal_and_gone_in_the_end(

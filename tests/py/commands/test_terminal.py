@@ -1,11 +1,11 @@
 """What people see: every page of help fits into a narrow terminal."""
 
 import os
-import pty
 import re
 import subprocess
 from collections.abc import Iterator
 
+from py.support.terminal import drawn, terminal
 from py.test_package import SCRIPT
 
 WIDTH = 80
@@ -14,21 +14,14 @@ NO_HELP = "help"
 
 def help_page(*words: str) -> str:
     """What `--help` writes to a terminal of 80 columns."""
-    ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(WIDTH)}
-    run = subprocess.run(
-        [str(SCRIPT), *words, "--help"], stdout=theirs, env=environment, timeout=20, check=True
-    )
-    assert run.returncode == 0
-    os.close(theirs)
-    page = b""
-    try:
-        while part := os.read(ours, 65536):
-            page += part
-    except OSError:  # How a terminal ends that nobody holds any more.
-        pass
-    os.close(ours)
-    return page.decode().replace("\r\n", "\n")
+    with terminal() as (ours, theirs):
+        run = subprocess.run(
+            [str(SCRIPT), *words, "--help"], stdout=theirs, env=environment, timeout=20, check=True
+        )
+        assert run.returncode == 0
+        os.close(theirs)
+        return drawn(ours).decode().replace("\r\n", "\n")
 
 
 def pages(*words: str) -> Iterator[tuple[tuple[str, ...], str]]:

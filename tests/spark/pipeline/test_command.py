@@ -1,17 +1,16 @@
 """The whole command, as a process with a Spark of its own."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 import streamlog
 from py.support.broker import BrokerProcess, until
+from py.support.terminal import drawn, terminal
 from spark.connector.tables import digest, values_in
 
 JOB = """
@@ -90,16 +89,11 @@ def test_a_table_draws_a_bar_on_a_terminal(
     with client.producer() as producer:
         producer.send(topic, b"1")
     (tmp_path / "job.toml").write_text(TABLE.format(topic=topic))
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "w") as terminal:
-        process = start(tmp_path, broker.address, terminal)
-    drawn = b""
-    # Reading fails where nobody holds the other end any more.
-    with suppress(OSError):
-        while part := os.read(ours, 65536):
-            drawn += part
-    os.close(ours)
-    assert process.wait(100) == 0, drawn
-    assert b"[Stage " in drawn
-    assert b"copy: 1 rows" in drawn
+    with terminal() as (ours, theirs):
+        with os.fdopen(theirs, "w") as end:
+            process = start(tmp_path, broker.address, end)
+        lines = drawn(ours)
+    assert process.wait(100) == 0, lines
+    assert b"[Stage " in lines
+    assert b"copy: 1 rows" in lines
     assert values_in(client, topic + ".copy") == [b"1"]
