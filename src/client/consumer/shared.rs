@@ -235,9 +235,10 @@ impl Shared {
 
     /// What was given out below these offsets is done with.
     pub(crate) fn finish_below(&self, offsets: &[(TopicPartition, Offset)]) {
+        let mut readers = self.readers.all();
         for (partition, offset) in offsets {
             let Some(slot) = self.assignment.slot_of(partition) else { continue };
-            for mut reading in self.readers.all() {
+            for reading in &mut readers {
                 reading.turn_below(slot, *offset);
             }
         }
