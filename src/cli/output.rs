@@ -156,14 +156,17 @@ fn write_table(out: &mut dyn Write, headings: &[String], rows: &[Vec<Value>]) ->
         cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let is_number =
-        |column: usize| rows.iter().all(|row| row[column].is_number() || row[column].is_null());
-    let numeric: Vec<bool> = (0..headings.len()).map(is_number).collect();
+    let is_numeric = |column: usize| {
+        let mut known =
+            rows.iter().map(|row| &row[column]).filter(|cell| !cell.is_null()).peekable();
+        known.peek().is_some() && known.all(Value::is_number)
+    };
+    let numeric: Vec<bool> = (0..headings.len()).map(is_numeric).collect();
     for line in std::iter::once(headings).chain(lines.iter().map(Vec::as_slice)) {
         let mut text = String::new();
-        for ((cell, width), is_number) in line.iter().zip(&widths).zip(&numeric) {
+        for ((cell, width), is_numeric) in line.iter().zip(&widths).zip(&numeric) {
             let aligned =
-                if *is_number { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
+                if *is_numeric { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
             text.push_str(&aligned);
         }
         writeln!(out, "{}", text.trim_end())?;
@@ -203,6 +206,15 @@ mod tests {
     fn text_is_aligned_under_headings() {
         let expected = "TOPIC  PARTITION  REPLICAS\na, b           7  1,2\nx              -  1,2\n";
         assert_eq!(written(Output::Text), expected);
+    }
+
+    #[test]
+    fn a_column_without_a_value_is_on_the_left() {
+        let mut out = Vec::new();
+        let row = Sample { topic: "x", partition: None, replicas: vec![] };
+        Rows::new(Output::Text).write(&mut out, [row]).unwrap();
+        let expected = "TOPIC  PARTITION  REPLICAS\nx      -\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
