@@ -17,7 +17,11 @@ pub(crate) enum CommandError {
 
     /// The cluster could not be asked, or refused.
     #[error(transparent)]
-    Client(#[from] ClientError),
+    Client(ClientError),
+
+    /// There is no broker where one was looked for.
+    #[error("{0}; `streamlog broker` starts one")]
+    Unreachable(ClientError),
 
     /// A setting or an argument does not fit.
     #[error(transparent)]
@@ -67,11 +71,21 @@ impl CommandError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Client(error) => exit_of(error),
+            Self::Unreachable(_) => Exit::Unreachable,
             Self::Config(_) | Self::Unconfirmed(_) => Exit::Usage,
             Self::NodeNotFound { .. } => Exit::Missing,
             Self::Storage(_) | Self::NeedsPython(_) | Self::Input { .. } | Self::Output(_) => {
                 Exit::Failed
             }
+        }
+    }
+}
+
+impl From<ClientError> for CommandError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Connect { .. } => Self::Unreachable(error),
+            other => Self::Client(other),
         }
     }
 }

@@ -108,6 +108,7 @@ fn exit_codes_tell_what_kind_of_failure_it_was() {
     assert_eq!(desk.failure(&["config", "set", "node/7", "num.partitions=2"]).0, 5);
     let (code, words) = desk.failure(&["topic", "list", "-b", "127.0.0.1:1"]);
     assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
+    assert!(words.contains("`streamlog broker` starts one"), "{words}");
 }
 
 #[test]
