@@ -1,7 +1,6 @@
 //! `streamlog consume`: records of topics, as they come.
 
 use std::io::Write;
-use std::time::Duration;
 
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -17,6 +16,9 @@ use crate::client::{ClientError, Consumer, Message, UntilEnd};
 
 /// The bar moves after so many records.
 const STEP: u64 = 1000;
+
+/// So many messages at most count as processed together, once they are written.
+const HELD_MAX: u64 = 100;
 
 /// Reads records of topics.
 #[derive(Debug, Args)]
@@ -71,6 +73,10 @@ impl Options {
                 None => Reading::Endless(&consumer),
             };
             let outcome = self.copy(&reading, out);
+            if let Err(CommandError::Output(error)) = outcome {
+                // A group goes on behind what was flushed before.
+                return Err(error.into());
+            }
             out.flush()?;
             drop(reading);
             if self.group.is_some() {
@@ -91,7 +97,7 @@ impl Options {
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut progress = None;
         for read in 0..limit {
-            let Some(message) = reading.next(out)? else { break };
+            let Some(message) = reading.next(read, out)? else { break };
             if read.is_multiple_of(STEP) {
                 let remaining = reading.remaining().map(|remaining| remaining.min(limit - read));
                 progress = progress.or_else(|| Progress::beside_answer(remaining?, Unit::Records));
@@ -104,13 +110,16 @@ impl Options {
 }
 
 impl Reading<'_> {
-    /// The next message; before a wait, what was written is shown.
-    fn next(&self, out: &mut dyn Write) -> Result<Option<Message>, CommandError> {
-        if let Some(message) = self.within(Some(Duration::ZERO))? {
+    /// The next message after so many. Before a wait, and now and then without one, what was
+    /// written is flushed: only then does it count as processed.
+    fn next(&self, read: u64, out: &mut dyn Write) -> Result<Option<Message>, CommandError> {
+        if !read.is_multiple_of(HELD_MAX)
+            && let Some(message) = self.try_more()?
+        {
             return Ok(Some(message));
         }
         out.flush()?;
-        Ok(self.within(None)?)
+        Ok(self.turn()?)
     }
 
     /// How much is left to read, if there is an end.
@@ -121,10 +130,19 @@ impl Reading<'_> {
         }
     }
 
-    fn within(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
+    /// A message that is there already; those before it stay in hand.
+    fn try_more(&self) -> Result<Option<Message>, ClientError> {
         match self {
-            Self::Endless(consumer) => consumer.next(timeout),
-            Self::ToEnd(reading) => reading.next_within(timeout),
+            Self::Endless(consumer) => consumer.try_more(),
+            Self::ToEnd(reading) => reading.try_more(),
+        }
+    }
+
+    /// Waits for a message; those before it are done with.
+    fn turn(&self) -> Result<Option<Message>, ClientError> {
+        match self {
+            Self::Endless(consumer) => consumer.next(None),
+            Self::ToEnd(reading) => reading.next_within(None),
         }
     }
 }

@@ -91,6 +91,15 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         self.consumer.borrow().try_next_of(Wanted { ends: &self.ends, ..Wanted::ANY })
     }
 
+    /// The next message if there is one already; what was given out before stays in hand.
+    ///
+    /// # Errors
+    /// As [`Consumer::next`].
+    pub fn try_more(&self) -> Result<Option<Message>, ClientError> {
+        let wanted = Wanted { ends: &self.ends, goes_on: true, ..Wanted::ANY };
+        self.consumer.borrow().try_next_of(wanted)
+    }
+
     /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
     /// time is over or the ends are reached: [`is_done`](Self::is_done) tells.
     ///

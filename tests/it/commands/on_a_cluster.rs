@@ -1,5 +1,6 @@
 //! The command line as people and scripts meet it: processes, their output, their exit codes.
 
+use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -213,6 +214,22 @@ fn a_group_goes_on_behind_what_was_written() {
     assert_eq!(read(&["--until", "4"]), "23");
     assert_eq!(read(&["--until", "-1h"]), "");
     assert_eq!(read(&[]), "45");
+}
+
+#[test]
+fn a_group_does_not_go_on_behind_what_could_not_be_written() {
+    let desk = Desk::with_records(500);
+    let read = ["consume", "t", "-e", "-g", "g"];
+    for options in [&[][..], &["-n", "450"], &["-f", "%s %s %s %s %s %s %s %s\\n"]] {
+        let mut command = desk.command(&[&read[..], options].concat());
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(words.contains("cannot write to standard output"), "{words}");
+    }
+    assert_eq!(desk.text(&read).lines().count(), 500);
+    assert_eq!(desk.text(&read), "");
 }
 
 #[test]
