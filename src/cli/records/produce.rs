@@ -14,7 +14,7 @@ use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::lines::Lines;
 use crate::cli::records::row::RecordRow;
-use crate::cli::{CommandError, CtrlC, Exit, Reach, answer};
+use crate::cli::{CommandError, CtrlC, Exit, Reach, answer, complain};
 use crate::client::{Client, Header, Producer, ProducerRecord, RecordMetadata, Ticket};
 use crate::types::{Offset, PartitionIndex, Timestamp};
 
@@ -109,8 +109,16 @@ impl Options {
             // What came before something that cannot be sent is delivered all the same.
             let flushed = producer.flush(None).map_err(CommandError::from);
             let told = flushed.and_then(|()| sending.tell(0, out));
-            let exit = sent?;
-            told?;
+            let exit = match (sent, told) {
+                (Err(error), Err(undelivered)) => {
+                    // Whoever mends it has to know what else is to be sent again.
+                    if !undelivered.is_closed_pipe() {
+                        complain(&undelivered);
+                    }
+                    return Err(error);
+                }
+                (sent, told) => told.and(sent)?,
+            };
             let Sending { rows, count, .. } = sending;
             rows.finish(out)?;
             producer.close(None)?;

@@ -182,6 +182,20 @@ fn what_stands_before_a_line_that_is_no_record_is_delivered() {
 }
 
 #[test]
+fn what_was_not_delivered_is_said_before_the_line_that_is_no_record() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "-p", "1", "-c", "max.message.bytes=200"]);
+    let lines = format!("{{\"value\": \"{}\"}}\n{{\n", "a".repeat(1000));
+    let produced = desk.run_with(&["produce", "t", "--json"], &lines);
+    let words = String::from_utf8(produced.stderr).unwrap();
+    assert_eq!(produced.status.code(), Some(1), "{words}");
+    let complaints: Vec<&str> = words.lines().collect();
+    assert_eq!(complaints.len(), 2, "{words}");
+    assert!(complaints[0].contains("1 records were not delivered"), "{words}");
+    assert!(complaints[1].contains("line 2, column"), "{words}");
+}
+
+#[test]
 fn reading_begins_and_ends_where_it_is_told() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
