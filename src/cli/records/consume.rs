@@ -13,6 +13,7 @@ use crate::cli::records::row::Messages;
 use crate::cli::records::selection::Selection;
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{ClientError, Consumer, Message, UntilEnd};
+use crate::config::ConfigError;
 
 /// The bar moves after so many records.
 const STEP: u64 = 1000;
@@ -60,6 +61,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         answer(|out| {
+            self.check_from()?;
             let (client, settings) = self.reach.connect()?;
             let mut config = settings.consumer;
             config.group.id.clone_from(&self.group);
@@ -89,6 +91,16 @@ impl Options {
                 outcome => outcome.map(|()| Exit::Done),
             }
         })
+    }
+
+    /// Fails where a group would have to count from an end: a member does not know its share yet.
+    fn check_from(&self) -> Result<(), ConfigError> {
+        if self.group.is_none() || !matches!(self.from, Position::Relative(_)) {
+            return Ok(());
+        }
+        let reason = "a group does not count from the ends of partitions; `streamlog group reset` \
+                      sets where it goes on";
+        Err(ConfigError::single("--from", reason))
     }
 
     fn copy(&self, reading: &Reading<'_>, out: &mut dyn Write) -> Result<(), CommandError> {

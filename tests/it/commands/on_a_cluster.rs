@@ -247,6 +247,13 @@ fn a_group_does_not_go_on_behind_what_could_not_be_written() {
 }
 
 #[test]
+fn a_group_does_not_count_from_the_end() {
+    let read = ["consume", "t", "-g", "g", "-e", "-b", "127.0.0.1:1", "--from", "-2"];
+    let (code, words) = Desk::new().failure(&read);
+    assert!(code == 2 && words.contains("--from") && words.contains("group reset"), "{words}");
+}
+
+#[test]
 fn a_group_shows_its_lag_and_is_set_back_only_when_told() {
     let desk = Desk::with_records(6);
     let read = desk.text(&["consume", "t", "-e", "-g", "g"]);
