@@ -13,6 +13,8 @@ pub(super) struct Lines<'a> {
     input: BufReader<Input<'a>>,
     line: Vec<u8>,
     line_max: u64,
+    /// Of the line that was read last.
+    number: u64,
 }
 
 /// Standard input, which Ctrl-C ends.
@@ -23,11 +25,11 @@ struct Input<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Of standard input. A line of more than `line_max` bytes comes one byte longer than that.
+    /// Of standard input. A line of more than `line_max` bytes is an error.
     pub(super) fn of_stdin(ctrl_c: &'a CtrlC, line_max: u64) -> Self {
         let input = Input { stdin: io::stdin().lock(), ctrl_c, is_cut_off: false };
         let input = BufReader::with_capacity(BUFFER_BYTES, input);
-        Self { input, line: Vec::new(), line_max }
+        Self { input, line: Vec::new(), line_max, number: 0 }
     }
 
     /// The next line. Ctrl-C ends the lines, and the one that was begun does not count.
@@ -41,13 +43,25 @@ impl<'a> Lines<'a> {
         if self.line.is_empty() || self.is_cut_off() {
             return Ok(None);
         }
-        Ok(Some(self.line.strip_suffix(b"\n").unwrap_or(&self.line)))
+        self.number += 1;
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        if line.len() as u64 > self.line_max {
+            return Err(too_long(self.number, self.line_max));
+        }
+        Ok(Some(line))
     }
 
     /// Whether Ctrl-C ended them.
     pub(super) fn is_cut_off(&self) -> bool {
         self.input.get_ref().is_cut_off
     }
+}
+
+fn too_long(number: u64, line_max: u64) -> CommandError {
+    let reason =
+        format!("it is longer than {line_max} bytes; a larger max.request.size allows longer ones");
+    let name = format!("line {number} of standard input");
+    CommandError::Input { name, source: io::Error::other(reason) }
 }
 
 impl Read for Input<'_> {

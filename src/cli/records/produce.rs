@@ -21,6 +21,12 @@ use crate::types::{Offset, PartitionIndex, Timestamp};
 /// Records whose places are not yet known and still to be told.
 const UNTOLD_MAX: usize = 10_000;
 
+/// JSON takes so many bytes for one at most: `\u0000`.
+const JSON_BYTES_MAX: u64 = 6;
+
+/// Bytes of the names and numbers around a record in JSON, with room to spare.
+const JSON_FRAME_MAX: u64 = 4096;
+
 /// Publishes records: each line of standard input is one, or each file.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -92,7 +98,7 @@ impl Options {
             let ctrl_c = CtrlC::watched()?;
             settings.client.signals = Some(ctrl_c);
             let client = Client::connect(settings.client)?;
-            let line_max = settings.producer.request_max.0;
+            let line_max = self.line_max(settings.producer.request_max.0);
             let producer = client.producer(settings.producer)?;
             let mut sending = Sending {
                 options: &self,
@@ -129,6 +135,17 @@ impl Options {
         })
     }
 
+    /// Bytes of the longest line that may be a record of at most `record_max` bytes.
+    fn line_max(&self, record_max: u64) -> u64 {
+        if self.json {
+            record_max.saturating_mul(JSON_BYTES_MAX).saturating_add(JSON_FRAME_MAX)
+        } else if let Some(delimiter) = &self.key_delimiter {
+            record_max.saturating_add(delimiter.len() as u64)
+        } else {
+            record_max
+        }
+    }
+
     /// The record that the line of this number is.
     fn record(&self, line: &[u8], number: u64) -> Result<RecordRow, CommandError> {
         if self.json {
@@ -153,7 +170,6 @@ impl Sending<'_> {
         mut lines: Lines<'_>,
         out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
-        // A line of more than a request takes is refused by the producer, which says so.
         while let Some(line) = lines.next()? {
             let record = self.options.record(line, self.count + 1)?;
             self.send(&record, out)?;

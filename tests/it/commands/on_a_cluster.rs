@@ -165,6 +165,27 @@ fn what_is_consumed_as_json_can_be_produced_again() {
 }
 
 #[test]
+fn what_takes_more_room_in_json_is_read_and_a_line_too_long_is_named() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "copy", "-p", "1"]);
+    for byte in [0xff, 0] {
+        let mut value = tempfile::NamedTempFile::new().unwrap();
+        value.write_all(&vec![byte; 800_000]).unwrap();
+        desk.text(&["produce", "t", value.path().to_str().unwrap()]);
+    }
+    let json = desk.text(&["consume", "t", "-e", "-o", "json"]);
+    let told = desk.run_with(&["produce", "copy", "--json"], &json);
+    assert_eq!(told.status.code(), Some(0), "{}", String::from_utf8_lossy(&told.stderr));
+    assert_eq!(desk.text(&["consume", "copy", "-e", "-f", "%S\\n"]), "800000\n800000\n");
+
+    let command = ["produce", "copy", "--json", "-X", "max.request.size=1024"];
+    let told = desk.run_with(&command, &format!("{{}}\n{json}"));
+    let words = String::from_utf8(told.stderr).unwrap();
+    assert_eq!(told.status.code(), Some(1), "{words}");
+    assert!(words.contains("line 2 of standard input") && words.contains("longer"), "{words}");
+}
+
+#[test]
 fn what_stands_before_a_line_that_is_no_record_is_delivered() {
     let desk = Desk::new();
     desk.text(&["topic", "create", "t", "-p", "1"]);
