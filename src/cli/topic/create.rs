@@ -5,6 +5,8 @@ use clap::Args;
 use crate::cli::topic::options::pairs;
 use crate::cli::{CommandError, Reach};
 use crate::client::{ClientError, ErrorCode, NewTopic};
+use crate::config::ConfigError;
+use crate::types::{InvalidTopicName, TopicName};
 
 /// Makes topics
 #[derive(Debug, Args)]
@@ -29,6 +31,8 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
         let configs = pairs(&self.config)?;
+        // All names are looked at before the first topic is made.
+        self.topics.iter().try_for_each(|topic| check_name(topic))?;
         let new = NewTopic { partitions: self.partitions, replicas: self.replicas, configs };
         let admin = reach.connect()?.0.admin();
         for topic in &self.topics {
@@ -39,6 +43,14 @@ impl Options {
         }
         Ok(())
     }
+}
+
+fn check_name(topic: &str) -> Result<(), ConfigError> {
+    let name: Result<TopicName, _> = topic.parse();
+    let fault = |error: InvalidTopicName| {
+        ConfigError::single(&format!("topic {topic:?}"), error.to_string())
+    };
+    name.map(drop).map_err(fault)
 }
 
 fn exists(error: &ClientError) -> bool {

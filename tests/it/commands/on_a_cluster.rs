@@ -110,6 +110,9 @@ fn exit_codes_tell_what_kind_of_failure_it_was() {
     let (code, words) = desk.failure(&["topic", "list", "-b", "127.0.0.1:1"]);
     assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
     assert!(words.contains("`streamlog broker` starts one"), "{words}");
+    let (code, words) = desk.failure(&["topic", "create", "a", "b c"]);
+    assert!(code == 2 && words.contains("\"b c\""), "{words}");
+    assert_eq!(desk.failure(&["topic", "describe", "a"]).0, 5, "nothing was done");
 }
 
 #[test]
