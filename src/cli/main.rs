@@ -68,7 +68,8 @@ impl Noun {
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     // However it was started, usage lines show the command as people type it.
     let arguments: Vec<OsString> = std::iter::once(OsString::from(NAME)).chain(arguments).collect();
-    let completing = CompleteEnv::with_factory(Cli::command).var(completion::VARIABLE);
+    let completable = || completion::with_names(Cli::command(), &arguments);
+    let completing = CompleteEnv::with_factory(completable).var(completion::VARIABLE);
     let here = std::env::current_dir().ok();
     if let Ok(true) = completing.try_complete(arguments.iter().cloned(), here.as_deref()) {
         // An interpreter as the host does not flush this at its end, and candidates end no line.

@@ -1,6 +1,8 @@
 //! How commands reach a cluster: options, then the environment, then the contexts file.
 
-use clap::Args;
+use std::ffi::OsString;
+
+use clap::{Args, Command, FromArgMatches};
 
 use crate::cli::context::{Context, variable};
 use crate::cli::{CommandError, CtrlC, Output};
@@ -8,7 +10,7 @@ use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
 
 /// The variable that names the brokers to ask first.
-pub(crate) const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
+const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
 /// What every command that asks a cluster takes.
 #[derive(Clone, Debug, Args)]
@@ -34,6 +36,20 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
+    /// What a command line says that need not be complete, nor right. `None` where it asks no
+    /// cluster.
+    pub(crate) fn so_far<'a>(
+        command: Command,
+        words: impl Iterator<Item = &'a OsString>,
+    ) -> Option<Self> {
+        let matches = command.ignore_errors(true).try_get_matches_from(words).ok()?;
+        let mut innermost = &matches;
+        while let Some((_, matches)) = innermost.subcommand() {
+            innermost = matches;
+        }
+        Self::from_arg_matches(innermost).ok()
+    }
+
     /// The settings: those of the context, over them the environment, over them the options.
     pub(crate) fn settings(&self) -> Result<ClientSettings, ConfigError> {
         let mut settings = ClientSettings::default();

@@ -4,11 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::cli::bench::figures::{mib_per_second, millis, per_second, seconds};
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
@@ -21,7 +20,7 @@ const STEP: u64 = 1000;
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The topic
-    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
     /// End after so many records
     #[arg(short = 'n', long, value_name = "N")]

@@ -8,13 +8,12 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::cli::bench::figures::Latencies;
 use crate::cli::bench::produce::acks;
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
@@ -32,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The topic
-    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
     /// How many records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]

@@ -5,12 +5,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::cli::bench::figures::{Latencies, mib_per_second, per_second, seconds};
 use crate::cli::bench::values::Values;
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
@@ -23,7 +22,7 @@ const STEP: u32 = 1000;
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The topic
-    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
     /// How many records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]

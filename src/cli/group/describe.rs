@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::cli::completion::group_names;
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, Reach};
 use crate::client::{Admin, MemberDescription, PartitionLag};
@@ -17,7 +16,7 @@ use crate::types::TopicPartition;
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the groups
-    #[arg(required = true, value_name = "GROUP", add = ArgValueCompleter::new(group_names))]
+    #[arg(required = true, value_name = "GROUP", add = Names::Groups)]
     groups: Vec<String>,
 }
 

@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::cli::completion::group_names;
+use crate::cli::completion::Names;
 use crate::cli::group::{describe, reset};
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, Exit, Reach, answer};
@@ -29,7 +28,7 @@ enum Verb {
     /// Deletes groups that nobody is in, with their offsets
     Delete {
         /// Names of the groups
-        #[arg(required = true, value_name = "GROUP", add = ArgValueCompleter::new(group_names))]
+        #[arg(required = true, value_name = "GROUP", add = Names::Groups)]
         groups: Vec<String>,
         /// Really do it
         #[arg(long)]

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::cli::completion::{group_names, topic_names};
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::position::Position;
 use crate::cli::{CommandError, Reach};
@@ -19,10 +18,10 @@ use crate::types::{Offset, TopicName};
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Name of the group, which nobody may be in
-    #[arg(value_name = "GROUP", add = ArgValueCompleter::new(group_names))]
+    #[arg(value_name = "GROUP", add = Names::Groups)]
     group: String,
     /// Topics to set; may be repeated [default: all the group has offsets of]
-    #[arg(short, long, value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(short, long, value_name = "TOPIC", add = Names::Topics)]
     topic: Vec<String>,
     /// earliest, latest, an offset, +N or -N from where it is, a time, or -1h for an hour ago
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]

@@ -3,9 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 
-use crate::cli::completion::group_names;
+use crate::cli::completion::Names;
 use crate::cli::position::Position;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::format::Format;
@@ -41,7 +40,7 @@ pub(crate) struct Options {
     no_follow: bool,
     /// Share the partitions with the others of this group, and remember how far it has read
     #[arg(short, long, value_name = "GROUP", conflicts_with = "partition",
-          add = ArgValueCompleter::new(group_names))]
+          add = Names::Groups)]
     group: Option<String>,
     /// Text of a record: %t topic, %p partition, %o offset, %k key, %s value, %h headers, %T
     /// timestamp, %d time, %K and %S lengths of key and value [default: %s\n]

@@ -6,10 +6,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::lines::Lines;
@@ -31,7 +30,7 @@ const JSON_FRAME_MAX: u64 = 4096;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The topic
-    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
     /// Files, each of which is one record
     #[arg(value_name = "FILE")]

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 
 use crate::cli::CommandError;
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::position::Position;
 use crate::client::{Client, ClientError, Consumer, ConsumerConfig, FoundOffset, Start};
 use crate::config::ConfigError;
@@ -16,7 +15,7 @@ use crate::types::{Offset, PartitionIndex, TopicPartition};
 #[derive(Debug, Args)]
 pub(super) struct Selection {
     /// Topics to read
-    #[arg(required = true, value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
     pub(super) topics: Vec<String>,
     /// Only this partition; may be repeated
     #[arg(short, long, value_name = "N")]

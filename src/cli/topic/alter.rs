@@ -1,9 +1,8 @@
 //! `streamlog topic alter`: more partitions, other settings.
 
 use clap::{ArgGroup, Args};
-use clap_complete::ArgValueCompleter;
 
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::topic::options::pairs;
 use crate::cli::{CommandError, Reach};
 use crate::client::Resource;
@@ -15,7 +14,7 @@ use crate::client::Resource;
     .args(["partitions", "config", "delete_config"]).required(true).multiple(true))]
 pub(super) struct Options {
     /// Name of the topic
-    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
     /// How many partitions it shall have
     #[arg(short, long, value_name = "N")]

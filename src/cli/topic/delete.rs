@@ -1,16 +1,15 @@
 //! `streamlog topic delete`.
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::{CommandError, Reach};
 
 /// Deletes topics and all their records
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the topics
-    #[arg(required = true, value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
     topics: Vec<String>,
     /// Really do it
     #[arg(long)]

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use clap::Args;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::cli::completion::topic_names;
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, Reach};
 use crate::client::{Admin, FoundOffset};
@@ -17,7 +16,7 @@ use crate::types::{BrokerId, PartitionIndex};
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Names of the topics
-    #[arg(required = true, value_name = "TOPIC", add = ArgValueCompleter::new(topic_names))]
+    #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
     topics: Vec<String>,
 }
 

@@ -439,11 +439,28 @@ fn topics_of_the_cluster_are_completed() {
     desk.text(&["topic", "create", "orders", "others", "x"]);
     assert!(desk.text(&["completion", "bash"]).contains("streamlog"));
     let address = desk.broker.client_config().bootstrap[0].to_string();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
-    command.args(["--", "streamlog", "tail", "o"]);
-    command.env("STREAMLOG_BOOTSTRAP", address).env("STREAMLOG_COMPLETE", "bash");
-    command.env("_CLAP_COMPLETE_INDEX", "2").env("_CLAP_IFS", "\n");
-    let output = command.output().unwrap();
-    let names = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(names.split_whitespace().collect::<Vec<_>>(), ["orders", "others"]);
+    let dir = tempfile::tempdir().unwrap();
+    let contexts = dir.path().join("config.toml");
+    let text = format!("[context.here]\nbootstrap.servers = '{address}'\n");
+    std::fs::write(&contexts, text).unwrap();
+    let completed = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = desk.command(&[&["--", "streamlog"], words].concat());
+        command.env("STREAMLOG_CONFIG", &contexts).envs(variables.iter().copied());
+        command.env("STREAMLOG_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+        command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        let names = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        names.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(completed(&["tail", "o"], &[]), ["orders", "others"]);
+    let elsewhere = [("STREAMLOG_BOOTSTRAP", "127.0.0.1:1")];
+    assert!(completed(&["tail", "o"], &elsewhere).is_empty());
+    for words in [
+        &["tail", "-b", &address, "o"][..],
+        &["tail", "--context", "here", "-o", "json", "o"],
+        &["topic", "describe", "-b", &address, "x", "o"],
+        &["topic", "--context=here", "delete", "o"],
+        &["group", "reset", "-b", &address, "-t", "o"],
+    ] {
+        assert_eq!(completed(words, &elsewhere), ["orders", "others"], "{words:?}");
+    }
 }
