@@ -319,7 +319,7 @@ impl LogConfig {
             offset_unit,
             "What an offset counts: 'record', or 'byte' of the partition; fixed at creation."
         ),
-        always_false!("preallocate", "Segments grow as they are written."),
+        always_false!("preallocate", "Only false: segments grow as they are written."),
         key!(
             "retention.bytes",
             Long,
@@ -352,7 +352,7 @@ impl LogConfig {
             "segment.jitter.ms",
             Long,
             segment_jitter,
-            "Up to so many milliseconds are taken off segment.ms, other for each log."
+            "Up to so many milliseconds are taken off segment.ms, a different amount for each log."
         ),
         key!(
             "segment.ms",

@@ -19,12 +19,12 @@ const HEAD: &str = "\
 This page is made from the rows in the code, and a test fails when it is not what they say. After
 changing a row: `make settings-page`.
 
-A value is looked for, the first that is found counts: of a topic among its own settings, then among
-what was said of the broker and of all brokers while they ran; after these, and for everything else,
-on the command line (`--set KEY=VALUE`), in the file of `--config FILE` (TOML, or Kafka's
-`server.properties`), and at last there is the default. An unknown name is refused with the nearest
-one. Names and units are Kafka's where Kafka has the setting. Sizes may be written with a unit, as
-`64 MiB`.
+The first value found counts: for a topic's setting, the topic's own; then what was set for the
+broker, then for all brokers, while they ran; then the command line (`--set KEY=VALUE`), the file of
+`--config FILE` (TOML, or Kafka's `server.properties`), and the default.
+
+An unknown name is refused with the nearest one. Names and units are Kafka's where Kafka has the
+setting. Sizes may be written with a unit, as `64 MiB`.
 ";
 
 const BROKER: &str = "
