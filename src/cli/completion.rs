@@ -1,13 +1,17 @@
 //! `streamlog completion SHELL`, and the names from the cluster that it completes.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::builder::ArgExt;
 use clap::{Args, Command, ValueEnum};
-use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
+use clap_complete::engine::complete;
+use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
+use crate::cli::context::variable;
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{Admin, Client, ClientError};
 
@@ -66,11 +70,95 @@ pub(crate) enum Names {
 
 impl ArgExt for Names {}
 
+/// The shells that can be asked for.
+pub(crate) const SHELLS: Shells<'static> = Shells(&[&WholeBash, &Fish, &Zsh]);
+
+/// Bash, with whole words: it parts them at `:` and `=`, which addresses and settings have in them.
+struct WholeBash;
+
+impl EnvCompleter for WholeBash {
+    fn name(&self) -> &'static str {
+        Bash.name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        Bash.is(name)
+    }
+
+    fn write_registration(
+        &self,
+        variable: &str,
+        name: &str,
+        bin: &str,
+        completer: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        Bash.write_registration(variable, name, bin, completer, out)
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut Command,
+        parts: Vec<OsString>,
+        current_dir: Option<&Path>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let index = variable("_CLAP_COMPLETE_INDEX").and_then(|index| index.parse().ok());
+        let Whole { words, index, begun } = Whole::of(parts, index.unwrap_or_default());
+        let separator = variable("_CLAP_IFS").unwrap_or_else(|| "\n".to_owned());
+        let found = complete(command, words, index, current_dir)?;
+        let values = found.iter().map(|candidate| candidate.get_value().to_string_lossy());
+        // Bash puts in the last part only.
+        let values: Vec<String> =
+            values.map(|value| value.strip_prefix(&begun).unwrap_or(&value).to_owned()).collect();
+        write!(out, "{}", values.join(&separator))
+    }
+}
+
+/// A command line that a shell has parted.
+#[derive(Debug, PartialEq, Eq)]
+struct Whole {
+    words: Vec<OsString>,
+    /// Of the word that is completed.
+    index: usize,
+    /// What stands in that word before the part that is completed.
+    begun: String,
+}
+
+impl Whole {
+    /// Puts parts together, of which the one at `index` is completed.
+    fn of(parts: Vec<OsString>, index: usize) -> Self {
+        let is_break = |part: &OsStr| {
+            let part = part.as_encoded_bytes();
+            !part.is_empty() && part.iter().all(|byte| b":=".contains(byte))
+        };
+        let mut whole = Self { words: Vec::new(), index: 0, begun: String::new() };
+        let mut was_break = false;
+        for (at, part) in parts.into_iter().enumerate() {
+            let belongs = was_break || is_break(&part);
+            was_break = is_break(&part);
+            let last = whole.words.last_mut().filter(|_| belongs);
+            if at == index {
+                let begun = last.as_ref().map(|last| last.to_string_lossy().into_owned());
+                whole.begun = begun.unwrap_or_default();
+            }
+            match last {
+                Some(last) => last.push(part),
+                None => whole.words.push(part),
+            }
+            if at == index {
+                whole.index = whole.words.len() - 1;
+            }
+        }
+        whole
+    }
+}
+
 /// The command with the names of that cluster which is meant by what the shell hands over: the
 /// command line so far, behind `--`.
 pub(crate) fn with_names(command: Command, arguments: &[OsString]) -> Command {
-    let so_far = arguments.iter().skip_while(|argument| *argument != "--").skip(1);
-    match Reach::so_far(command.clone(), so_far) {
+    let so_far = arguments.iter().skip_while(|argument| *argument != "--").skip(1).cloned();
+    match Reach::so_far(command.clone(), Whole::of(so_far.collect(), 0).words) {
         Some(reach) => name_all(command, &reach),
         None => command,
     }
@@ -114,4 +202,31 @@ fn client(reach: &Reach) -> Option<Client> {
     settings.client.timeout = PATIENCE;
     settings.client.connect_timeout = PATIENCE;
     Client::connect(settings.client).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(parts: &[&str], index: usize) -> (Vec<String>, usize, String) {
+        let Whole { words, index, begun } =
+            Whole::of(parts.iter().map(OsString::from).collect(), index);
+        let words = words.into_iter().map(|word| word.into_string().unwrap()).collect();
+        (words, index, begun)
+    }
+
+    #[test]
+    fn what_bash_parts_is_put_together() {
+        let parts = ["s", "-b", "a", ":", "1,b", ":", "2", "--context", "=", "x", "o"];
+        let words = ["s", "-b", "a:1,b:2", "--context=x", "o"].map(str::to_owned).to_vec();
+        assert_eq!(whole(&parts, 10), (words.clone(), 4, String::new()));
+        assert_eq!(whole(&parts, 9), (words.clone(), 3, "--context=".to_owned()));
+        assert_eq!(whole(&parts, 4), (words, 2, "a:".to_owned()));
+    }
+
+    #[test]
+    fn other_words_stay_as_they_are() {
+        let words = ["s", "", "a=b:1", ""].map(str::to_owned).to_vec();
+        assert_eq!(whole(&["s", "", "a=b:1", ""], 3), (words, 3, String::new()));
+    }
 }

@@ -70,6 +70,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let arguments: Vec<OsString> = std::iter::once(OsString::from(NAME)).chain(arguments).collect();
     let completable = || completion::with_names(Cli::command(), &arguments);
     let completing = CompleteEnv::with_factory(completable).var(completion::VARIABLE);
+    let completing = completing.shells(completion::SHELLS);
     let here = std::env::current_dir().ok();
     if let Ok(true) = completing.try_complete(arguments.iter().cloned(), here.as_deref()) {
         // An interpreter as the host does not flush this at its end, and candidates end no line.

@@ -38,10 +38,7 @@ pub(crate) struct Reach {
 impl Reach {
     /// What a command line says that need not be complete, nor right. `None` where it asks no
     /// cluster.
-    pub(crate) fn so_far<'a>(
-        command: Command,
-        words: impl Iterator<Item = &'a OsString>,
-    ) -> Option<Self> {
+    pub(crate) fn so_far(command: Command, words: Vec<OsString>) -> Option<Self> {
         let matches = command.ignore_errors(true).try_get_matches_from(words).ok()?;
         let mut innermost = &matches;
         while let Some((_, matches)) = innermost.subcommand() {

@@ -439,6 +439,7 @@ fn topics_of_the_cluster_are_completed() {
     desk.text(&["topic", "create", "orders", "others", "x"]);
     assert!(desk.text(&["completion", "bash"]).contains("streamlog"));
     let address = desk.broker.client_config().bootstrap[0].to_string();
+    let (host, port) = address.split_once(':').unwrap();
     let dir = tempfile::tempdir().unwrap();
     let contexts = dir.path().join("config.toml");
     let text = format!("[context.here]\nbootstrap.servers = '{address}'\n");
@@ -460,6 +461,10 @@ fn topics_of_the_cluster_are_completed() {
         &["topic", "describe", "-b", &address, "x", "o"],
         &["topic", "--context=here", "delete", "o"],
         &["group", "reset", "-b", &address, "-t", "o"],
+        // As bash parts them.
+        &["topic", "delete", "-b", host, ":", port, "o"],
+        &["topic", "--context", "=", "here", "alter", "o"],
+        &["group", "reset", "-b", host, ":", port, "--topic", "=", "o"],
     ] {
         assert_eq!(completed(words, &elsewhere), ["orders", "others"], "{words:?}");
     }

@@ -63,5 +63,22 @@ def test_a_context_says_whose_names_are_completed(broker: BrokerProcess, tmp_pat
     assert completed("tail", "o", STREAMLOG_CONTEXT="here", **at) == ["orders"]
 
 
+def test_options_say_whose_names_are_completed(broker: BrokerProcess, tmp_path: Path) -> None:
+    with streamlog.connect(broker.address) as client:
+        client.admin.create_topic("orders", partitions=1)
+        client.admin.group("a:b").commit({("orders", 0): 0})
+    contexts = tmp_path / "config.toml"
+    contexts.write_text(f'[context.here]\nbootstrap.servers = "{broker.address}"\n')
+    at = {"STREAMLOG_CONFIG": str(contexts), "STREAMLOG_BOOTSTRAP": "127.0.0.1:1"}
+    assert completed("topic", "describe", "o", **at) == []
+    assert completed("topic", "describe", "--context", "here", "o", **at) == ["orders"]
+    # Bash parts words at these signs, and puts in the last part only.
+    host, port = broker.address.split(":")
+    assert completed("topic", "alter", "-b", host, ":", port, "o", **at) == ["orders"]
+    assert completed("tail", "--context", "=", "here", "o", **at) == ["orders"]
+    group = ["consume", "orders", "--context", "here", "--group", "=", "a", ":", "b"]
+    assert completed(*group, **at) == ["b"]
+
+
 def test_a_broker_that_is_down_completes_nothing_and_says_nothing() -> None:
     assert completed("group", "describe", "b", STREAMLOG_BOOTSTRAP="127.0.0.1:1") == []
