@@ -260,7 +260,10 @@ impl Lane {
             return;
         }
         self.is_broken = false;
-        self.spoiled = self.sequence.take().map(|sequence| sequence.identity);
+        // A lane that has not begun anew since it broke still knows under which identity it did.
+        if let Some(sequence) = self.sequence.take() {
+            self.spoiled = Some(sequence.identity);
+        }
         let (doubtful, clean) = self.resend.drain(..).partition(|batch| batch.is_in_doubt);
         self.resend = clean;
         let doubtful: VecDeque<Packed> = doubtful;

@@ -176,6 +176,8 @@ pub(super) struct World {
     pub(super) tickets: Vec<Ticket>,
     /// Those of records that no batch of which the broker takes.
     large: Vec<usize>,
+    /// The identity that the producer has now.
+    identity: Option<Identity>,
     identities: i64,
 }
 
@@ -197,6 +199,7 @@ impl World {
             under_way: VecDeque::new(),
             tickets: Vec::new(),
             large: Vec::new(),
+            identity: None,
             identities: 0,
         }
     }
@@ -238,10 +241,14 @@ impl World {
                 true
             }
             Next::NeedsIdentity => {
-                self.identities += 1;
-                let id = ProducerId(self.identities);
-                let identity = Identity { id, epoch: ProducerEpoch(0) };
+                let lane = &self.lane;
+                let known = self.identity.filter(|identity| lane.accepts(*identity));
+                let identity = known.unwrap_or_else(|| {
+                    self.identities += 1;
+                    Identity { id: ProducerId(self.identities), epoch: ProducerEpoch(0) }
+                });
                 assert!(self.lane.accepts(identity));
+                self.identity = Some(identity);
                 self.lane.adopt(identity);
                 true
             }
@@ -302,16 +309,21 @@ impl World {
             10 => self.break_connection(random.index(6)),
             _ => {
                 self.callers.clock.advance(Duration::from_secs(random.below(20)));
-                let now = self.callers.clock.monotonic();
-                let late = ClientError::Timeout {
-                    operation: "delivering",
-                    elapsed: DELIVERY_TIMEOUT,
-                    last_error: None,
-                };
-                let settled = self.lane.expire(now.saturating_sub(DELIVERY_TIMEOUT), &late);
-                self.close(&settled);
+                self.expire();
             }
         }
+    }
+
+    /// Gives up what has been tried for too long.
+    fn expire(&mut self) {
+        let now = self.callers.clock.monotonic();
+        let late = ClientError::Timeout {
+            operation: "delivering",
+            elapsed: DELIVERY_TIMEOUT,
+            last_error: None,
+        };
+        let settled = self.lane.expire(now.saturating_sub(DELIVERY_TIMEOUT), &late);
+        self.close(&settled);
     }
 
     /// As [`step`](Self::step), but nothing leaves it open whether a batch was stored.
@@ -430,4 +442,30 @@ fn a_rejected_batch_does_not_stop_those_behind_it() {
     let failed = world.failed().len();
     assert!(failed > 0);
     assert_eq!(world.broker.log.len() + failed, 30);
+}
+
+#[test]
+fn what_follows_batches_that_expired_one_by_one_is_stored() {
+    let mut world = World::with_sizes(1, usize::MAX, Compression::None);
+    world.append();
+    world.settle();
+    for _ in 0..2 {
+        world.append();
+        world.callers.clock.advance(Duration::from_secs(2));
+    }
+    while world.send() {}
+    assert_eq!(world.under_way.len(), 2);
+    while !world.under_way.is_empty() {
+        world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower)));
+    }
+    world.callers.clock.advance(DELIVERY_TIMEOUT.saturating_sub(Duration::from_secs(3)));
+    for expired in 1..3 {
+        world.expire();
+        assert_eq!(world.tickets.iter().filter(|ticket| ticket.is_done()).count(), 1 + expired);
+        world.callers.clock.advance(Duration::from_secs(2));
+    }
+    world.append();
+    world.settle();
+    assert_eq!(world.failed(), [1, 2]);
+    assert_eq!(world.broker.log, [0, 3]);
 }
