@@ -1,5 +1,6 @@
 //! One partition's batches on their way: which may be sent, in which order, and what an answer
-//! means for those behind it. Owned by the sending task; knows no connection.
+//! means for those behind it. Owned by the sending task; knows no connection. What is under way to
+//! one broker holds back what has to go to another, which would overtake it.
 //!
 //! Batches of an idempotent producer carry sequence numbers. A broker stores each at most once and
 //! refuses a gap, so a batch that has to be sent again holds back all that follow until everything
@@ -22,6 +23,7 @@ use super::tickets::{Delivery, Landed};
 use crate::client::ClientError;
 use crate::client::cluster::Backoff;
 use crate::client::error::Remedy;
+use crate::config::HostPort;
 use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, ProducerStamp};
 use crate::types::{ProducerEpoch, ProducerId};
 use crate::wire::ErrorCode;
@@ -66,7 +68,10 @@ pub(crate) struct Lane {
     sequence: Option<Sequence>,
     /// The identity under which the last sequence broke.
     spoiled: Option<Identity>,
-    in_flight: usize,
+    /// Those under way, in the order in which they were sent.
+    in_flight: VecDeque<Place>,
+    /// The broker that they are under way to.
+    heading: Option<HostPort>,
     resend: VecDeque<Packed>,
     splits: Splits,
     /// Nothing is sent until all in flight are back.
@@ -84,6 +89,9 @@ struct Sequence {
     /// a second batch could be stored without the first.
     is_begun: bool,
 }
+
+/// A place among the records of the partition: a batch, and where a part begins in it.
+type Place = (u64, u32);
 
 /// What may be sent now.
 #[derive(Debug)]
@@ -116,7 +124,8 @@ impl Lane {
             backoff,
             sequence: None,
             spoiled: None,
-            in_flight: 0,
+            in_flight: VecDeque::new(),
+            heading: None,
             resend: VecDeque::new(),
             splits: Splits::default(),
             is_held: false,
@@ -130,10 +139,12 @@ impl Lane {
         &self.queue
     }
 
-    /// The next batch, if one may go out now.
-    pub(crate) fn next(&mut self, dues: &Dues, compressor: &mut Compressor) -> Next {
-        let waits = self.is_held || self.sequence.is_some_and(|sequence| !sequence.is_begun);
-        if self.in_flight >= self.in_flight_max || (waits && self.in_flight > 0) {
+    /// The next batch, if one may go out now to the broker `to`, which leads the partition.
+    pub(crate) fn next(&mut self, to: &HostPort, dues: &Dues, compressor: &mut Compressor) -> Next {
+        let waits = self.is_held
+            || self.sequence.is_some_and(|sequence| !sequence.is_begun)
+            || self.heading.as_ref() != Some(to);
+        if self.in_flight.len() >= self.in_flight_max || (waits && !self.in_flight.is_empty()) {
             return Next::Nothing;
         }
         if dues.now < self.pause_until {
@@ -152,7 +163,9 @@ impl Lane {
                 Due::Empty => return Next::Nothing,
             },
         };
-        self.in_flight += 1;
+        self.in_flight.push_back(batch.place());
+        self.heading.take_if(|heading| heading != to);
+        self.heading.get_or_insert_with(|| to.clone());
         Next::Send(batch)
     }
 
@@ -163,7 +176,7 @@ impl Lane {
 
     /// Begins a sequence. What waits to be sent again gets new numbers in it.
     pub(crate) fn adopt(&mut self, identity: Identity) {
-        assert_eq!(self.in_flight, 0, "a sequence begins with nothing in flight");
+        assert!(self.in_flight.is_empty(), "a sequence begins with nothing in flight");
         let mut sequence = Sequence { identity, next: 0, is_begun: false };
         for batch in &mut self.resend {
             let mut bytes = Vec::from(std::mem::take(&mut batch.bytes));
@@ -183,8 +196,7 @@ impl Lane {
         now: Duration,
         compressor: &mut Compressor,
     ) -> Settled {
-        assert!(self.in_flight > 0, "an answer to none of {} in flight", self.in_flight);
-        self.in_flight -= 1;
+        let is_oldest = self.take_back(batch.place());
         let mut settled = Settled::new();
         match outcome {
             Ok(landed) => {
@@ -194,7 +206,7 @@ impl Lane {
                 }
                 self.end(batch, Ok(landed), &mut settled);
             }
-            Err(error) if self.may_retry(&error) => {
+            Err(error) if self.may_retry(&error, is_oldest) => {
                 batch.is_in_doubt |= may_be_stored(&error);
                 if !self.is_held {
                     self.pause_until = now.saturating_add(self.backoff.next_pause());
@@ -250,13 +262,13 @@ impl Lane {
 
     /// Whether there is nothing on its way and nothing to send.
     pub(crate) fn is_idle(&self) -> bool {
-        self.in_flight == 0 && self.resend.is_empty()
+        self.in_flight.is_empty() && self.resend.is_empty()
     }
 
     /// Once all are back after a batch was given up: those that may have been stored are given up
     /// too, the others wait for a new sequence.
     fn mend(&mut self, settled: &mut Settled) {
-        if !self.is_broken || self.in_flight > 0 {
+        if !self.is_broken || !self.in_flight.is_empty() {
             return;
         }
         self.is_broken = false;
@@ -276,6 +288,14 @@ impl Lane {
         }
     }
 
+    /// A batch is not in flight any more: whether it was the oldest that was.
+    fn take_back(&mut self, batch: Place) -> bool {
+        let number = self.in_flight.iter().position(|place| *place == batch);
+        assert!(number.is_some(), "an answer to none of {:?} in flight", self.in_flight);
+        number.and_then(|number| self.in_flight.remove(number));
+        number == Some(0)
+    }
+
     /// Puts a batch back in its place among those that wait for all in flight, to go out again.
     fn send_again(&mut self, batch: Packed) {
         self.is_held = true;
@@ -289,11 +309,13 @@ impl Lane {
         }
     }
 
-    fn may_retry(&self, error: &ClientError) -> bool {
+    fn may_retry(&self, error: &ClientError, is_oldest: bool) -> bool {
         match error.code() {
-            // Refused because of the gap that an earlier batch left, which is known; without one,
-            // the broker has lost what it knew of this producer.
-            Some(ErrorCode::OutOfOrderSequenceNumber) => self.is_held || self.is_broken,
+            // Refused because of the gap that an earlier batch left, which is known, or is still
+            // under way; without one, the broker has lost what it knew of this producer.
+            Some(ErrorCode::OutOfOrderSequenceNumber) => {
+                self.is_held || self.is_broken || !is_oldest
+            }
             _ => matches!(error.remedy(), Remedy::Retry | Remedy::Refresh),
         }
     }
@@ -316,8 +338,7 @@ impl Lane {
 }
 
 impl Packed {
-    /// Its place among the records of the partition: its batch, and where it begins in it.
-    fn place(&self) -> (u64, u32) {
+    fn place(&self) -> Place {
         (self.delivery.ordinal(), self.first)
     }
 }

@@ -16,12 +16,14 @@ use crate::client::bell::Bell;
 use crate::client::cluster::Backoff;
 use crate::client::waiting::Waiter;
 use crate::client::{ClientConfig, ClientError};
+use crate::config::HostPort;
 use crate::io::{Clock, ManualClock, SeededRandom};
 use crate::record::{Batch, BatchBuilder, Compression, Compressor, Decompressor, Limits};
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition};
 use crate::wire::ErrorCode;
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
+const LEADERS: [&str; 2] = ["one:9092", "other:9092"];
 
 /// The callers' side: a queue, and a clock that stands still.
 pub(super) struct Callers {
@@ -170,6 +172,8 @@ fn code(code: ErrorCode) -> ClientError {
 pub(super) struct World {
     pub(super) callers: Callers,
     lane: Lane,
+    /// Who leads the partition; one log is behind all of them.
+    leader: HostPort,
     compressor: Compressor,
     pub(super) broker: ModelBroker,
     pub(super) under_way: VecDeque<Packed>,
@@ -194,6 +198,7 @@ impl World {
         Self {
             callers,
             lane,
+            leader: LEADERS[0].parse().unwrap(),
             compressor: Compressor::new(compression, None).unwrap(),
             broker: ModelBroker::new(limit),
             under_way: VecDeque::new(),
@@ -235,7 +240,7 @@ impl World {
 
     /// Sends one batch if the lane has one.
     pub(super) fn send(&mut self) -> bool {
-        match self.lane.next(&self.callers.dues(0), &mut self.compressor) {
+        match self.lane.next(&self.leader, &self.callers.dues(0), &mut self.compressor) {
             Next::Send(batch) => {
                 self.under_way.push_back(batch);
                 true
@@ -260,7 +265,16 @@ impl World {
         &mut self,
         outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>,
     ) {
-        let Some(batch) = self.under_way.pop_front() else { return };
+        self.answer_to(0, outcome);
+    }
+
+    /// The answer to the request that is number `place` of those under way.
+    fn answer_to(
+        &mut self,
+        place: usize,
+        outcome: impl FnOnce(&mut ModelBroker, &[u8]) -> Result<Landed, ClientError>,
+    ) {
+        let Some(batch) = self.under_way.remove(place) else { return };
         let outcome = outcome(&mut self.broker, &batch.bytes);
         let now = self.callers.clock.monotonic();
         let settled = self.lane.returned(batch, outcome, now, &mut self.compressor);
@@ -308,6 +322,7 @@ impl World {
             },
             10 => self.break_connection(random.index(6)),
             _ => {
+                self.leader = LEADERS[random.index(2)].parse().unwrap();
                 self.callers.clock.advance(Duration::from_secs(random.below(20)));
                 self.expire();
             }
@@ -468,4 +483,40 @@ fn what_follows_batches_that_expired_one_by_one_is_stored() {
     world.settle();
     assert_eq!(world.failed(), [1, 2]);
     assert_eq!(world.broker.log, [0, 3]);
+}
+
+#[test]
+fn a_batch_that_overtook_others_waits_for_them() {
+    let mut world = World::with_sizes(1, usize::MAX, Compression::None);
+    world.append();
+    world.settle();
+    for _ in 0..3 {
+        world.append();
+    }
+    while world.send() {}
+    assert_eq!(world.under_way.len(), 3);
+    world.answer_to(2, ModelBroker::produce);
+    world.break_connection(0);
+    world.settle();
+    assert_eq!(world.failed(), [0; 0]);
+    assert_eq!(world.broker.log, [0, 1, 2, 3]);
+}
+
+#[test]
+fn nothing_goes_to_a_new_leader_before_all_are_back_from_the_old_one() {
+    let mut world = World::with_sizes(1, usize::MAX, Compression::None);
+    world.append();
+    world.settle();
+    for _ in 0..4 {
+        world.append();
+    }
+    assert!(world.send() && world.send());
+    world.leader = LEADERS[1].parse().unwrap();
+    assert!(!world.send());
+    world.answer(ModelBroker::produce);
+    assert!(!world.send());
+    world.answer(ModelBroker::produce);
+    assert!(world.send() && world.send());
+    world.settle();
+    assert_eq!(world.broker.log, [0, 1, 2, 3, 4]);
 }

@@ -171,12 +171,12 @@ impl Sender {
             return Some(time);
         }
         let lane = &mut self.lanes[number];
-        let mut next = lane.next(dues, &mut self.compressor);
+        let mut next = lane.next(address, dues, &mut self.compressor);
         if matches!(next, Next::NeedsIdentity) {
             match self.identity.filter(|identity| lane.accepts(*identity)) {
                 Some(identity) => {
                     lane.adopt(identity);
-                    next = lane.next(dues, &mut self.compressor);
+                    next = lane.next(address, dues, &mut self.compressor);
                 }
                 None => return self.ask_identity(dues.now),
             }
