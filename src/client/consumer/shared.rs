@@ -258,7 +258,7 @@ impl Shared {
             for mut reading in self.readers.all() {
                 if let Some(chunk) = reading.chunk.take_if(|chunk| chunk.slot == slot) {
                     self.leave(&chunk, None);
-                    self.arrivals.put_back(chunk);
+                    self.arrivals.put_back(chunk, |chunk| self.has_moved(chunk));
                 }
             }
         }
@@ -292,11 +292,15 @@ impl Shared {
     /// the assignment while holding the place of its stream: what was taken before the change is
     /// found here, and what is taken after it is current.
     fn forget_moved(&self) {
-        let has_moved = |chunk: &Chunk| self.assignment.has_moved(chunk.slot, chunk.generation);
-        self.arrivals.purge(has_moved);
+        self.arrivals.purge(|chunk| self.has_moved(chunk));
         for mut reading in self.readers.all() {
-            reading.chunk.take_if(|chunk| has_moved(chunk));
+            reading.chunk.take_if(|chunk| self.has_moved(chunk));
         }
+    }
+
+    /// Whether a chunk was fetched before the last seek or assignment.
+    pub(crate) fn has_moved(&self, chunk: &Chunk) -> bool {
+        self.assignment.has_moved(chunk.slot, chunk.generation)
     }
 
     /// The place of a caller who asks for what comes next.
@@ -344,7 +348,7 @@ impl Shared {
         self.leave(&chunk, None);
         if end.is_some_and(|end| chunk.position() >= end) {
             self.assignment.set_paused(chunk.slot, true);
-            self.arrivals.put_back(chunk);
+            self.arrivals.put_back(chunk, |chunk| self.has_moved(chunk));
         }
     }
 

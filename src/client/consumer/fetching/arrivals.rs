@@ -38,18 +38,24 @@ impl Arrivals {
         &self.changed
     }
 
-    /// Puts a chunk at the end.
-    pub(crate) fn push(&self, chunk: Chunk) {
+    /// Puts a chunk at the end, unless it `is_stale`.
+    pub(crate) fn push(&self, chunk: Chunk, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
+        if is_stale(&chunk) {
+            return;
+        }
         state.add(&chunk);
         state.queue.push_back(Ok(chunk));
         drop(state);
         self.changed.wake_all();
     }
 
-    /// Puts back a chunk that was taken, before all others.
-    pub(crate) fn put_back(&self, chunk: Chunk) {
+    /// Puts back a chunk that was taken, before all others, unless it `is_stale`.
+    pub(crate) fn put_back(&self, chunk: Chunk, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
+        if is_stale(&chunk) {
+            return;
+        }
         state.add(&chunk);
         state.queue.push_front(Ok(chunk));
     }
@@ -84,7 +90,8 @@ impl Arrivals {
         }
     }
 
-    /// Forgets the chunks that `is_stale`.
+    /// Forgets the chunks that `is_stale`. One that has become so before this is either found here
+    /// or not let in afterwards: both look while they hold the queue.
     pub(crate) fn purge(&self, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
         let State { queue, bytes, .. } = &mut *state;

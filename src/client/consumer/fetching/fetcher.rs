@@ -313,7 +313,8 @@ impl Fetcher {
             }
         });
         if next.is_some() {
-            shared.arrivals.push(Chunk::new(source, haul.records, shared.config.check_crcs));
+            let chunk = Chunk::new(source, haul.records, shared.config.check_crcs);
+            shared.arrivals.push(chunk, |chunk| shared.has_moved(chunk));
         }
     }
 
@@ -440,4 +441,77 @@ impl Drop for Fetcher {
 
 fn new_backoff(shared: &Shared) -> Backoff {
     Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::background::Background;
+    use crate::client::cluster::Brokers;
+    use crate::client::consumer::ConsumerConfig;
+    use crate::client::consumer::shared::Wanted;
+    use crate::client::{ClientConfig, Message};
+    use crate::config::ByteSize;
+    use crate::io::ManualClock;
+    use crate::record::{BatchBuilder, BatchSettings, Compressor};
+    use crate::types::{PartitionIndex, Timestamp};
+
+    /// Two records, as an answer has them.
+    fn haul() -> Haul {
+        let mut builder = BatchBuilder::new();
+        for _ in 0..2 {
+            builder.push(Timestamp::from_millis(0), None, Some(b"v"), &[]).unwrap();
+        }
+        let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        let high_watermark = Some(Offset::new(2));
+        Haul { records: batch.into(), high_watermark, is_dry: false }
+    }
+
+    /// A consumer of one partition from its begin, with room for one chunk, and its fetcher.
+    fn reading(background: &Background) -> (Arc<Shared>, Fetcher) {
+        let clock = Arc::new(ManualClock::default());
+        let brokers = Brokers::new(ClientConfig::default(), clock, background.tasks().clone());
+        let config = ConsumerConfig { buffer: ByteSize(1), ..ConsumerConfig::default() };
+        let shared = Arc::new(Shared::new(Arc::new(brokers), config, false));
+        let partition =
+            TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) };
+        shared.assign(vec![(partition, Start::Offset(Offset::ZERO))]);
+        (Arc::clone(&shared), Fetcher::new(shared))
+    }
+
+    fn next(shared: &Shared) -> Option<Message> {
+        shared.try_next(Wanted::ANY).unwrap()
+    }
+
+    fn has_room(shared: &Shared) -> bool {
+        shared.room(&shared.slots())[0]
+    }
+
+    #[test]
+    fn what_arrives_after_a_seek_takes_no_room() {
+        let background = Background::start().unwrap();
+        let (shared, mut fetcher) = reading(&background);
+        let source = shared.slots()[0].source(0, Offset::ZERO);
+        fetcher.hand_over(source.clone(), haul());
+        assert!(!has_room(&shared));
+        shared.seek(0, Start::Offset(Offset::new(1)));
+        assert!(has_room(&shared));
+        fetcher.hand_over(source, haul());
+        assert!(next(&shared).is_none());
+        assert!(has_room(&shared), "nobody gets what takes it");
+    }
+
+    #[test]
+    fn what_is_put_back_during_a_seek_takes_no_room() {
+        let background = Background::start().unwrap();
+        let (shared, mut fetcher) = reading(&background);
+        fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), haul());
+        assert!(next(&shared).is_some());
+        // A seek that has not come to what is being read.
+        shared.assignment.seek(0, Start::Offset(Offset::ZERO));
+        shared.set_paused(0, true);
+        shared.set_paused(0, false);
+        assert!(next(&shared).is_none());
+        assert!(has_room(&shared), "nobody gets what takes it");
+    }
 }
