@@ -7,7 +7,7 @@ use super::tickets::Delivery;
 use crate::client::{ClientError, DeliveryFailure};
 
 /// Failures that are told one by one; of the rest, only how many records.
-const REMEMBERED_MAX: usize = 100;
+const LISTED_MAX: usize = 100;
 
 /// A producer's batches that are not delivered: not yet, or never.
 #[derive(Debug, Default)]
@@ -20,8 +20,17 @@ struct State {
     next_ordinal: u64,
     open: BTreeMap<u64, Arc<Delivery>>,
     is_closed: bool,
-    failed: Vec<(Arc<Delivery>, u32)>,
-    failed_beyond: u64,
+    failed: Failed,
+}
+
+/// Batches with failures, each with the number of its records, until they are reported.
+#[derive(Debug, Default)]
+struct Failed {
+    batches: Vec<(Arc<Delivery>, u32)>,
+    /// Records of further batches, which nobody can ask about any more.
+    beyond: u64,
+    /// How many batches were left when they were last looked through.
+    kept: usize,
 }
 
 impl Undelivered {
@@ -56,14 +65,8 @@ impl Undelivered {
     pub(crate) fn close(&self, delivery: &Arc<Delivery>, records: u32) {
         let mut state = self.state();
         state.open.remove(&delivery.ordinal());
-        let failed: u64 = delivery.failures(records).map(|(_, count, _)| u64::from(count)).sum();
-        if failed == 0 {
-            return;
-        }
-        if state.failed.len() < REMEMBERED_MAX {
-            state.failed.push((Arc::clone(delivery), records));
-        } else {
-            state.failed_beyond = state.failed_beyond.saturating_add(failed);
+        if delivery.failures(records).next().is_some() {
+            state.failed.add(Arc::clone(delivery), records);
         }
     }
 
@@ -79,18 +82,12 @@ impl Undelivered {
 
     /// Reports, once, the failures that no ticket was asked about.
     pub(crate) fn report(&self) -> Result<(), ClientError> {
-        let mut state = self.state();
-        let failed = std::mem::take(&mut state.failed);
-        let mut unlisted = std::mem::take(&mut state.failed_beyond);
-        drop(state);
+        let Failed { batches, beyond, .. } = std::mem::take(&mut self.state().failed);
+        let mut unlisted = beyond;
         let mut failures: Vec<DeliveryFailure> = Vec::new();
-        for (delivery, records) in &failed {
-            for (part, records, error) in delivery.failures(*records) {
-                let records = records.saturating_sub(part.seen());
-                if records == 0 {
-                    continue;
-                }
-                if failures.len() == REMEMBERED_MAX {
+        for (delivery, records) in &batches {
+            for (records, error) in unseen(delivery, *records) {
+                if failures.len() == LISTED_MAX {
                     unlisted = unlisted.saturating_add(u64::from(records));
                     continue;
                 }
@@ -107,5 +104,114 @@ impl Undelivered {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Failed {
+    fn add(&mut self, delivery: Arc<Delivery>, records: u32) {
+        self.batches.push((delivery, records));
+        if self.batches.len() > 2 * self.kept.max(LISTED_MAX) {
+            self.look_through();
+        }
+    }
+
+    /// Forgets the batches whose failures were all asked about. Beyond those that can be listed it
+    /// keeps only what somebody still has a ticket of, and may ask about.
+    fn look_through(&mut self) {
+        let (mut listed, mut beyond) = (0, 0_u64);
+        self.batches.retain(|(delivery, records)| {
+            let open: u64 = unseen(delivery, *records).map(|(count, _)| u64::from(count)).sum();
+            if open == 0 {
+                return false;
+            }
+            listed += 1;
+            let is_kept = listed <= LISTED_MAX || Arc::strong_count(delivery) > 1;
+            if !is_kept {
+                beyond = beyond.saturating_add(open);
+            }
+            is_kept
+        });
+        self.beyond = self.beyond.saturating_add(beyond);
+        self.kept = self.batches.len();
+    }
+}
+
+/// The failures of a batch that no ticket was asked about: how many records, and why.
+fn unseen(delivery: &Delivery, records: u32) -> impl Iterator<Item = (u32, &ClientError)> {
+    let failures = delivery.failures(records);
+    let unseen = failures.map(|(part, count, error)| (count.saturating_sub(part.seen()), error));
+    unseen.filter(|(count, _)| *count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::client::bell::Bell;
+    use crate::client::producer::tickets::{Bells, Ticket};
+    use crate::client::waiting::Waiter;
+    use crate::io::ManualClock;
+    use crate::types::{PartitionIndex, Timestamp, TopicPartition};
+
+    /// A producer's failures, of batches of one record each.
+    struct Failing {
+        undelivered: Undelivered,
+        bells: Arc<Bells>,
+    }
+
+    impl Failing {
+        fn new() -> Self {
+            let waiter = Waiter::new(Arc::new(ManualClock::default()), None);
+            let bells = Bells { settled: Bell::default(), work: Notify::new(), waiter };
+            Self { undelivered: Undelivered::default(), bells: Arc::new(bells) }
+        }
+
+        fn fail(&self) -> Ticket {
+            let topic = "t".parse().unwrap();
+            let partition = TopicPartition { topic, partition: PartitionIndex(0) };
+            let make = |ordinal| Delivery::new(partition, ordinal, Arc::clone(&self.bells));
+            let delivery = self.undelivered.open(make).unwrap();
+            delivery.settle(Err(ClientError::Closed));
+            self.undelivered.close(&delivery, 1);
+            Ticket::new(delivery, 0, Timestamp::from_millis(0))
+        }
+
+        /// How many failures are reported one by one, and how many beyond.
+        fn reported(&self) -> (usize, u64) {
+            match self.undelivered.report() {
+                Ok(()) => (0, 0),
+                Err(ClientError::Delivery { failures, unlisted }) => (failures.len(), unlisted),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn failures_that_were_asked_about_are_not_reported() {
+        let failing = Failing::new();
+        for _ in 0..1_000 {
+            failing.fail().outcome().unwrap().unwrap_err();
+        }
+        let tickets: Vec<Ticket> = (0..1_000).map(|_| failing.fail()).collect();
+        for ticket in &tickets {
+            ticket.outcome().unwrap().unwrap_err();
+        }
+        assert_eq!(failing.reported(), (0, 0));
+        let tickets: Vec<Ticket> = (0..1_000).map(|_| failing.fail()).collect();
+        for ticket in &tickets[..850] {
+            ticket.outcome().unwrap().unwrap_err();
+        }
+        assert_eq!(failing.reported(), (100, 50));
+    }
+
+    #[test]
+    fn failures_that_nobody_can_ask_about_are_counted_and_not_kept() {
+        let failing = Failing::new();
+        for _ in 0..10_000 {
+            drop(failing.fail());
+        }
+        assert!(failing.undelivered.state().failed.batches.len() <= 2 * LISTED_MAX);
+        assert_eq!(failing.reported(), (100, 9_900));
     }
 }
