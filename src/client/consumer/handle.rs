@@ -273,7 +273,7 @@ impl Consumer {
                               group=NAME, which is the setting group.id";
                 return Err(ConfigError::single("commit", reason).into());
             };
-            standing.commit(&shared.brokers, &offsets).await?;
+            standing.commit(&shared, &offsets).await?;
             shared.finish_below(&offsets);
             Ok(())
         })

@@ -5,9 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use streamlog::client::{
-    Client, Commit, Consumer, ConsumerConfig, GroupConfig, NewTopic, ProducerConfig, ProducerRecord,
+    Client, Commit, Consumer, ConsumerConfig, GroupConfig, Message, NewTopic, ProducerConfig,
+    ProducerRecord,
 };
 use streamlog::types::{Offset, PartitionIndex};
+use streamlog::wire::ErrorCode;
 
 use crate::cluster::TestBroker;
 
@@ -48,7 +50,7 @@ fn member(client: &Client, commit: Commit) -> Consumer {
     client.consumer(&["t"], ConsumerConfig { group, ..ConsumerConfig::default() }).unwrap()
 }
 
-fn number(message: &streamlog::client::Message) -> u32 {
+fn number(message: &Message) -> u32 {
     u32::from_be_bytes(message.value().unwrap().try_into().unwrap())
 }
 
@@ -149,6 +151,39 @@ fn members_share_the_partitions_and_take_over_from_one_that_leaves() {
     }
     read.sort_unstable();
     assert!(read.into_iter().eq(0..1_100));
+}
+
+#[test]
+fn a_commit_that_comes_too_late_does_not_set_the_group_back() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 40);
+    let one = member(&client, Commit::Manual);
+    let mut read: Vec<Message> = one.until_end().unwrap().map(Result::unwrap).collect();
+    read.retain(|message| message.offset() == Offset::ZERO);
+    assert_eq!(read.len(), 4);
+    let other = member(&client, Commit::Manual);
+    while one.assignment().len() != 2 || other.assignment().len() != 2 {
+        thread::yield_now();
+    }
+    let ends = other.assignment().into_iter().map(|partition| (partition, Offset::new(10)));
+    other.commit_offsets(ends.collect()).unwrap();
+    let before = client.admin().committed("g").unwrap();
+    assert_eq!(before.len(), 2);
+    for message in read {
+        let partition = message.topic_partition().clone();
+        let next = Offset::new(message.offset().get() + 1);
+        let is_kept = one.assignment().contains(&partition);
+        let told = one.commit_offsets(vec![(partition.clone(), next)]);
+        let stored = client.admin().committed("g").unwrap().get(&partition).copied();
+        if is_kept {
+            told.unwrap();
+            assert_eq!(stored, Some(next));
+        } else {
+            assert_eq!(told.unwrap_err().code(), Some(ErrorCode::IllegalGeneration));
+            assert_eq!(stored, Some(Offset::new(10)));
+        }
+    }
 }
 
 #[test]

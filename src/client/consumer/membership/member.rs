@@ -284,7 +284,7 @@ impl Member {
             self.committed.get(partition) != Some(offset)
         };
         let offsets: Vec<(TopicPartition, Offset)> = offsets.into_iter().filter(is_new).collect();
-        self.standing.commit(&self.shared.brokers, &offsets).await?;
+        self.standing.commit(&self.shared, &offsets).await?;
         self.committed.extend(offsets);
         Ok(())
     }

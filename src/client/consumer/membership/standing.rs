@@ -6,7 +6,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::ClientError;
-use crate::client::cluster::Brokers;
 use crate::client::committed;
 use crate::client::consumer::membership::GroupConfig;
 use crate::client::consumer::membership::calls::{self, Seat};
@@ -79,22 +78,29 @@ impl Standing {
         placed.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })
     }
 
-    /// Stores offsets for the group.
+    /// Stores offsets of the member's share for the group.
     pub(crate) async fn commit(
         &self,
-        brokers: &Brokers,
+        shared: &Shared,
         offsets: &[(TopicPartition, Offset)],
     ) -> Result<(), ClientError> {
         if offsets.is_empty() {
             return Ok(());
         }
+        let refused = |code, about: &str| Err(ClientError::from_code(code, about, None));
         let Some(place) = self.place() else {
             // As the broker would say: a rebalance is under way, or the member is not known.
-            let code = ErrorCode::RebalanceInProgress;
-            return Err(ClientError::from_code(code, "committing offsets", None));
+            return refused(ErrorCode::RebalanceInProgress, "committing offsets");
         };
+        // The broker knows the member, not its share. Who looked at the share first could commit
+        // what it has lost with the place of the generation in which it has lost it.
+        let share = shared.assignment.assigned();
+        if let Some((lost, _)) = offsets.iter().find(|(partition, _)| !share.contains(partition)) {
+            let about = format!("{lost} is not this member's any more");
+            return refused(ErrorCode::IllegalGeneration, &about);
+        }
         let request = calls::commit(&self.group, &place.seat, offsets);
-        let answer = brokers.call(&place.coordinator, &request).await?;
+        let answer = shared.brokers.call(&place.coordinator, &request).await?;
         committed::check(&answer)
     }
 
