@@ -100,5 +100,6 @@ mod tests {
         let before = shown(&settings);
         settings.set_all(before.iter().map(|(name, value)| (*name, value.as_str()))).unwrap();
         assert_eq!(shown(&settings), before);
+        assert_eq!(format!("{settings:?}"), format!("{:?}", ClientSettings::default()));
     }
 }

@@ -105,10 +105,16 @@ impl ProducerConfig {
         },
         Key {
             name: "enable.idempotence",
-            about: "Whether retries are stored once; needs acks=all, and is then the default.",
+            about: "Whether retries are stored once; needs acks=all. Empty is: with acks=all.",
             kind: Kind::Boolean,
-            set: |c, text| switch(text).map(|v| c.idempotence = Some(v)),
-            get: |c| c.is_idempotent().to_string(),
+            set: |c, text| {
+                c.idempotence = match text.trim() {
+                    "" => None,
+                    text => Some(switch(text)?),
+                };
+                Ok(())
+            },
+            get: |c| c.idempotence.map(|v| v.to_string()).unwrap_or_default(),
         },
         Key {
             name: "compression.type",

@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 import streamlog
+from py.support.broker import BrokerProcess
 from streamlog import Client, Message, RecordMetadata
 
 
@@ -73,3 +74,17 @@ def test_a_client_is_pickled_as_its_settings(client: Client, topic: str) -> None
         assert isinstance(other, streamlog.Client)
         with other.producer() as producer:
             assert producer.send(topic, b"x").result(10).topic == topic
+
+
+def test_the_producers_of_a_copied_client_are_those_of_the_client(
+    client: Client, shared_broker: BrokerProcess
+) -> None:
+    with pickle.loads(pickle.dumps(client)) as copy, copy.producer(acks=1):
+        pass
+    settings = {"acks": 1, "max.in.flight.requests.per.connection": 6}
+    with (
+        streamlog.connect(shared_broker.address, config=settings) as hasty,
+        pickle.loads(pickle.dumps(hasty)) as copy,
+        pytest.raises(streamlog.ConfigError, match="at most 5"),
+    ):
+        copy.producer(acks="all")
