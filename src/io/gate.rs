@@ -18,6 +18,9 @@ use nix::sys::time::TimeSpec;
 
 use crate::io::Clock;
 
+/// How long one sleep lasts at most. The system takes no number of seconds beyond 2⁶³.
+const SLEEP_MAX: Duration = Duration::from_hours(24);
+
 /// Threads that wait for the same kind of change.
 #[derive(Debug, Default)]
 pub struct Gate {
@@ -103,9 +106,12 @@ fn sleep<T>(
     if left == Some(Duration::ZERO) {
         return Ok(Some(Waited::TimedOut));
     }
+    let is_cut = left.is_some_and(|left| left > SLEEP_MAX);
+    let span = left.map(|left| TimeSpec::from(left.min(SLEEP_MAX)));
     let wake = sleeper.as_fd();
     let mut watched = [wake, signals.unwrap_or(wake)].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    match ppoll(&mut watched, left.map(TimeSpec::from), None) {
+    match ppoll(&mut watched, span, None) {
+        Ok(0) if is_cut => Ok(None),
         Ok(0) => Ok(Some(Waited::TimedOut)),
         Ok(_) if signals.is_some() && watched[1].any() == Some(true) => Ok(Some(Waited::Signal)),
         Ok(_) => Ok(None),
@@ -116,7 +122,7 @@ fn sleep<T>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
 
     use super::*;
@@ -134,6 +140,19 @@ mod tests {
             assert_eq!(waiting.join().unwrap(), Waited::Ready(7));
         });
         assert!(gate.sleepers().is_empty());
+    }
+
+    #[test]
+    fn a_wait_may_last_longer_than_the_system_can_count() {
+        let gate = Gate::new();
+        let attempts = AtomicUsize::new(0);
+        let attempt = || {
+            // It is asleep, or about to be, when it is woken.
+            gate.wake_all();
+            (attempts.fetch_add(1, Ordering::Relaxed) == 2).then_some(7)
+        };
+        let waited = gate.wait(&SystemClock, Some(Duration::MAX), None, attempt).unwrap();
+        assert_eq!(waited, Waited::Ready(7));
     }
 
     #[test]
