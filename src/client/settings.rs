@@ -102,4 +102,13 @@ mod tests {
         assert_eq!(shown(&settings), before);
         assert_eq!(format!("{settings:?}"), format!("{:?}", ClientSettings::default()));
     }
+    #[test]
+    fn what_lingers_past_the_end_of_its_delivery_is_refused() {
+        let mut settings = ClientSettings::default();
+        settings.set_all([("linger.ms", "300"), ("delivery.timeout.ms", "300")]).unwrap();
+        let error = settings.producer.validate().unwrap_err().to_string();
+        assert!(error.contains("linger.ms") && error.contains("delivery.timeout.ms"), "{error}");
+        settings.set_all([("delivery.timeout.ms", "301")]).unwrap();
+        settings.producer.validate().unwrap();
+    }
 }

@@ -113,7 +113,7 @@ class Client:
                 or never known.
             compression: How batches are packed.
             compression_level: In the codec's own scale.
-            linger: Seconds that a batch waits for more records.
+            linger: Seconds that a batch waits for more records; less than ``delivery_timeout``.
             batch_size: Bytes at which a batch is sent at once. One that is too large for its topic
                 is split, and those of its partition are smaller from then on.
             buffer: Bytes that may be on their way; beyond, ``send`` waits.

@@ -258,6 +258,11 @@ impl ProducerConfig {
             let reason = "at most 5 with enable.idempotence=true: brokers remember 5 batches";
             return Err(ConfigError::single("max.in.flight.requests.per.connection", reason));
         }
+        if self.linger >= self.delivery_timeout {
+            let reason = "no shorter than delivery.timeout.ms=: a batch that does not fill would \
+                          be given up before it is sent";
+            return Err(ConfigError::single("linger.ms", reason));
+        }
         if self.audit_window.is_some() && self.audit.is_none() {
             let reason = "given without audit.tier=: nothing is counted";
             return Err(ConfigError::single("audit.window.ms", reason));

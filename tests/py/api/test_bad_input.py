@@ -117,6 +117,10 @@ def test_a_name_that_other_clients_have_is_answered_with_ours(
             lambda client, topic: client.producer(linger=1.0, config={"linger.ms": 5}),
             ("linger.ms", "twice"),
         ),
+        (
+            lambda client, topic: client.producer(linger=2.0, delivery_timeout=2.0),
+            ("linger", "delivery_timeout="),
+        ),
         (lambda client, topic: client.producer(compression_level=3), ("compression_level", "none")),
         (
             lambda client, topic: client.producer(compression="snappy", compression_level=3),
