@@ -25,8 +25,9 @@ impl Producer {
         let size = self.size_of(record)?;
         let shared = &self.shared;
         let timeout = shared.config.send_timeout;
-        let begun = || shared.bells.work.notify_one();
-        let taking = shared.room.taking(size, begun, || shared.is_closed());
+        let waiting = shared.room.waiting();
+        shared.bells.work.notify_one();
+        let taking = waiting.taking(size, || shared.is_closed());
         let too_long = self.core.call(async move {
             tokio::time::sleep(timeout).await;
             Ok(())

@@ -115,9 +115,9 @@ impl Producer {
         let size = self.size_of(record)?;
         let shared = &self.shared;
         let timeout = shared.config.send_timeout;
+        let waiting = shared.room.waiting();
         shared.bells.work.notify_one();
-        let is_closed = || shared.is_closed();
-        if shared.room.take(size, &shared.bells.waiter, timeout, is_closed)? {
+        if waiting.take(size, &shared.bells.waiter, timeout, || shared.is_closed())? {
             return shared.append(&topic, record, size);
         }
         Err(shared.no_room())

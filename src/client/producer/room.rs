@@ -17,6 +17,12 @@ pub(crate) struct Room {
     freed: Bell,
 }
 
+/// One of those who wait, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a> {
+    room: &'a Room,
+}
+
 /// Bytes that were taken, given back when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -45,38 +51,11 @@ impl Room {
         self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_ok()
     }
 
-    /// Takes `bytes`, waiting for room up to `timeout`; false is a timeout, or `is_closed`.
-    pub(crate) fn take(
-        &self,
-        bytes: usize,
-        waiter: &Waiter,
-        timeout: Duration,
-        is_closed: impl Fn() -> bool,
-    ) -> Result<bool, ClientError> {
-        let _waiting = Waiting::among(&self.waiting);
-        let attempt = || {
-            let taken = self.try_take(bytes);
-            (taken || is_closed()).then_some(taken)
-        };
-        let taken = waiter.wait(self.freed.gate(), Some(timeout), attempt)?;
-        Ok(taken.unwrap_or(false))
-    }
-
-    /// [`take`](Self::take) as a future, which has no end in time. `begun` is called once others
-    /// see that somebody waits.
-    pub(crate) async fn taking(
-        &self,
-        bytes: usize,
-        begun: impl Fn(),
-        is_closed: impl Fn() -> bool,
-    ) -> bool {
-        let _waiting = Waiting::among(&self.waiting);
-        begun();
-        let attempt = || {
-            let taken = self.try_take(bytes);
-            (taken || is_closed()).then_some(taken)
-        };
-        self.freed.until(attempt).await
+    /// Somebody waits for room from now on, and others see it. Whoever sends is to be woken after
+    /// this, so that nothing lingers.
+    pub(crate) fn waiting(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        Waiting { room: self }
     }
 
     /// Gives back what was taken.
@@ -99,19 +78,34 @@ impl Room {
     }
 }
 
-/// One of those who wait, until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+impl Waiting<'_> {
+    /// Takes `bytes`, waiting for room up to `timeout`; false is a timeout, or `is_closed`.
+    pub(crate) fn take(
+        self,
+        bytes: usize,
+        waiter: &Waiter,
+        timeout: Duration,
+        is_closed: impl Fn() -> bool,
+    ) -> Result<bool, ClientError> {
+        let attempt = || self.attempt(bytes, &is_closed);
+        let taken = waiter.wait(self.room.freed.gate(), Some(timeout), attempt)?;
+        Ok(taken.unwrap_or(false))
+    }
 
-impl<'a> Waiting<'a> {
-    fn among(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
+    /// [`take`](Self::take) as a future, which has no end in time.
+    pub(crate) async fn taking(self, bytes: usize, is_closed: impl Fn() -> bool) -> bool {
+        self.room.freed.until(|| self.attempt(bytes, &is_closed)).await
+    }
+
+    fn attempt(&self, bytes: usize, is_closed: impl Fn() -> bool) -> Option<bool> {
+        let taken = self.room.try_take(bytes);
+        (taken || is_closed()).then_some(taken)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.room.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -143,6 +137,18 @@ impl Drop for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::ManualClock;
+
+    #[test]
+    fn who_waits_is_seen_before_the_wait_and_not_after_it() {
+        let room = Room::new(10);
+        assert!(room.try_take(10));
+        let waiter = Waiter::new(Arc::new(ManualClock::default()), None);
+        let waiting = room.waiting();
+        assert!(room.is_wanted());
+        assert!(!waiting.take(1, &waiter, Duration::ZERO, || false).unwrap());
+        assert!(!room.is_wanted());
+    }
 
     #[test]
     fn room_is_given_back_and_a_giant_gets_in_alone() {
