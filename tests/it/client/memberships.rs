@@ -216,6 +216,30 @@ fn who_closes_before_it_is_let_in_is_not_waited_for() {
 }
 
 #[test]
+fn who_was_put_out_for_good_is_told_each_time_it_asks() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    let group = GroupConfig {
+        id: Some("g".to_owned()),
+        instance_id: Some("only".to_owned()),
+        heartbeat_interval: Duration::from_millis(100),
+        ..GroupConfig::default()
+    };
+    let config = ConsumerConfig { group, ..ConsumerConfig::default() };
+    let one = client.consumer(&["t"], config.clone()).unwrap();
+    while one.assignment().len() != 4 {
+        thread::yield_now();
+    }
+    let other = client.consumer(&["t"], config).unwrap();
+    for _ in 0..3 {
+        assert!(one.next(PATIENCE).unwrap_err().is_fenced());
+    }
+    assert!(one.until_end().unwrap_err().is_fenced());
+    publish(&client, 0, 4);
+    assert_eq!(read_to_end(&other).len(), 4);
+}
+
+#[test]
 fn a_slow_reader_keeps_its_place_in_the_group() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);

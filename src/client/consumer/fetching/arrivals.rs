@@ -20,6 +20,8 @@ struct State {
     queue: VecDeque<Result<Chunk, ClientError>>,
     /// By slot.
     bytes: Vec<usize>,
+    /// Why nothing more will come.
+    failure: Option<ClientError>,
     is_closed: bool,
 }
 
@@ -66,10 +68,21 @@ impl Arrivals {
         self.changed.wake_all();
     }
 
+    /// Nothing more will come: every caller who finds nothing meets the error.
+    pub(crate) fn fail_for_good(&self, error: ClientError) {
+        self.state().failure = Some(error);
+        self.changed.wake_all();
+    }
+
+    /// Why nothing more will come, if that is so.
+    pub(crate) fn failure(&self) -> Option<ClientError> {
+        self.state().failure.clone()
+    }
+
     /// Takes the first chunk that `is_wanted`; others stay.
     ///
     /// # Errors
-    /// An error that stands before it, and [`ClientError::Closed`].
+    /// An error that stands before it; why nothing more will come; and [`ClientError::Closed`].
     pub(crate) fn take(&self, is_wanted: impl Fn(&Chunk) -> bool) -> Result<Taken, ClientError> {
         let mut state = self.state();
         if state.is_closed {
@@ -79,7 +92,9 @@ impl Arrivals {
             Ok(chunk) => is_wanted(chunk),
             Err(_) => true,
         };
-        let Some(place) = state.queue.iter().position(wanted) else { return Ok(Taken::Nothing) };
+        let Some(place) = state.queue.iter().position(wanted) else {
+            return state.failure.clone().map_or(Ok(Taken::Nothing), Err);
+        };
         match state.queue.remove(place) {
             Some(Ok(chunk)) => {
                 state.bytes[chunk.slot] -= chunk.size();

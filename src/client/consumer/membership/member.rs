@@ -86,7 +86,7 @@ impl Member {
                 break;
             }
             if matches!(error.remedy(), Remedy::Reject | Remedy::Fatal) {
-                self.shared.arrivals.fail(error);
+                self.shared.arrivals.fail_for_good(error);
                 break;
             }
             tracing::debug!(%error, "the group's coordinator is asked for again");

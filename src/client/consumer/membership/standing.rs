@@ -70,12 +70,18 @@ impl Standing {
     }
 
     /// Waits until the member has its share, or its consumer is closed.
+    ///
+    /// # Errors
+    /// Why it will never have one, and [`ClientError::Timeout`].
     pub(crate) async fn placed(&self, shared: &Shared) -> Result<(), ClientError> {
         let elapsed = shared.brokers.config().timeout.max(self.group.rebalance_timeout);
-        let is_known = || (self.place().is_some() || shared.arrivals.is_closed()).then_some(());
-        let placed = timeout(elapsed, shared.arrivals.changed().until(is_known)).await;
+        let attempt = || match shared.arrivals.failure() {
+            Some(error) => Some(Err(error)),
+            None => (self.place().is_some() || shared.arrivals.is_closed()).then_some(Ok(())),
+        };
+        let placed = timeout(elapsed, shared.arrivals.changed().until(attempt)).await;
         let operation = "joining the group";
-        placed.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })
+        placed.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })?
     }
 
     /// Stores offsets of the member's share for the group.
@@ -89,6 +95,9 @@ impl Standing {
         }
         let refused = |code, about: &str| Err(ClientError::from_code(code, about, None));
         let Some(place) = self.place() else {
+            if let Some(error) = shared.arrivals.failure() {
+                return Err(error);
+            }
             // As the broker would say: a rebalance is under way, or the member is not known.
             return refused(ErrorCode::RebalanceInProgress, "committing offsets");
         };
