@@ -240,6 +240,35 @@ fn who_was_put_out_for_good_is_told_each_time_it_asks() {
 }
 
 #[test]
+fn a_member_keeps_its_place_when_a_topic_is_deleted() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    client.admin().create_topic("kept", &NewTopic::default()).unwrap();
+    publish(&client, 0, 4);
+    let group = GroupConfig {
+        id: Some("g".to_owned()),
+        session_timeout: Duration::from_secs(6),
+        heartbeat_interval: Duration::from_millis(500),
+        commit_interval: Duration::from_millis(100),
+        ..GroupConfig::default()
+    };
+    let config = ConsumerConfig { group, reports_changes: true, ..ConsumerConfig::default() };
+    let consumer = client.consumer(&["t", "kept"], config).unwrap();
+    while consumer.take_changes().is_none() {
+        thread::yield_now();
+    }
+    consumer.next(PATIENCE).unwrap().unwrap();
+    client.admin().delete_topic("t").unwrap();
+    // What was given out is to be committed from now on, and cannot be.
+    let deadline = Instant::now() + Duration::from_secs(8);
+    while Instant::now() < deadline {
+        let left = deadline.saturating_duration_since(Instant::now());
+        consumer.next(Some(left)).unwrap();
+        assert!(!consumer.has_changes(), "its share was taken away");
+    }
+}
+
+#[test]
 fn a_slow_reader_keeps_its_place_in_the_group() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);

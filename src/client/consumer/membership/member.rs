@@ -229,7 +229,8 @@ impl Member {
         let GroupConfig { heartbeat_interval, commit_interval, .. } = *self.group();
         let leaving = self.standing.leaving.clone();
         let mut commit_at = self.shared.now().saturating_add(commit_interval);
-        let mut heartbeat_at = self.shared.now().saturating_add(heartbeat_interval);
+        // Who comes back here after an error may not have been heard for a while.
+        let mut heartbeat_at = self.heard_at.saturating_add(heartbeat_interval);
         let mut recount_at = self.shared.now().saturating_add(self.shared.metadata_max_age());
         loop {
             let next = commit_at.min(heartbeat_at).saturating_sub(self.shared.now());
@@ -284,8 +285,14 @@ impl Member {
             self.committed.get(partition) != Some(offset)
         };
         let offsets: Vec<(TopicPartition, Offset)> = offsets.into_iter().filter(is_new).collect();
-        self.standing.commit(&self.shared, &offsets).await?;
-        self.committed.extend(offsets);
+        match self.standing.commit(&self.shared, &offsets).await {
+            Ok(()) => self.committed.extend(offsets),
+            // Nobody needs them. Whatever else kept offsets from being stored, a heartbeat tells.
+            Err(ClientError::TopicNotFound { .. }) => {
+                tracing::debug!("offsets of a topic that is gone are not stored");
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
