@@ -18,6 +18,7 @@ _T = TypeVar("_T")
 _Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
 _Sent = producing.Ticket
 _Handing: TypeAlias = asyncio.Future[producing.Ticket]
+_Failure: TypeAlias = tuple[str, int, int, Exception]
 
 
 class Producer:
@@ -178,21 +179,22 @@ class Producer:
 
     async def _flush(self, flush: Callable[[], "asyncio.Future[None]"]) -> None:
         await self._handed_over()
-        unseen = [(topic, error) for topic, ticket, error in self._failed if not ticket.is_seen]
-        self._failed.clear()
-        failures = [(topic, -1, 1, error) for topic, error in unseen]
-        unlisted = 0
+        # Taken behind the wait: who gives up waiting leaves them to whoever flushes next.
         try:
             await flush()
         except DeliveryError as error:
+            failures = self._take_failures()
             if not failures:
                 raise
-            failures += error.failures
-            unlisted = error.unlisted
+            raise _undelivered(failures + error.failures, error.unlisted) from None
+        failures = self._take_failures()
         if failures:
-            count = sum(records for _, _, records, _ in failures) + unlisted
-            text = f"{count} records were not delivered, the first because {failures[0][3]}"
-            raise DeliveryError(text, failures, unlisted)
+            raise _undelivered(failures, 0)
+
+    def _take_failures(self) -> list[_Failure]:
+        unseen = [(topic, error) for topic, ticket, error in self._failed if not ticket.is_seen]
+        self._failed.clear()
+        return [(topic, -1, 1, error) for topic, error in unseen]
 
     def _give_up(self) -> None:
         if self._handing_over is not None:
@@ -202,6 +204,12 @@ class Producer:
         self._waiting.clear()
         # What is on its way beyond a timeout is not waited for.
         self._outbox.close().cancel()
+
+
+def _undelivered(failures: list[_Failure], unlisted: int) -> DeliveryError:
+    count = sum(records for _, _, records, _ in failures) + unlisted
+    text = f"{count} records were not delivered, the first because {failures[0][3]}"
+    return DeliveryError(text, failures, unlisted)
 
 
 def _fail(handing: _Handing, error: Exception) -> None:

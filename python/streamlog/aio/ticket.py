@@ -79,8 +79,12 @@ class Ticket:
     async def _settled(self) -> producing.Ticket:
         if self._core is None:
             assert self._handing is not None
-            self.is_seen = True
-            self._core = await asyncio.shield(self._handing)
+            try:
+                self._core = await asyncio.shield(self._handing)
+            except Exception:
+                # Who gave up waiting before has seen nothing.
+                self.is_seen = True
+                raise
         if not self._core.done():
             # Waiting sends the batch: what other tasks send in this round is to be in it.
             await asyncio.sleep(0)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import streamlog
-from py.aio.conftest import Run
+from py.aio.conftest import Run, eventually
 from py.support.broker import BrokerProcess
 from streamlog import aio
 
@@ -131,6 +131,61 @@ def test_a_failed_delivery_cannot_be_missed(broker: BrokerProcess, topic: str) -
             assert sum(records for _, _, records, _ in raised.value.failures) == 2
             assert unasked.done()
             assert unrouted.done()
+
+    asyncio.run(main())
+
+
+def test_a_failure_that_came_after_who_asked_gave_up_is_raised_by_flush(
+    broker: BrokerProcess, topic: str
+) -> None:
+    async def main() -> None:
+        async with aio.connect(broker.address) as client:
+            producer = client.producer(delivery_timeout=2, send_timeout=1)
+            await producer.send(topic, b"delivered")
+            broker.kill()
+            unrouted = producer.send(f"{topic}-unknown", b"lost before it had a way")
+            with pytest.raises(streamlog.RequestTimeout):
+                await unrouted.result(timeout=0.1)
+            await eventually(unrouted.done, 60)
+            with pytest.raises(streamlog.DeliveryError, match="1 records were not delivered"):
+                await producer.flush(20)
+            await producer.close(20)
+
+    asyncio.run(main())
+
+
+def test_a_failure_that_was_told_is_not_told_again(broker: BrokerProcess, topic: str) -> None:
+    async def main() -> None:
+        async with aio.connect(broker.address) as client:
+            producer = client.producer(delivery_timeout=2, send_timeout=1)
+            await producer.send(topic, b"delivered")
+            broker.kill()
+            unrouted = producer.send(f"{topic}-unknown", b"lost before it had a way")
+            flushing = asyncio.ensure_future(producer.flush(20))
+            assert isinstance(await unrouted.exception(), streamlog.StreamlogError)
+            await flushing
+            await producer.close(20)
+
+    asyncio.run(main())
+
+
+def test_a_flush_that_gives_up_leaves_the_failures_to_the_next(
+    broker: BrokerProcess, topic: str
+) -> None:
+    async def main() -> None:
+        async with aio.connect(broker.address) as client:
+            producer = client.producer(delivery_timeout=8, send_timeout=1)
+            await producer.send(topic, b"delivered")
+            broker.kill()
+            late = producer.send(topic, b"still on its way")
+            unrouted = producer.send(f"{topic}-unknown", b"lost before it had a way")
+            await eventually(unrouted.done, 60)
+            with pytest.raises(streamlog.RequestTimeout, match="flushing"):
+                await producer.flush(0.1)
+            assert await late.exception() is not None
+            with pytest.raises(streamlog.DeliveryError, match="1 records were not delivered"):
+                await producer.flush(20)
+            await producer.close(20)
 
     asyncio.run(main())
 
