@@ -2,7 +2,8 @@
 
 Offsets may have gaps, after compaction and in topics that count bytes, so that nobody can say where
 the record before one begins. It is found by reading forwards from a guess that lies far enough
-back, and from one twice as far if nothing was there.
+back, and from one twice as far if little was there. How much is held at once is bounded, however
+the messages lie: where they turn out to be too many, they are read from half as far.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,42 @@ from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 from streamlog.counts import checked
 
-__all__ = ["FIRST_GUESS", "by_time", "newest_first", "next_guess", "rewound"]
+__all__ = ["FIRST_GUESS", "Stretch", "by_time", "newest_first", "rewound"]
 
 FIRST_GUESS = 64
 """Offsets that are read at first."""
-LARGEST_GUESS = 8192
-"""Offsets that are read at once where they have no gaps."""
+MOST_MESSAGES = 8192
+"""Messages that are held at once."""
+MOST_BYTES = 8 << 20
+"""Bytes of keys and values that are held at once, unless a single message has more."""
+
+
+class Stretch:
+    """The messages between two offsets, as long as they are not too many to be held at once."""
+
+    def __init__(self) -> None:
+        """Nothing was read of it yet."""
+        self.messages: list[Message[Any]] = []
+        self._bytes = 0
+        self._is_whole = True
+
+    def take(self, message: Message[Any]) -> bool:
+        """Holds one more; false if that would be too many, and then the stretch is of no use."""
+        self._bytes += len(message.raw_key or b"") + len(message.raw_value or b"")
+        is_single = not self.messages
+        is_full = len(self.messages) == MOST_MESSAGES or self._bytes > MOST_BYTES
+        self._is_whole = is_single or not is_full
+        if self._is_whole:
+            self.messages.append(message)
+        return self._is_whole
+
+    def next_guess(self, guess: int) -> int:
+        """How many offsets to read next, after this was found in so many."""
+        if not self._is_whole:
+            return guess // 2
+        # What lies further back may hold as much for each offset.
+        has_room = 2 * len(self.messages) <= MOST_MESSAGES and 2 * self._bytes <= MOST_BYTES
+        return guess * 2 if has_room else guess
 
 
 def newest_first(
@@ -28,18 +59,12 @@ def newest_first(
     """The messages from `begin` to before `end`, the newest first."""
     guess = FIRST_GUESS
     while begin < end:
-        start = max(begin, end - guess)
-        messages = list(Range(client, topic, [(partition, start, end)]))
-        yield from reversed(messages)
-        end = start
-        guess = next_guess(guess, len(messages))
-
-
-def next_guess(guess: int, found: int) -> int:
-    """How many offsets to read next, after so many of them held this number of messages."""
-    # Where offsets have gaps, what lies far back holds no more messages than what lies near.
-    is_sparse = found < guess // 2
-    return guess * 2 if is_sparse else min(guess * 2, LARGEST_GUESS)
+        guess = min(guess, end - begin)
+        stretch = Stretch()
+        if all(map(stretch.take, Range(client, topic, [(partition, end - guess, end)]))):
+            yield from reversed(stretch.messages)
+            end -= guess
+        guess = stretch.next_guess(guess)
 
 
 def by_time(message: Message[Any]) -> tuple[int, int, int]:

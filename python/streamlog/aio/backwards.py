@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlog._core.reading import Message
 from streamlog.aio.messages import limited
-from streamlog.backwards import FIRST_GUESS, by_time, next_guess
+from streamlog.backwards import FIRST_GUESS, Stretch, by_time
 from streamlog.counts import checked
 
 if TYPE_CHECKING:
@@ -21,12 +21,16 @@ async def newest_first(
     partition, begin, end = span
     guess = FIRST_GUESS
     while begin < end:
-        start = max(begin, end - guess)
-        messages = [message async for message in client._range(topic, [(partition, start, end)])]
-        for message in reversed(messages):
-            yield message
-        end = start
-        guess = next_guess(guess, len(messages))
+        guess = min(guess, end - begin)
+        stretch = Stretch()
+        async for message in client._range(topic, [(partition, end - guess, end)]):
+            if not stretch.take(message):
+                break
+        else:
+            for message in reversed(stretch.messages):
+                yield message
+            end -= guess
+        guess = stretch.next_guess(guess)
 
 
 async def newest_of_all(logs: list[AsyncIterator[Message]]) -> AsyncIterator[Message]:

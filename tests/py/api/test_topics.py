@@ -89,7 +89,11 @@ def test_gaps_in_offsets_are_passed_over(
         nonlocal reads
         reads += 1
         ((_, first, stop),) = parts
-        return [SimpleNamespace(offset=at) for at in offsets if first <= at < stop]
+        return [
+            SimpleNamespace(offset=at, raw_key=None, raw_value=b"")
+            for at in offsets
+            if first <= at < stop
+        ]
 
     monkeypatch.setattr("streamlog.backwards.Range", read)
     end = offsets[-1] + gap
