@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pyo3::{Bound, PyResult, Python, pyfunction};
+use pyo3::{Bound, PyAny, PyResult, Python, pyfunction};
 
 use super::arguments;
 use super::client::Client;
@@ -51,7 +51,7 @@ pub(crate) fn republished(
     target: (String, i32),
     from_offset: i64,
     stamp: Stamped,
-    patience: f64,
+    patience: &Bound<'_, PyAny>,
 ) -> PyResult<(u64, bool, bool)> {
     let py = client.py();
     let (topic, partition) = target;
@@ -71,7 +71,7 @@ pub(crate) fn republish(
     client: &Bound<'_, Client>,
     plans: Vec<Plan>,
     batches_max: u64,
-    patience: f64,
+    patience: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<u64>> {
     let py = client.py();
     let plans: PyResult<Vec<_>> = plans.into_iter().map(|row| plan(row, batches_max)).collect();
@@ -105,8 +105,8 @@ fn place(topic: &str, partition: i32) -> PyResult<TopicPartition> {
     Ok(TopicPartition { topic, partition: PartitionIndex(partition) })
 }
 
-fn read_patience(seconds: f64) -> PyResult<Duration> {
-    Ok(arguments::timeout("patience", Some(seconds))?.unwrap_or_default())
+fn read_patience(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    arguments::max_wait("patience", seconds)
 }
 
 fn stamped((producer, epoch, sequence): Stamped) -> Stamp {

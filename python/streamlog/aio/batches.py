@@ -62,7 +62,7 @@ class Batch(Sequence[Message[V]]):
 class Batches(Generic[V]):
     """Iterates over batches of a consumer's messages."""
 
-    def __init__(self, consumer: Consumer[V], max_messages: int, max_wait: float) -> None:
+    def __init__(self, consumer: Consumer[V], max_messages: int, max_wait: float | None) -> None:
         """Batches of at most so many messages, filled for at most so many seconds."""
         self._consumer = consumer
         self._max_messages = max_messages
@@ -76,7 +76,9 @@ class Batches(Generic[V]):
         """The next batch. What was taken for it when it is cancelled is read again."""
         messages = [await anext(self._consumer)]
         reader = self._consumer._begun_reader()
-        deadline = asyncio.get_running_loop().time() + self._max_wait
+        deadline = None
+        if self._max_wait is not None:
+            deadline = asyncio.get_running_loop().time() + self._max_wait
         try:
             while len(messages) < self._max_messages:
                 messages += reader.take_more(self._max_messages - len(messages))

@@ -15,6 +15,7 @@ from streamlog.aio.backwards import rewound
 from streamlog.aio.batches import Batches
 from streamlog.aio.messages import Messages, V
 from streamlog.aio.options import Start
+from streamlog.aio.waiting import seconds
 from streamlog.counts import checked
 from streamlog.errors import Closed, ConfigError
 
@@ -94,8 +95,8 @@ class Consumer(Messages[V], Generic[V]):
             ...     [message.offset async for message in consumer.take(2, timeout=5.0)]
             [0, 1]
         """
-        now = asyncio.get_running_loop().time()
-        return self._bounded(checked("count", count), None if timeout is None else now + timeout)
+        now, left = asyncio.get_running_loop().time(), seconds("timeout", timeout)
+        return self._bounded(checked("count", count), None if left is None else now + left)
 
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V]:
         """Iterates over batches, for ever: each has at least one message.
@@ -113,7 +114,7 @@ class Consumer(Messages[V], Generic[V]):
         """
         if checked("max_messages", max_messages) < 1:
             raise ConfigError("max_messages: a batch has at least one message")
-        return Batches(self, max_messages, max_wait)
+        return Batches(self, max_messages, seconds("max_wait", max_wait))
 
     def streams(self, count: int) -> list[Stream[V]]:
         """Parts the consumer into so many independent iterators, for a task each.

@@ -2,14 +2,21 @@
 
 use std::time::Duration;
 
+use pyo3::exceptions::PyOverflowError;
 use pyo3::types::{PyAnyMethods, PyDateTime, PyDelta, PyTzInfo};
 use pyo3::{Bound, PyAny, PyResult, Python};
 
-use crate::config::{ConfigError, Fault};
+use crate::config::ConfigError;
+use crate::python::arguments::misfit;
 use crate::python::errors::refused;
 use crate::types::Timestamp;
 
 const MILLIS: f64 = 1e3;
+
+/// Seconds beyond which nobody waits: 31 years.
+const LONGEST: f64 = 1e9;
+/// What is expected of a time to wait.
+const SECONDS: &str = "seconds, not negative";
 
 /// The time in UTC; `None` for a record without one.
 pub(crate) fn datetime(
@@ -50,11 +57,32 @@ pub(crate) fn timestamp(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option
     Ok(Some(Timestamp::from_millis(millis)))
 }
 
-/// The seconds that the argument `name` says; `None` is for ever.
-pub(crate) fn timeout(name: &str, seconds: Option<f64>) -> PyResult<Option<Duration>> {
-    let Some(seconds) = seconds else { return Ok(None) };
-    Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| {
-        let fault = Fault::invalid(name, &format!("{seconds:?}"), "seconds, not negative");
-        refused(&ConfigError { faults: vec![fault] })
-    })
+/// How long the argument `name` allows to wait; `None` is for ever.
+pub(crate) fn timeout(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
+    let Some(given) = given else { return Ok(None) };
+    let seconds = seconds(name, given)?;
+    if seconds > LONGEST {
+        return Ok(None);
+    }
+    let timeout = Duration::try_from_secs_f64(seconds);
+    timeout.map(Some).map_err(|_| misfit(name, given, SECONDS))
+}
+
+/// The same where something has to be waited for.
+pub(crate) fn max_wait(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    Ok(timeout(name, Some(given))?.unwrap_or(Duration::from_secs_f64(LONGEST)))
+}
+
+/// The seconds that the argument `name` says: infinite beyond any real wait, and negative where
+/// they may be over already.
+pub(crate) fn seconds(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    match given.extract::<f64>() {
+        Ok(seconds) if seconds > LONGEST => Ok(f64::INFINITY),
+        Ok(seconds) if !seconds.is_nan() => Ok(seconds),
+        // A whole number beyond all that a float can be.
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) && given.gt(0)? => {
+            Ok(f64::INFINITY)
+        }
+        _ => Err(misfit(name, given, SECONDS)),
+    }
 }

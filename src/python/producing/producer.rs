@@ -232,7 +232,7 @@ impl Producer {
 
     /// Waits until everything handed over before has been delivered, or has failed.
     #[pyo3(signature = (timeout=None))]
-    fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn flush(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let timeout = arguments::timeout("timeout", timeout)?;
         let Some(sender) = self.inner.if_here() else { return Ok(()) };
         let producer = sender.get()?;
@@ -241,7 +241,7 @@ impl Producer {
 
     /// Takes no more records and flushes. Doing it again does nothing.
     #[pyo3(signature = (timeout=None))]
-    fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn close(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let timeout = arguments::timeout("timeout", timeout)?;
         let Some(sender) = self.inner.if_here() else { return Ok(()) };
         let producer = sender.get()?;

@@ -1,6 +1,6 @@
 //! A record on its way.
 
-use pyo3::{PyErr, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
 use super::record_metadata::RecordMetadata;
 use crate::client::{self, ClientError};
@@ -36,7 +36,7 @@ impl Ticket {
     fn outcome(
         &self,
         py: Python<'_>,
-        timeout: Option<f64>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Result<client::RecordMetadata, ClientError>> {
         let ticket = self.inner.get()?;
         let timeout = arguments::timeout("timeout", timeout)?;
@@ -48,14 +48,22 @@ impl Ticket {
 impl Ticket {
     /// Waits until the record is delivered, and says where it is.
     #[pyo3(signature = (timeout=None))]
-    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
+    fn result(
+        &self,
+        py: Python<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RecordMetadata> {
         let outcome = self.outcome(py, timeout)?;
         outcome.map(Into::into).map_err(|error| raised(py, error))
     }
 
     /// Waits until the outcome is known: None if the record is delivered, or why it is not.
     #[pyo3(signature = (timeout=None))]
-    fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<PyErr>> {
+    fn exception(
+        &self,
+        py: Python<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<PyErr>> {
         match self.outcome(py, timeout)? {
             Ok(_) => Ok(None),
             Err(error) if self.done()? => Ok(Some(raised(py, error))),

@@ -22,8 +22,8 @@ use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options};
 use crate::python::errors::{MissingExtra, raised, refused};
 
-/// Seconds that a batch waits for more after its first row, unless told otherwise.
-const MAX_WAIT: f64 = 0.2;
+/// How long a batch waits for more after its first row, unless told otherwise.
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// Capsules, by the names that Arrow's capsule interface gives them.
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
@@ -71,7 +71,7 @@ impl ArrowBatches {
         let mut options = Options::of(given)?;
         // Only what ends by itself can be late.
         let first = match source {
-            Source::Range(_) => arguments::timeout("timeout", options.take_as("timeout")?)?,
+            Source::Range(_) => arguments::timeout("timeout", options.take("timeout").as_ref())?,
             _ => None,
         };
         let cut = Cut::read(options, first)?;
@@ -189,7 +189,7 @@ impl Cut {
         let columns = options.take_as::<Vec<String>>("columns")?;
         let rows = options.take_as::<usize>("max_rows")?;
         let bytes = options.take("max_bytes");
-        let max_wait = options.take_as::<f64>("max_wait")?;
+        let max_wait = options.take("max_wait");
         options.none_left()?;
         let columns = match columns {
             Some(names) => {
@@ -208,7 +208,10 @@ impl Cut {
             })?;
         }
         max.check().map_err(|faults| refused(&faults))?;
-        let more = arguments::timeout("max_wait", max_wait.or(Some(MAX_WAIT)))?.unwrap_or_default();
+        let more = match max_wait {
+            Some(seconds) => arguments::max_wait("max_wait", &seconds)?,
+            None => MAX_WAIT,
+        };
         Ok(Self { columns, max, patience: Patience { first, more } })
     }
 }

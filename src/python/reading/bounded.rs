@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pyo3::{Py, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::consumer::Consumer;
 use super::hooks::monotonic;
 use super::message::Message;
+use crate::python::arguments;
 
 /// Iterates over so many messages of a consumer, for so long.
 #[pyclass(frozen, module = "streamlog")]
@@ -23,8 +24,9 @@ impl Bounded {
         py: Python<'_>,
         consumer: Py<Consumer>,
         count: u64,
-        timeout: Option<f64>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let timeout = timeout.map(|given| arguments::seconds("timeout", given)).transpose()?;
         let deadline = timeout.map(|timeout| monotonic(py).map(|now| now + timeout)).transpose()?;
         Ok(Self { consumer, left: AtomicU64::new(count), deadline })
     }

@@ -25,6 +25,8 @@ use crate::types::{Offset, PartitionIndex, TopicPartition};
 
 /// Messages of a batch, unless told otherwise.
 const MAX_MESSAGES: usize = 500;
+/// How long a batch waits for more after its first message, unless told otherwise.
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// By topic and partition.
 type ByPartition<T> = BTreeMap<(String, i32), T>;
@@ -189,19 +191,23 @@ impl Consumer {
 
     /// Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
     #[pyo3(signature = (count, *, timeout=None))]
-    fn take(this: Py<Self>, count: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Bounded> {
+    fn take(
+        this: Py<Self>,
+        count: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bounded> {
         Bounded::new(count.py(), this, arguments::value("count", count)?, timeout)
     }
 
     /// Iterates over batches, for ever: each has at least one message.
     #[pyo3(
-        signature = (*, max_messages=None, max_wait=0.2),
+        signature = (*, max_messages=None, max_wait=None),
         text_signature = "($self, *, max_messages=500, max_wait=0.2)"
     )]
     fn batches(
         this: Py<Self>,
         max_messages: Option<&Bound<'_, PyAny>>,
-        max_wait: f64,
+        max_wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batches> {
         let max_messages = match max_messages {
             Some(number) => arguments::value("max_messages", number)?,
@@ -211,7 +217,10 @@ impl Consumer {
             let reason = "a batch has at least one message";
             return Err(refused(&ConfigError::single("max_messages", reason)));
         }
-        let max_wait = arguments::timeout("max_wait", Some(max_wait))?.unwrap_or_default();
+        let max_wait = match max_wait {
+            Some(seconds) => arguments::max_wait("max_wait", seconds)?,
+            None => MAX_WAIT,
+        };
         Ok(Batches::of(this, max_messages, max_wait))
     }
 

@@ -8,7 +8,6 @@ use pyo3::{Py, PyAny, PyResult, Python};
 use super::decoding::{Decoding, Offered};
 use super::message::Message;
 use crate::client::{self, ClientError, Patience, Rows};
-use crate::python::arguments;
 use crate::python::errors::raised;
 use crate::types::TopicPartition;
 
@@ -68,7 +67,7 @@ impl Hooks {
             let mut found = place.try_next();
             if matches!(found, Ok(None)) {
                 // Only waiting is worth giving up the interpreter for.
-                let wait = arguments::timeout("timeout", left)?;
+                let wait = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
                 found = py.detach(|| place.next(wait));
             }
             match found {

@@ -203,7 +203,7 @@ def test_contradictory_options_are_one_error_that_names_both(
         (lambda client, topic: client.producer(config=[1]), "config: expected a mapping of names"),
         (
             lambda client, topic: client.consumer(topic).batches(max_wait=-1),
-            "max_wait: '-1.0' does not fit: expected seconds, not negative",
+            "max_wait: '-1' does not fit: expected seconds, not negative",
         ),
     ],
 )
