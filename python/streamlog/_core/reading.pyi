@@ -140,6 +140,8 @@ class Consumer(Generic[_V]):
     def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[_V]:
         """Iterates over batches, for ever: each has at least one message.
 
+        What cannot be decoded ends its batch, and the next call raises ``DecodeError``.
+
         Args:
             max_messages: The most that a batch has.
             max_wait: Seconds that a batch waits for more after its first message.

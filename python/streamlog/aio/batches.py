@@ -73,7 +73,12 @@ class Batches(Generic[V]):
         return self
 
     async def __anext__(self) -> Batch[V]:
-        """The next batch. What was taken for it when it is cancelled is read again."""
+        """The next batch. What was taken for it when it is cancelled is read again.
+
+        Raises:
+            DecodeError: A value cannot be decoded; what came before it was in the last batch, and
+                the next call has what comes after it.
+        """
         messages = [await anext(self._consumer)]
         reader = self._consumer._begun_reader()
         deadline = None
@@ -85,7 +90,9 @@ class Batches(Generic[V]):
                 is_full = len(messages) == self._max_messages
                 if is_full or reader.is_over or not await self._consumer.wait_until(deadline):
                     break
-        except BaseException:
-            self._consumer._give_back(messages)
-            raise
+        except BaseException as error:
+            # A letter that cannot be published is held, and the next call tries again.
+            if not (isinstance(error, Exception) and reader.is_over):
+                self._consumer._give_back(messages)
+                raise
         return Batch(reader, messages)

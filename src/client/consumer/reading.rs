@@ -29,7 +29,31 @@ impl Consumer {
     /// As [`next`](Self::next).
     pub fn try_more(&self) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
-        self.shared.try_next(Wanted { goes_on: true, ..Wanted::ANY })
+        self.shared.try_next(Wanted::MORE)
+    }
+
+    /// The next message behind what was given out, which stays in hand: one that is there already,
+    /// or comes within `timeout`. `Ok(None)` when there is none, and when what comes next is an
+    /// error or the end: the next call meets it.
+    ///
+    /// # Errors
+    /// [`ClientError::Interrupted`].
+    pub fn next_more(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
+        self.check_whole()?;
+        let found = match timeout {
+            Some(timeout) => self.next_of(Wanted::MORE, Some(timeout), || false),
+            None if self.shared.has_changes() => Ok(None),
+            None => self.shared.try_next(Wanted::MORE),
+        };
+        match found {
+            Err(ClientError::Closed) => Ok(None),
+            Err(ClientError::Interrupted) => Err(ClientError::Interrupted),
+            Err(error) => {
+                self.shared.arrivals.fail(error);
+                Ok(None)
+            }
+            found => found,
+        }
     }
 
     /// The next message if there is one already.
@@ -72,20 +96,14 @@ impl Consumer {
         }
         messages.extend(self.next(timeout)?);
         let until = self.shared.now().saturating_add(linger);
-        let more = Wanted { goes_on: true, ..Wanted::ANY };
         while !messages.is_empty() && messages.len() < count {
             let left = until.saturating_sub(self.shared.now());
-            match self.next_of(more, Some(left), || false) {
+            match self.next_more(Some(left)) {
                 Ok(Some(message)) => messages.push(message),
-                Ok(None) | Err(ClientError::Closed) => break,
-                Err(ClientError::Interrupted) => {
-                    self.shared.take_back(more);
-                    return Err(ClientError::Interrupted);
-                }
+                Ok(None) => break,
                 Err(error) => {
-                    // The next call meets it.
-                    self.shared.arrivals.fail(error);
-                    break;
+                    self.shared.take_back(Wanted::MORE);
+                    return Err(error);
                 }
             }
         }

@@ -55,6 +55,8 @@ impl Wanted<'_> {
 
     /// The next message of all.
     pub(crate) const ANY: Self = Self { stream: 0, ends: &[], goes_on: false };
+    /// The next message of all, behind those that were given out before.
+    pub(crate) const MORE: Self = Self { goes_on: true, ..Self::ANY };
 }
 
 impl Shared {

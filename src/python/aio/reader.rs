@@ -81,25 +81,32 @@ impl Reader {
         }
     }
 
-    /// The next message by `next`, if there is one.
-    fn take_by(
-        &self,
-        py: Python<'_>,
-        place: &dyn Place,
-        next: impl Fn(&dyn Place) -> Result<Option<client::Message>, ClientError>,
-    ) -> PyResult<Option<Message>> {
+    /// The next message, if there is one; behind others that the program has yet to get if it is
+    /// `more`.
+    fn take_one(&self, py: Python<'_>, place: &dyn Place, more: bool) -> PyResult<Option<Message>> {
         let mut news: Option<News> = None;
+        let hooks = self.hooks();
         loop {
-            self.hooks().attend(py, place.consumer())?;
-            match next(place) {
-                Ok(Some(message)) => match self.hooks().offered(py, message)? {
+            hooks.attend(py, place.consumer())?;
+            let found = match hooks.held().and_then(|held| held.take(place)) {
+                Some(message) => Ok(Some(message)),
+                None if more => place.try_more(),
+                None => place.try_next(),
+            };
+            match found {
+                Ok(Some(message)) => match hooks.offered(py, place.stream(), message) {
                     Offered::Message(message) => return Ok(Some(message)),
                     Offered::Nothing => {}
                     Offered::Letter(letter) => {
+                        letter.hold();
                         self.pending().letter = Some(Arc::new(letter));
                         self.is_held_up.store(true, Ordering::Release);
                         return Ok(None);
                     }
+                    Offered::Error(undecodable) if more => {
+                        return undecodable.hold(py).map(|()| None);
+                    }
+                    Offered::Error(undecodable) => return Err(undecodable.raised(py)),
                 },
                 Ok(None) if place.is_over() => return Err(PyStopAsyncIteration::new_err(())),
                 Ok(None) if news.is_some() => {
@@ -158,7 +165,7 @@ impl Reader {
             return pending.error.take_if(|_| is_next).map_or(Ok(None), Err);
         }
         let Some(place) = self.place()? else { return Err(PyStopAsyncIteration::new_err(())) };
-        self.take_by(py, place, |place| place.try_next())
+        self.take_one(py, place, false)
     }
 
     /// Up to `count` messages that are there, beside those that are in hand already.
@@ -168,7 +175,7 @@ impl Reader {
             return Ok(messages);
         };
         while messages.len() < count {
-            match self.take_by(py, place, |place| place.try_more()) {
+            match self.take_one(py, place, true) {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) => break,
                 Err(error) => {
@@ -183,8 +190,13 @@ impl Reader {
 
     /// Whether an error stands where the next message would be.
     #[getter]
-    fn is_over(&self) -> bool {
-        self.pending().error.is_some()
+    fn is_over(&self) -> PyResult<bool> {
+        let pending = self.pending();
+        if pending.letter.is_some() || pending.error.is_some() {
+            return Ok(pending.error.is_some());
+        }
+        let (held, place) = (self.hooks().held(), self.place()?);
+        Ok(held.zip(place).is_some_and(|(held, place)| held.is_any(place.stream())))
     }
 
     /// Done once there may be something to take.
@@ -201,10 +213,20 @@ impl Reader {
             };
         };
         let reader = this.clone().unbind();
-        let publishing = async move { letter.publishing().await };
-        EventLoop::start(own.event_loop.bind(py), publishing, move |py, published| {
+        let publishing = async move {
+            let published = letter.publishing().await;
+            (letter, published)
+        };
+        EventLoop::start(own.event_loop.bind(py), publishing, move |py, (letter, published)| {
+            // One that failed is held still: the next call makes the letter anew.
             reader.get().pending().letter = None;
-            published.map(|()| py.None()).map_err(|error| raised(py, error))
+            match published {
+                Ok(()) => {
+                    letter.release();
+                    Ok(py.None())
+                }
+                Err(error) => Err(letter.failed(py, error)),
+            }
         })
     }
 
@@ -219,7 +241,7 @@ impl Reader {
             return Err(raised(py, ClientError::Closed));
         };
         let offsets = match messages {
-            None => consumer.received(),
+            None => self.hooks().reached(consumer.received()),
             Some(messages) => {
                 let mut offsets = BTreeMap::new();
                 for message in messages {

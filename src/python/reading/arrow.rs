@@ -98,6 +98,7 @@ impl ArrowBatches {
         loop {
             if let Some(hooks) = self.source.hooks() {
                 hooks.attend(py, place.consumer())?;
+                hooks.read_again(place).map_err(|error| raised(py, error))?;
             }
             match py.detach(|| self.read(place)) {
                 Ok(batch) if !batch.is_empty() => {

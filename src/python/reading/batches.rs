@@ -8,6 +8,8 @@ use pyo3::types::{PyAnyMethods, PyList, PyTuple, PyTupleMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::consumer::Consumer;
+use super::decoding::Decoding;
+use super::hooks::{Place, monotonic};
 use super::message::Message;
 use crate::client::{self, ClientError};
 use crate::python::errors::raised;
@@ -35,6 +37,42 @@ impl Batches {
     pub(crate) fn of(consumer: Py<Consumer>, max_messages: usize, max_wait: Duration) -> Self {
         Self { consumer, max_messages, max_wait }
     }
+
+    /// The messages of the next batch as they are; none when there will be no other.
+    fn gathered(&self, py: Python<'_>) -> PyResult<Vec<Message>> {
+        let consumer = self.consumer.get();
+        let reader = consumer.reader().get()?;
+        loop {
+            consumer.hooks().attend(py, reader)?;
+            match py.detach(|| reader.gather(self.max_messages, None, self.max_wait)) {
+                Ok(messages) if messages.is_empty() => {}
+                Ok(messages) => return Ok(messages.into_iter().map(Into::into).collect()),
+                Err(ClientError::Closed) => return Ok(Vec::new()),
+                Err(error) => return Err(raised(py, error)),
+            }
+        }
+    }
+
+    /// The same with decoded parts, up to the first message that the program cannot have: taken one
+    /// by one, since no other may be in hand before that is done with.
+    fn decoded(&self, py: Python<'_>, decoding: &Decoding) -> PyResult<Vec<Message>> {
+        let consumer = self.consumer.get();
+        let reader = consumer.reader().get()?;
+        let mut messages: Vec<Message> = consumer.next(py, None)?.into_iter().collect();
+        let deadline = monotonic(py)? + self.max_wait.as_secs_f64();
+        while !messages.is_empty() && messages.len() < self.max_messages {
+            match decoding.more(py, reader, deadline) {
+                Ok(Some(message)) => messages.push(message),
+                Ok(None) => break,
+                Err(error) => {
+                    let read = messages.into_iter().filter_map(Message::into_read);
+                    decoding.held().put_back(reader.stream(), read);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(messages)
+    }
 }
 
 #[pymethods]
@@ -45,21 +83,17 @@ impl Batches {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let consumer = self.consumer.get();
-        let reader = consumer.reader().get()?;
-        loop {
-            consumer.hooks().attend(py, reader)?;
-            let found = py.detach(|| reader.gather(self.max_messages, None, self.max_wait));
-            let messages = match found {
-                Ok(messages) => consumer.hooks().made(py, messages)?,
-                Err(ClientError::Closed) => return Ok(None),
-                Err(error) => return Err(raised(py, error)),
-            };
-            if !messages.is_empty() {
-                let consumer = Owned::new(Arc::clone(reader), consumer.reader().birth());
-                let messages = PyTuple::new(py, messages)?.unbind();
-                return Ok(Some(Batch { consumer, messages }));
-            }
+        let messages = match &consumer.hooks().decoding {
+            None => self.gathered(py)?,
+            Some(decoding) => self.decoded(py, decoding)?,
+        };
+        if messages.is_empty() {
+            return Ok(None);
         }
+        let reader = consumer.reader();
+        let consumer = Owned::new(Arc::clone(reader.get()?), reader.birth());
+        let messages = PyTuple::new(py, messages)?.unbind();
+        Ok(Some(Batch { consumer, messages }))
     }
 }
 

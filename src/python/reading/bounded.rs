@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::consumer::Consumer;
-use super::hooks::monotonic;
+use super::hooks::{Place, monotonic};
 use super::message::Message;
 use crate::python::arguments;
 
@@ -42,8 +42,12 @@ impl Bounded {
         let is_left =
             self.left.try_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
         if is_left.is_err() {
-            // The loop asks for one more: it is done with the last.
-            self.consumer.get().reader().get()?.finish();
+            let consumer = self.consumer.get();
+            let reader = consumer.reader().get()?;
+            if !consumer.hooks().held().is_some_and(|held| held.is_any(reader.stream())) {
+                // The loop asks for one more: it is done with the last.
+                reader.finish();
+            }
             return Ok(None);
         }
         let timeout = match self.deadline {

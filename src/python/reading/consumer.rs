@@ -145,6 +145,13 @@ impl Consumer {
         }
     }
 
+    /// Lets go of what is held of the partitions that are meant.
+    fn forget(&self, is_meant: impl Fn(&TopicPartition) -> bool) {
+        if let Some(held) = self.hooks.held() {
+            held.forget(is_meant);
+        }
+    }
+
     fn set_paused(
         &self,
         py: Python<'_>,
@@ -252,18 +259,31 @@ impl Consumer {
         let consumer = self.open(py)?;
         let failed = |error| raised(py, error);
         match Seek::of(to)? {
-            Seek::All(start) => py.detach(|| consumer.seek_all(start)).map_err(failed),
+            Seek::All(start) => {
+                py.detach(|| consumer.seek_all(start)).map_err(failed)?;
+                self.forget(|_| true);
+                Ok(())
+            }
             Seek::Some(places) => places.into_iter().try_for_each(|(topic, index, start)| {
                 let partition = self.find(topic.as_deref(), index)?;
-                py.detach(|| consumer.seek(&partition, start)).map_err(failed)
+                py.detach(|| consumer.seek(&partition, start)).map_err(failed)?;
+                self.forget(|held| *held == partition);
+                Ok(())
             }),
         }
     }
 
     /// The offset read next, sorted by topic and partition; None until it is known.
     pub(crate) fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
+        let held = self.hooks.held();
+        let reached = |at: &TopicPartition, offset| {
+            held.map_or(offset, |held| held.reached(at, offset)).get()
+        };
         let positions = self.inner.get()?.positions().into_iter();
-        Ok(positions.map(|(at, offset)| (named(&at), offset.map(Offset::get))).collect())
+        let row = |(at, offset): (TopicPartition, Option<Offset>)| {
+            (named(&at), offset.map(|offset| reached(&at, offset)))
+        };
+        Ok(positions.map(row).collect())
     }
 
     /// Records between position and end by the last answers; None until both are known.
@@ -313,11 +333,13 @@ impl Consumer {
     /// Stores for the group that all up to this message is done, or all that was given out.
     #[pyo3(signature = (message=None))]
     fn commit(&self, py: Python<'_>, message: Option<&Bound<'_, Message>>) -> PyResult<()> {
-        let consumer = self.inner.get()?;
-        match message {
-            Some(message) => self.commit_after(py, message),
-            None => py.detach(|| consumer.commit()).map_err(|error| raised(py, error)),
+        if let Some(message) = message {
+            return self.commit_after(py, message);
         }
+        let consumer = self.inner.get()?;
+        let given = self.hooks.reached(consumer.received());
+        let committed = py.detach(|| consumer.commit_offsets(given));
+        committed.map_err(|error| raised(py, error))
     }
 
     /// Ends the loop, of all threads, once what is in hand is done; it still has to be closed.

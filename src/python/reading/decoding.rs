@@ -1,11 +1,14 @@
 //! Turning bytes into what the program works with, and what becomes of those that cannot be.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use pyo3::exceptions::PyException;
-use pyo3::types::{PyBytes, PyTypeMethods};
+use pyo3::types::{PyAnyMethods, PyBytes, PyTypeMethods};
 use pyo3::{Py, PyAny, PyErr, PyResult, Python};
 
+use super::held::Held;
+use super::hooks::{Place, monotonic};
 use super::message::Message;
 use crate::client::{self, Client, ClientError, Header, Producer, ProducerConfig, ProducerRecord};
 use crate::config::{ConfigError, Fault};
@@ -20,6 +23,7 @@ pub(crate) struct Decoding {
     key: Option<Py<PyAny>>,
     value: Option<Py<PyAny>>,
     on_error: OnError,
+    held: Arc<Held>,
 }
 
 /// What becomes of a message that cannot be decoded.
@@ -48,14 +52,32 @@ pub(crate) enum Offered {
     Nothing,
     /// It is passed over once it is published.
     Letter(Letter),
+    /// The program meets an error in its place.
+    Error(Undecodable),
 }
 
 /// A message that cannot be decoded, and where it goes.
 #[derive(Debug)]
 pub(crate) struct Letter {
     letters: Arc<DeadLetters>,
-    message: client::Message,
+    taken: Taken,
     reason: String,
+}
+
+/// A message that cannot be decoded, and why.
+#[derive(Debug)]
+pub(crate) struct Undecodable {
+    taken: Taken,
+    part: &'static str,
+    error: PyErr,
+}
+
+/// A message that was taken for a stream, and where it is held if the program cannot have it yet.
+#[derive(Debug)]
+struct Taken {
+    held: Arc<Held>,
+    stream: usize,
+    message: client::Message,
 }
 
 impl Decoding {
@@ -93,7 +115,7 @@ impl Decoding {
                 }
             },
         };
-        Ok(Some(Self { key, value, on_error }))
+        Ok(Some(Self { key, value, on_error, held: Arc::default() }))
     }
 
     /// Fails if dead letters of these topics would be read again.
@@ -110,44 +132,104 @@ impl Decoding {
         }
     }
 
-    /// The message with its decoded parts; `None` if it was passed over.
-    pub(crate) fn decode(
+    /// Messages that come before all others.
+    pub(super) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// The message with its decoded parts; `None` if it was passed over. One whose letter cannot be
+    /// published is held.
+    pub(super) fn decode(
         &self,
         py: Python<'_>,
+        stream: usize,
         message: client::Message,
     ) -> PyResult<Option<Message>> {
-        match self.offered(py, message)? {
+        match self.offered(py, stream, message) {
             Offered::Message(message) => Ok(Some(message)),
             Offered::Nothing => Ok(None),
-            Offered::Letter(letter) => {
-                let published = py.detach(|| letter.publish());
-                published.map(|()| None).map_err(|error| raised(py, error))
+            Offered::Letter(letter) => match py.detach(|| letter.publish()) {
+                Ok(()) => Ok(None),
+                Err(error) => {
+                    letter.hold();
+                    Err(letter.failed(py, error))
+                }
+            },
+            Offered::Error(undecodable) => Err(undecodable.raised(py)),
+        }
+    }
+
+    /// The next message of the consumer before the clock shows `deadline`, behind messages that the
+    /// program has yet to get. `None` when there is none, or something that the next call meets.
+    pub(super) fn more(
+        &self,
+        py: Python<'_>,
+        place: &Arc<client::Consumer>,
+        deadline: f64,
+    ) -> PyResult<Option<Message>> {
+        loop {
+            let held = self.held.take(place);
+            let mut found = held.map_or_else(|| place.next_more(None), |message| Ok(Some(message)));
+            if matches!(found, Ok(None)) {
+                let left = Duration::try_from_secs_f64(deadline - monotonic(py)?);
+                found = py.detach(|| place.next_more(Some(left.unwrap_or_default())));
+            }
+            let found = found.map_err(|error| raised(py, error))?;
+            let Some(message) = found else { return Ok(None) };
+            let message = self.decode_more(py, place.stream(), message)?;
+            if message.is_some() || self.held.is_any(place.stream()) {
+                return Ok(message);
             }
         }
     }
 
+    /// As [`decode`](Self::decode), but what fails is held, and the next call meets it.
+    fn decode_more(
+        &self,
+        py: Python<'_>,
+        stream: usize,
+        message: client::Message,
+    ) -> PyResult<Option<Message>> {
+        match self.offered(py, stream, message) {
+            Offered::Message(message) => Ok(Some(message)),
+            Offered::Nothing => Ok(None),
+            Offered::Letter(letter) => match py.detach(|| letter.publish()) {
+                Ok(()) => Ok(None),
+                Err(error) => {
+                    letter.hold();
+                    match error {
+                        ClientError::Interrupted => Err(raised(py, error)),
+                        _ => Ok(None),
+                    }
+                }
+            },
+            Offered::Error(undecodable) => undecodable.hold(py).map(|()| None),
+        }
+    }
+
     /// The message with its decoded parts, or what is to become of it.
-    pub(crate) fn offered(&self, py: Python<'_>, message: client::Message) -> PyResult<Offered> {
+    pub(crate) fn offered(
+        &self,
+        py: Python<'_>,
+        stream: usize,
+        message: client::Message,
+    ) -> Offered {
         let value = decoded(py, "value", self.value.as_ref(), message.value());
         let parts = value.and_then(|value| {
             decoded(py, "key", self.key.as_ref(), message.key()).map(|key| (key, value))
         });
         let (part, error) = match parts {
-            Ok((key, value)) => {
-                return Ok(Offered::Message(Message::decoded(message, key, value)));
-            }
+            Ok((key, value)) => return Offered::Message(Message::decoded(message, key, value)),
             Err(failed) => failed,
         };
-        if !error.is_instance_of::<PyException>(py) {
-            return Err(error);
-        }
+        let taken = Taken { held: Arc::clone(&self.held), stream, message };
         match &self.on_error {
-            OnError::Raise => Err(undecodable(py, message, part, error)),
-            OnError::Skip => Ok(Offered::Nothing),
-            OnError::DeadLetter(letters) => {
+            OnError::Skip if !is_interrupt(py, &error) => Offered::Nothing,
+            OnError::DeadLetter(letters) if !is_interrupt(py, &error) => {
                 let (letters, reason) = (Arc::clone(letters), error.to_string());
-                Ok(Offered::Letter(Letter { letters, message, reason }))
+                Offered::Letter(Letter { letters, taken, reason })
             }
+            _ => Offered::Error(Undecodable { taken, part, error }),
         }
     }
 }
@@ -163,7 +245,60 @@ impl DeadLetters {
     }
 }
 
+impl Taken {
+    /// It is offered again, before all others.
+    fn hold(&self) {
+        self.held.put_back(self.stream, [self.message.clone()]);
+    }
+}
+
+impl Undecodable {
+    /// What the program meets in its place. It is done with then, unless it was not the message
+    /// that failed.
+    pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
+        if is_interrupt(py, &self.error) {
+            self.taken.hold();
+            return self.error;
+        }
+        undecodable(py, self.taken.message, self.part, self.error)
+    }
+
+    /// Holds it, so that the next call meets the error.
+    ///
+    /// # Errors
+    /// What has nothing to do with the message.
+    pub(crate) fn hold(self, py: Python<'_>) -> PyResult<()> {
+        self.taken.hold();
+        if is_interrupt(py, &self.error) { Err(self.error) } else { Ok(()) }
+    }
+}
+
 impl Letter {
+    /// Holds the message, which counts as given out only when it is published.
+    pub(crate) fn hold(&self) {
+        self.taken.hold();
+    }
+
+    /// Lets go of the message: it is published.
+    pub(crate) fn release(&self) {
+        self.taken.held.release(&self.taken.message);
+    }
+
+    /// The error of not publishing it, with a note that says what it was.
+    pub(crate) fn failed(&self, py: Python<'_>, error: ClientError) -> PyErr {
+        let raised = raised(py, error);
+        let note = format!(
+            "the message at offset {} of {} cannot be decoded, and could not be published to {}: \
+             the next call tries again, seek() goes past it",
+            self.taken.message.offset(),
+            self.taken.message.topic_partition(),
+            self.letters.topic
+        );
+        // An error without a note is told all the same.
+        let _ = raised.value(py).call_method1("add_note", (note,));
+        raised
+    }
+
     /// Publishes it, and waits for that.
     fn publish(&self) -> Result<(), ClientError> {
         let producer = self.letters.producer()?;
@@ -186,9 +321,9 @@ impl Letter {
     fn origin(&self) -> [(&'static str, String); 4] {
         [
             ("streamlog-error", self.reason.clone()),
-            ("streamlog-topic", self.message.topic().to_string()),
-            ("streamlog-partition", self.message.partition().to_string()),
-            ("streamlog-offset", self.message.offset().to_string()),
+            ("streamlog-topic", self.taken.message.topic().to_string()),
+            ("streamlog-partition", self.taken.message.partition().to_string()),
+            ("streamlog-offset", self.taken.message.offset().to_string()),
         ]
     }
 
@@ -197,16 +332,16 @@ impl Letter {
             key: key.as_bytes(),
             value: Some(value.as_bytes()),
         };
-        self.message.headers().chain(origin.iter().map(row)).collect()
+        self.taken.message.headers().chain(origin.iter().map(row)).collect()
     }
 
     fn record<'a>(&'a self, headers: &'a [Header<'a>]) -> ProducerRecord<'a> {
         ProducerRecord {
             topic: &self.letters.topic,
-            key: self.message.key(),
-            value: self.message.value(),
+            key: self.taken.message.key(),
+            value: self.taken.message.value(),
             headers,
-            timestamp: Some(self.message.timestamp()),
+            timestamp: Some(self.taken.message.timestamp()),
             partition: None,
         }
     }
@@ -226,6 +361,11 @@ impl std::fmt::Debug for OnError {
             Self::DeadLetter(letters) => write!(f, "{DEAD_LETTERS}{}", letters.topic),
         }
     }
+}
+
+/// Whether the program is told to end: that says nothing of the message.
+fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
+    !error.is_instance_of::<PyException>(py)
 }
 
 /// What the decoder makes of the bytes; what is null stays so.

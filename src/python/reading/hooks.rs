@@ -6,10 +6,11 @@ use pyo3::types::PyAnyMethods;
 use pyo3::{Py, PyAny, PyResult, Python};
 
 use super::decoding::{Decoding, Offered};
+use super::held::Held;
 use super::message::Message;
-use crate::client::{self, ClientError, Patience, Rows};
+use crate::client::{self, ClientError, Patience, Rows, Start};
 use crate::python::errors::raised;
-use crate::types::TopicPartition;
+use crate::types::{Offset, TopicPartition};
 
 /// The program's own parts in reading.
 #[derive(Debug, Default)]
@@ -25,6 +26,10 @@ pub(crate) struct Hooks {
 pub(crate) trait Place: Sync {
     /// The consumer behind it.
     fn consumer(&self) -> &client::Consumer;
+    /// The number of the stream, 0 if there are none.
+    fn stream(&self) -> usize {
+        0
+    }
     /// The next message if there is one already.
     fn try_next(&self) -> Result<Option<client::Message>, ClientError>;
     /// The same; what was given out before it stays in hand.
@@ -64,7 +69,8 @@ impl Hooks {
         let mut left = timeout;
         loop {
             self.attend(py, place.consumer())?;
-            let mut found = place.try_next();
+            let held = self.held().and_then(|held| held.take(place));
+            let mut found = held.map_or_else(|| place.try_next(), |message| Ok(Some(message)));
             if matches!(found, Ok(None)) {
                 // Only waiting is worth giving up the interpreter for.
                 let wait = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
@@ -74,7 +80,7 @@ impl Hooks {
                 Ok(Some(message)) => match &self.decoding {
                     None => return Ok(Some(message.into())),
                     Some(decoding) => {
-                        if let Some(message) = decoding.decode(py, message)? {
+                        if let Some(message) = decoding.decode(py, place.stream(), message)? {
                             return Ok(Some(message));
                         }
                     }
@@ -90,24 +96,48 @@ impl Hooks {
     }
 
     /// What the program is to get of a message.
-    pub(crate) fn offered(&self, py: Python<'_>, message: client::Message) -> PyResult<Offered> {
+    pub(crate) fn offered(
+        &self,
+        py: Python<'_>,
+        stream: usize,
+        message: client::Message,
+    ) -> Offered {
         match &self.decoding {
-            None => Ok(Offered::Message(message.into())),
-            Some(decoding) => decoding.offered(py, message),
+            None => Offered::Message(message.into()),
+            Some(decoding) => decoding.offered(py, stream, message),
         }
     }
 
-    /// Messages as the program wants them.
-    pub(crate) fn made(
+    /// Messages that come before all others, if any can.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        self.decoding.as_ref().map(Decoding::held)
+    }
+
+    /// How far partitions were given out, if that was up to these offsets with what is held.
+    pub(crate) fn reached(
         &self,
-        py: Python<'_>,
-        messages: Vec<client::Message>,
-    ) -> PyResult<Vec<Message>> {
-        let Some(decoding) = &self.decoding else {
-            return Ok(messages.into_iter().map(Into::into).collect());
+        offsets: Vec<(TopicPartition, Offset)>,
+    ) -> Vec<(TopicPartition, Offset)> {
+        let Some(held) = self.held() else { return offsets };
+        let reached = |(partition, offset)| {
+            let reached = held.reached(&partition, offset);
+            (partition, reached)
         };
-        let decoded = messages.into_iter().map(|message| decoding.decode(py, message));
-        decoded.filter_map(Result::transpose).collect()
+        offsets.into_iter().map(reached).collect()
+    }
+
+    /// What is held is read again by `place`, which does not decode.
+    pub(super) fn read_again(&self, place: &dyn Place) -> Result<(), ClientError> {
+        let Some(held) = self.held() else { return Ok(()) };
+        let messages: Vec<_> = std::iter::from_fn(|| held.take(place)).collect();
+        // The first of each partition is sought last.
+        for message in messages.iter().rev() {
+            let (consumer, partition) = (place.consumer(), message.topic_partition());
+            consumer.seek(partition, Start::Offset(message.offset()))?;
+            // It may rest at its end.
+            consumer.set_paused(partition, false)?;
+        }
+        Ok(())
     }
 
     /// What is due before a message is given out: the end if its event is set, and telling of

@@ -83,6 +83,14 @@ impl Message {
         Self { record: Record::Read(message), decoded }
     }
 
+    /// The message as the client read it, if it did.
+    pub(super) fn into_read(self) -> Option<client::Message> {
+        match self.record {
+            Record::Read(message) => Some(message),
+            Record::Own(_) => None,
+        }
+    }
+
     fn place(&self) -> (&str, i32, i64) {
         match &self.record {
             Record::Read(m) => (m.topic().as_str(), m.partition().0, m.offset().get()),

@@ -5,6 +5,7 @@ mod batches;
 mod bounded;
 mod consumer;
 mod decoding;
+mod held;
 mod hooks;
 mod message;
 mod range;

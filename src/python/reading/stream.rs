@@ -14,14 +14,19 @@ use crate::client::{self, ClientError, Patience, Rows};
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
-type Inner = client::Stream<Arc<client::Consumer>>;
-
 /// Iterates over some partitions of a consumer, as the consumer itself would.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Stream {
-    inner: Owned<Inner>,
+    inner: Owned<Part>,
     consumer: Py<Consumer>,
+}
+
+/// A stream, and its number.
+#[derive(Debug)]
+struct Part {
+    number: usize,
+    stream: client::Stream<Arc<client::Consumer>>,
 }
 
 impl Stream {
@@ -30,11 +35,11 @@ impl Stream {
         let reader = consumer.get().reader();
         let streams = client::Stream::part(reader.get()?, count);
         let streams = streams.map_err(|error| raised(consumer.py(), error))?;
-        let stream = |stream| {
-            let inner = Owned::new(stream, reader.birth());
+        let part = |(number, stream)| {
+            let inner = Owned::new(Part { number, stream }, reader.birth());
             Self { inner, consumer: consumer.clone().unbind() }
         };
-        Ok(streams.into_iter().map(stream).collect())
+        Ok(streams.into_iter().enumerate().map(part).collect())
     }
 
     /// The consumer that it is a part of.
@@ -48,21 +53,25 @@ impl Stream {
     }
 }
 
-impl Place for Inner {
+impl Place for Part {
     fn consumer(&self) -> &client::Consumer {
-        client::Stream::consumer(self)
+        self.stream.consumer()
+    }
+
+    fn stream(&self) -> usize {
+        self.number
     }
 
     fn try_next(&self) -> Result<Option<client::Message>, ClientError> {
-        client::Stream::try_next(self)
+        self.stream.try_next()
     }
 
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError> {
-        client::Stream::next_within(self, timeout)
+        self.stream.next_within(timeout)
     }
 
     fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError> {
-        client::Stream::read_into(self, rows, patience)
+        self.stream.read_into(rows, patience)
     }
 }
 

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -242,6 +243,76 @@ def test_values_are_decoded_and_dead_letters_kept(run: Run, topic: str) -> None:
             with pytest.raises(streamlog.DecodeError):
                 await anext(consumer)
             assert (await anext(consumer)).value == [2]
+
+    run(main)
+
+
+async def fill_mixed(client: aio.Client, topic: str) -> str:
+    """Of three values, the second is no number; the topic for dead letters has no room for it."""
+    dead = f"{topic}.dead"
+    await client.admin.create_topic(topic, partitions=1)
+    await client.admin.create_topic(dead, config={"max.message.bytes": 100})
+    async with client.producer() as producer:
+        for value in (b"1", b"no number " * 20, b"3"):
+            producer.send(topic, value)
+    return dead
+
+
+def test_batches_hold_all_that_can_be_decoded(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await fill_mixed(client, topic)
+        group = client.admin.group(topic)
+        async with client.consumer(topic, group=topic, value=int, commit="manual") as consumer:
+            batches = consumer.batches(max_messages=10)
+            assert [message.value for message in await anext(batches)] == [1]
+            await consumer.commit()
+            assert await group.committed() == {(topic, 0): 1}
+            assert consumer.positions() == {(topic, 0): 1}
+            with pytest.raises(streamlog.DecodeError, match="offset 1 of"):
+                await anext(batches)
+            assert [message.value for message in await anext(batches)] == [3]
+            assert consumer.positions() == {(topic, 0): 3}
+
+    run(main)
+
+
+@pytest.mark.parametrize("form", ["consumer", "batches", "stream", "until_end"])
+def test_a_message_is_not_done_while_its_letter_cannot_be_published(
+    run: Run, topic: str, form: str
+) -> None:
+    forms: dict[str, Callable[[aio.Consumer[Any]], AsyncIterator[object]]] = {
+        "consumer": lambda consumer: consumer,
+        "batches": lambda consumer: consumer.batches(max_messages=10, max_wait=2.0),
+        "stream": lambda consumer: consumer.streams(1)[0],
+        "until_end": lambda consumer: consumer.until_end(),
+    }
+
+    async def main(client: aio.Client) -> None:
+        dead = await fill_mixed(client, topic)
+        group = client.admin.group(topic)
+        made = partial(
+            client.consumer, topic, group=topic, value=int, on_error=f"dead-letter:{dead}"
+        )
+        async with made() as consumer:
+            parts = forms[form](consumer)
+            await anext(parts)
+            for _ in range(2):
+                with pytest.raises(streamlog.MessageTooLarge) as caught:
+                    await anext(parts)
+                await consumer.commit()
+                assert await group.committed() == {(topic, 0): 1}
+                assert consumer.positions() == {(topic, 0): 1}
+                assert "offset 1 of" in caught.value.__notes__[0]
+        assert await group.committed() == {(topic, 0): 1}
+        async with made() as consumer:
+            parts = forms[form](consumer)
+            with pytest.raises(streamlog.MessageTooLarge):
+                await anext(parts)
+            await client.admin.set_settings({"max.message.bytes": 10_000}, topic=dead)
+            await anext(parts)
+            assert consumer.positions() == {(topic, 0): 3}
+        letters = [letter.value async for letter in client.topic(dead)]
+        assert letters == [b"no number " * 20]
 
     run(main)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -262,6 +262,155 @@ def test_dead_letters_are_kept_with_their_origin(
     assert b"ValueError" in (headers["streamlog-error"] or b"")
     with streamlog_client.consumer(streamlog_topic, group="dlq") as consumer:
         assert list(consumer.until_end()) == []
+
+
+@pytest.fixture
+def mixed(streamlog_client: streamlog.Client, streamlog_topic: str) -> str:
+    """Of three values, the second is no number."""
+    streamlog_client.admin.create_topic(streamlog_topic, partitions=1)
+    with streamlog_client.producer() as producer:
+        for value in (b"1", b"no number " * 20, b"3"):
+            producer.send(streamlog_topic, value)
+    return streamlog_topic
+
+
+@pytest.mark.parametrize("value", [None, int])
+def test_a_batch_before_an_error_of_a_partition_is_given_out_first(
+    streamlog_client: streamlog.Client,
+    streamlog_topic: str,
+    value: Callable[[bytes], int] | None,
+) -> None:
+    streamlog_client.admin.create_topic(streamlog_topic, partitions=2)
+    streamlog_client.producer().send(streamlog_topic, b"1", partition=0).result()
+    consumer: streamlog.Consumer[Any]
+    with streamlog_client.consumer(
+        streamlog_topic, value=value, on_out_of_range="error"
+    ) as consumer:
+
+        def lead_astray() -> None:
+            while consumer.positions()[streamlog_topic, 0] != 1:
+                time.sleep(0.01)
+            consumer.seek({1: 999})
+
+        batches: Any = consumer.batches(max_wait=20)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(lead_astray)
+            assert numbers(iter(next(batches))) == [1]
+        with pytest.raises(streamlog.OffsetOutOfRange):
+            next(batches)
+
+
+@pytest.fixture
+def narrow(streamlog_client: streamlog.Client, mixed: str) -> str:
+    """A topic for dead letters that has no room for the one there will be."""
+    streamlog_client.admin.create_topic(f"{mixed}.dead", config={"max.message.bytes": 100})
+    return f"{mixed}.dead"
+
+
+def test_batches_hold_all_that_can_be_decoded(
+    streamlog_client: streamlog.Client, mixed: str
+) -> None:
+    with streamlog_client.consumer(mixed, group=mixed, value=int, commit="manual") as consumer:
+        batches = consumer.batches(max_messages=10)
+        batch = next(batches)
+        assert [message.value for message in batch] == [1]
+        batch.commit()
+        consumer.commit()
+        assert consumer.positions() == {(mixed, 0): 1}
+        assert streamlog_client.admin.group(mixed).committed() == {(mixed, 0): 1}
+        with pytest.raises(streamlog.DecodeError, match="offset 1 of"):
+            next(batches)
+        assert [message.value for message in next(batches)] == [3]
+        assert consumer.positions() == {(mixed, 0): 3}
+    with streamlog_client.consumer(mixed, value=int, on_error="skip") as consumer:
+        batch = next(consumer.batches(max_messages=2, max_wait=10))
+        assert [message.value for message in batch] == [1, 3]
+
+
+def test_a_batch_before_what_cannot_be_decoded_is_in_hand(
+    streamlog_client: streamlog.Client, mixed: str
+) -> None:
+    with streamlog_client.consumer(mixed, group=mixed, value=int) as consumer:
+        assert len(next(consumer.batches(max_messages=10))) == 1
+    with streamlog_client.consumer(mixed, group=mixed) as consumer:
+        assert [message.offset for message in consumer.until_end()] == [0, 1, 2]
+
+
+def test_a_decoder_that_is_interrupted_loses_no_message(
+    streamlog_client: streamlog.Client, mixed: str
+) -> None:
+    interrupts = iter([KeyboardInterrupt])
+
+    def decode(value: bytes) -> bytes:
+        if value.startswith(b"no"):
+            for interrupt in interrupts:
+                raise interrupt
+        return value[:2]
+
+    with streamlog_client.consumer(mixed, value=decode) as consumer:
+        batches = consumer.batches(max_messages=3, max_wait=10)
+        with pytest.raises(KeyboardInterrupt):
+            next(batches)
+        assert consumer.positions() == {(mixed, 0): 0}
+        assert [message.value for message in next(batches)] == [b"1", b"no", b"3"]
+
+
+LETTERED: dict[str, Callable[[streamlog.Consumer[int | None]], Iterator[object]]] = {
+    "consumer": lambda consumer: consumer,
+    "batches": lambda consumer: consumer.batches(max_messages=10),
+    "stream": lambda consumer: consumer.streams(1)[0],
+    "take": lambda consumer: consumer.take(1),
+    "until_end": lambda consumer: consumer.until_end(),
+}
+
+
+@pytest.mark.parametrize("form", LETTERED)
+def test_a_message_is_not_done_while_its_letter_cannot_be_published(
+    streamlog_client: streamlog.Client, mixed: str, narrow: str, form: str
+) -> None:
+    admin = streamlog_client.admin
+    with streamlog_client.consumer(
+        mixed, group=narrow, value=int, on_error=f"dead-letter:{narrow}"
+    ) as consumer:
+        parts = LETTERED[form](consumer)
+        next(parts)
+        for _ in range(2):
+            part = LETTERED[form](consumer) if form == "take" else parts
+            with pytest.raises(streamlog.MessageTooLarge) as caught:
+                next(part)
+            next(part, None) if form == "take" else None
+            consumer.commit()
+            assert admin.group(narrow).committed() == {(mixed, 0): 1}
+            assert consumer.positions() == {(mixed, 0): 1}
+            assert "offset 1 of" in caught.value.__notes__[0]
+    assert admin.group(narrow).committed() == {(mixed, 0): 1}
+    with streamlog_client.consumer(
+        mixed, group=narrow, value=int, on_error=f"dead-letter:{narrow}"
+    ) as consumer:
+        parts = LETTERED[form](consumer)
+        with pytest.raises(streamlog.MessageTooLarge):
+            next(parts)
+        admin.set_settings({"max.message.bytes": 10_000}, topic=narrow)
+        parts = LETTERED[form](consumer) if form == "take" else parts
+        next(parts)
+        assert consumer.positions() == {(mixed, 0): 3}
+    assert [letter.value for letter in streamlog_client.topic(narrow)] == [b"no number " * 20]
+
+
+def test_a_letter_that_cannot_be_published_is_passed_by_seeking(
+    streamlog_client: streamlog.Client, mixed: str, narrow: str
+) -> None:
+    with streamlog_client.consumer(mixed, value=int, on_error=f"dead-letter:{narrow}") as consumer:
+        assert next(consumer).value == 1
+        with pytest.raises(streamlog.MessageTooLarge):
+            next(consumer)
+        rows = next(consumer.arrow(max_wait=0.5))
+        assert rows.column("offset").to_pylist() == [1, 2]
+        consumer.seek(1)
+        with pytest.raises(streamlog.MessageTooLarge):
+            next(consumer)
+        consumer.seek({0: 2})
+        assert next(consumer).value == 3
 
 
 def test_contradictory_options_are_named_together(
