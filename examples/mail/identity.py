@@ -3,12 +3,17 @@
 A mail that comes twice, as it may after a crash or by two ways, has one identity. Two mails to
 which a careless sender gives the same Message-ID, or none, have two, since a digest of date, sender
 and all below the headers is part of it: nothing is hidden. Other headers may change on the way.
+
+It is a record's key: of a Message-ID that is longer than a line may be, it has the beginning.
 """
 
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from hashlib import sha256
+
+NAME_LENGTH = 998
+"""Of a line in a mail (RFC 5322, 2.1.1)."""
 
 
 def opened(raw: bytes) -> EmailMessage:
@@ -21,7 +26,7 @@ def identity(raw: bytes) -> str:
     # A mail from a file may end its lines otherwise than one from a server.
     head, _, body = raw.replace(b"\r\n", b"\n").partition(b"\n\n")
     headers = _headers(head)
-    name = headers.get(b"message-id", b"").decode("ascii", "replace")
+    name = headers.get(b"message-id", b"").decode("ascii", "replace")[:NAME_LENGTH]
     digest = sha256(b"\n".join((headers.get(b"date", b""), headers.get(b"from", b""), body)))
     return f"{name}/{digest.hexdigest()[:16]}"
 

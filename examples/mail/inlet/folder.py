@@ -5,6 +5,9 @@ complete: it was renamed in, or nobody has it open for writing any more. Linux t
 read lease on a file only then. Where a file system knows no leases, a file counts as complete when
 it has not changed for two seconds. Names that begin with a dot, or end in .part or .tmp, are left
 alone.
+
+A name may be used again while its mail is on its way: what is there then is another file, which is
+left where it is and read next.
 """
 
 import errno
@@ -14,13 +17,18 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 from mail.inlet.source import Waiting
 from mail.topics import MAIL_BYTES
 
 SETTLED_SECONDS = 2.0
 _UNFINISHED = (".part", ".tmp")
+
+Version: TypeAlias = tuple[int, int, int]
+"""What tells a file from others of its name, and from itself before it was changed."""
 
 
 class Folder:
@@ -34,37 +42,53 @@ class Folder:
         self._after = after
         self._done = done
         self._rejected = rejected
-        self._seen: set[str] = set()
+        self._read: dict[str, Version] = {}
         path.mkdir(parents=True, exist_ok=True)
 
     def waiting(self) -> Iterator[Waiting]:
         """The complete ones, in the order of their names."""
         for name in sorted(self._names()):
-            path = self._path / name
-            try:
-                if name not in self._seen and is_complete(path):
-                    size = path.stat().st_size
-                    yield Waiting(name, path.read_bytes() if size <= MAIL_BYTES else b"", size)
-            except FileNotFoundError:
-                continue
+            with suppress(FileNotFoundError):
+                mail = self._mail(name)
+                if mail is not None:
+                    yield mail
 
     def stored(self, mails: list[Waiting]) -> None:
         """Moves or removes them."""
         for mail in mails:
+            if self._after == "keep" or not self._is_there(mail):
+                continue
             if self._after == "remove":
                 (self._path / mail.name).unlink()
-            elif self._after == "move":
-                self._move(mail.name, self._done)
             else:
-                self._seen.add(mail.name)
+                self._move(mail.name, self._done)
 
     def rejected(self, mail: Waiting, reason: str) -> None:
         """Moves it to a folder of its own, with the reason beside it."""
-        if self._after == "keep":
-            self._seen.add(mail.name)
+        if self._after == "keep" or not self._is_there(mail):
             return
         target = self._move(mail.name, self._rejected)
         target.with_name(target.name + ".reason").write_text(reason + "\n")
+
+    def _mail(self, name: str) -> Waiting | None:
+        with (self._path / name).open("rb") as file:
+            version = _version(os.fstat(file.fileno()))
+            if self._read.get(name) == version or not is_complete(file):
+                return None
+            size = version[2]
+            raw = file.read() if size <= MAIL_BYTES else b""
+            if _version(os.fstat(file.fileno())) != version:
+                return None
+        self._read[name] = version
+        return Waiting(name, raw, size)
+
+    def _is_there(self, mail: Waiting) -> bool:
+        """Whether the file of this name is still the one that was read."""
+        read = self._read.pop(mail.name)
+        try:
+            return _version((self._path / mail.name).stat()) == read
+        except FileNotFoundError:
+            return False
 
     def _names(self) -> Iterator[str]:
         for folder, folders, files in os.walk(self._path):
@@ -85,17 +109,18 @@ class Folder:
         return target
 
 
-def is_complete(path: Path) -> bool:
-    """Whether nobody writes to this file any more."""
-    file = os.open(path, os.O_RDONLY)
+def _version(file: os.stat_result) -> Version:
+    return file.st_ino, file.st_mtime_ns, file.st_size
+
+
+def is_complete(file: BinaryIO) -> bool:
+    """Whether nobody writes to this file, opened for reading, any more."""
     try:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError as error:
         if error.errno == errno.EAGAIN:
             return False
-        return time.time() - os.fstat(file).st_mtime > SETTLED_SECONDS
+        return time.time() - os.fstat(file.fileno()).st_mtime > SETTLED_SECONDS
     else:
         return True
-    finally:
-        os.close(file)

@@ -15,6 +15,10 @@ class Waiting:
     """All of it; empty if it is too large to be looked at."""
     size: int
 
+    def __str__(self) -> str:
+        """Its name as it can be printed, even where the source has bytes that are no text."""
+        return self.name.encode(errors="surrogateescape").decode(errors="replace")
+
 
 class Source(Protocol):
     """A folder, a mailbox, an account."""

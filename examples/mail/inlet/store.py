@@ -52,7 +52,7 @@ class Store:
         for mail in mails:
             if mail.size > MAIL_BYTES:
                 reason = f"{mail.size} bytes are more than the {MAIL_BYTES} that are taken"
-                print(f"inlet     rejected {mail.name}: {reason}", flush=True)
+                print(f"inlet     rejected {mail}: {reason}", flush=True)
                 source.rejected(mail, reason)
                 self.counts.rejected += 1
             else:

@@ -26,6 +26,13 @@ def test_two_mails_with_one_message_id_are_two() -> None:
     assert identity(MAIL) != identity(MAIL.replace(b"101.25", b"101.26"))
 
 
+def test_a_stranger_cannot_make_a_key_as_long_as_he_likes() -> None:
+    for name in (b"<" + b"x" * 20_000 + b"@b.example>", b"\xff" * 20_000):
+        long = MAIL.replace(b"<42@b.example>", name)
+        assert len(identity(long).encode()) < 4096
+        assert identity(long) != identity(long.replace(b"101.25", b"101.26"))
+
+
 def test_a_mail_without_message_id_is_known_by_its_content_its_date_and_its_sender() -> None:
     assert identity(BARE) == "/" + identity(MAIL).rpartition("/")[2]
     later = BARE.replace(b"09:00:00", b"10:00:00")

@@ -2,11 +2,14 @@
 
 import hashlib
 import mailbox as boxes
+import os
 import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
+
+import pytest
 
 import streamlog
 from mail.config import Generator
@@ -14,7 +17,7 @@ from mail.generator.compose import Mailbox, Truth
 from mail.inlet.folder import Folder
 from mail.inlet.source import Waiting
 from mail.parser.read import Reader
-from mail.topics import MAIL_BYTES
+from mail.topics import MAIL_BYTES, SMALL_BYTES
 from py.support.broker import until
 from spark.mail.conftest import Commands
 
@@ -135,6 +138,24 @@ def test_a_mail_of_20_mb_passes_and_is_read(
     assert str(MAIL_BYTES) in (folder / "rejected" / "huge.eml.reason").read_text()
 
 
+def test_mails_that_strangers_made_stop_no_other(
+    configured: Callable[..., Commands], client: streamlog.Client, folder: Path
+) -> None:
+    commands = configured()
+    (inbox := folder / "inbox").mkdir()
+    # Just small enough for the topic of ordinary mails, but for what comes on top.
+    named = b"Message-ID: <" + b"x" * 20_000 + b"@test>\n\n"
+    (inbox / "a.eml").write_bytes(named.ljust(SMALL_BYTES, b"x"))
+    # A name that is no text.
+    (inbox / os.fsdecode(b"b\xfc.eml")).write_bytes(b"x" * (MAIL_BYTES + 1))
+    written = fill(inbox, 1)
+    said = commands.run("inlet", "--once")
+    assert "rejected b\ufffd.eml" in said
+    assert len(list((folder / "rejected").glob("*.eml"))) == 1
+    assert written < set(stored(client, commands.settings.topics.mails))
+    assert list(inbox.iterdir()) == []
+
+
 def test_an_mbox_and_a_folder_of_ones_own_stay_as_they_are(
     configured: Callable[..., Commands],
     client: streamlog.Client,
@@ -171,6 +192,32 @@ def test_two_mails_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> No
         (tmp_path / "in" / "a.eml").write_bytes(raw)
         inbox.stored(list(inbox.waiting()))
     assert sorted(path.read_bytes() for path in (tmp_path / "done").iterdir()) == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("after", ["move", "remove", "keep"])
+@pytest.mark.parametrize("is_renamed", [True, False], ids=["renamed", "rewritten"])
+def test_a_name_that_is_used_again_is_another_mail(
+    tmp_path: Path, after: str, is_renamed: bool
+) -> None:
+    inbox = Folder(tmp_path / "in", after, tmp_path / "done", tmp_path / "rejected")
+    path = tmp_path / "in" / "a.eml"
+    path.write_bytes(b"one")
+    mails = list(inbox.waiting())
+    place = tmp_path / "in" / ".a" if is_renamed else path
+    place.write_bytes(b"another")
+    place.rename(path)
+    inbox.stored(mails)
+    assert path.read_bytes() == b"another"
+    assert list(inbox.waiting()) == [Waiting("a.eml", b"another", 7)]
+
+
+def test_a_file_that_somebody_took_away_meanwhile_is_nobodys_loss(tmp_path: Path) -> None:
+    inbox = Folder(tmp_path / "in", "remove", tmp_path / "done", tmp_path / "rejected")
+    (tmp_path / "in" / "a.eml").write_bytes(b"a")
+    mails = list(inbox.waiting())
+    (tmp_path / "in" / "a.eml").unlink()
+    inbox.stored(mails)
+    assert list(inbox.waiting()) == []
 
 
 def test_a_file_that_changed_hands_meanwhile_stops_nothing(tmp_path: Path) -> None:
