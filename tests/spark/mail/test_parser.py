@@ -3,6 +3,8 @@
 import io
 import signal
 from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from email.message import EmailMessage
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -162,6 +164,32 @@ def forever() -> None:
     """What a file can be made to do."""
     while True:
         pass
+
+
+def stubborn() -> None:
+    """What readers of files do with whatever goes wrong in them."""
+    while True:
+        with suppress(Exception):
+            forever()
+
+
+def careless() -> None:
+    """Worse: it passes over even what is no Exception, once."""
+    with suppress(BaseException):
+        forever()
+    forever()
+
+
+def content() -> None:
+    """It passes over it, and is done."""
+    with suppress(BaseException):
+        forever()
+
+
+@pytest.mark.parametrize("work", [stubborn, careless, content])
+def test_what_passes_over_errors_is_given_up_too(work: Callable[[], None]) -> None:
+    with pytest.raises(Unreadable, match=r"longer than 0\.05 s"), time_limit(0.05):
+        work()
 
 
 def test_what_never_comes_to_an_end_is_given_up() -> None:
