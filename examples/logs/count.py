@@ -30,21 +30,24 @@ def events(records: DataFrame, topics: config.Topics) -> DataFrame:
         f.col("key").cast("string").alias("host"),
         ((topic == topics.system) & is_error_line(text)).alias("is_log_error"),
         ((topic == topics.pages) & is_failed_page(text)).alias("is_page_error"),
-        f.when(topic == topics.metrics, f.get_json_object(text, "$.load").cast("double")).alias(
-            "load"
-        ),
+        f.when(topic == topics.metrics, load(text)).alias("load"),
     )
 
 
 def is_error_line(line: Column) -> Column:
     """By the severity if the line has one (RFC 5424), else by its words."""
-    level = f.regexp_extract(line, _LEVEL, 1)
-    return f.when(level != "", level.cast("int") % 8 <= 3).otherwise(line.rlike(_TROUBLE))
+    level = f.regexp_extract(line, _LEVEL, 1).try_cast("int")
+    return f.when(level.isNotNull(), level % 8 <= 3).otherwise(line.rlike(_TROUBLE))
 
 
 def is_failed_page(line: Column) -> Column:
     """By the status of a line in the combined log format."""
     return f.regexp_extract(line, _STATUS, 1).try_cast("int") >= 500
+
+
+def load(metric: Column) -> Column:
+    """The load that a metric tells; null where it is no number."""
+    return f.get_json_object(metric, "$.load").try_cast("double")
 
 
 def alerts(found: DataFrame, wanted: config.Alerts) -> DataFrame:

@@ -49,6 +49,7 @@ def test_lines_of_real_logs_are_told_apart(spark: SparkSession) -> None:
     lines = {
         "<27>1 2026-11-21T22:00:00Z web nginx 1 - - connect() refused": True,
         "<30>1 2026-11-21T22:00:00Z web cron 1 - - error in the words only": False,
+        "<99999999999>1 2026-11-21T22:00:00Z web x 1 - - no such level, an error": True,
         "2026-11-21T22:00:00.1+00:00 web kernel: Out of memory: Killed process 7": True,
         "Nov 21 22:00:00 web sshd[7]: Failed password for root": True,
         "Nov 21 22:00:00 web sshd[7]: Accepted publickey": False,
@@ -62,6 +63,13 @@ def test_lines_of_real_logs_are_told_apart(spark: SparkSession) -> None:
         (~is_page & count.is_error_line(table.line)).alias("log"),
     ).collect()  # fmt: skip
     assert {row.line: row.page or row.log for row in found} == lines
+
+
+def test_a_metric_without_a_number_has_no_load(spark: SparkSession) -> None:
+    metrics = ['{"load": 2.5}', '{"load": "high"}', "{}", "no JSON"]
+    table = spark.createDataFrame([Row(metric=metric) for metric in metrics])
+    found = table.select(count.load(table.metric).alias("load")).collect()
+    assert [row["load"] for row in found] == [2.5, None, None, None]
 
 
 def test_a_file_is_followed_through_its_rotation(tmp_path: Path) -> None:
