@@ -1,7 +1,7 @@
 //! The two ends of a partition's history: where an epoch ended, and where the log begins.
 
 use crate::replication::{Partition, PartitionError};
-use crate::types::{LeaderEpoch, Offset, Timestamp};
+use crate::types::{LeaderEpoch, Offset};
 
 impl Partition {
     /// The last epoch not above `epoch` and the offset at which it ended, not below the log's
@@ -35,11 +35,7 @@ impl Partition {
     ///
     /// # Errors
     /// `OffsetOutOfRange` above the high watermark: nobody has seen those records yet.
-    pub fn delete_records(
-        &self,
-        first: Option<i64>,
-        now: Timestamp,
-    ) -> Result<Offset, PartitionError> {
+    pub fn delete_records(&self, first: Option<i64>) -> Result<Offset, PartitionError> {
         self.check_running()?;
         let high_watermark = self.high_watermark();
         let wanted = first.unwrap_or_else(|| high_watermark.get());
@@ -54,7 +50,7 @@ impl Partition {
             // A topic that is deleted meanwhile takes its files along; nothing is left to delete.
             let held = self.logs().data.hold(log);
             if held.is_some()
-                && let Err(error) = log.delete_expired(now, high_watermark)
+                && let Err(error) = log.delete_before_start(high_watermark)
             {
                 tracing::warn!("deleted records of {} stay on disk for now: {error}", self.id());
             }

@@ -104,6 +104,18 @@ fn what_lies_below_the_log_start_is_not_read_and_goes_by_whole_segments() {
 }
 
 #[test]
+fn what_somebody_asked_for_goes_and_nothing_else() {
+    let mut world = World::with_segments_of(1);
+    world.config.retention_size = Some(ByteSize(1));
+    let log = log_of(&world, &["a", "b", "c", "d"]);
+    world.clock.set_wall(NOW.plus(WEEK * 2));
+    log.advance_log_start(Offset::new(2)).unwrap();
+    assert_eq!(log.delete_before_start(Offset::new(1)).unwrap().segments, 1, "to the watermark");
+    assert_eq!(log.delete_before_start(Offset::new(4)).unwrap().segments, 1);
+    assert_eq!(world.segments(), [2, 3]);
+}
+
+#[test]
 fn a_deleted_segment_can_be_read_by_those_who_have_it_and_is_removed_later() {
     let world = World::with_segments_of(1);
     let log = log_of(&world, &["a", "b"]);

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
-use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
+use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
 use streamlog::replication::{Acks, LocalLogs, Partition, PartitionSpec};
 use streamlog::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
     Offsets, Opener, PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
 };
-use streamlog::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicId, TopicPartition};
+use streamlog::types::{
+    BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
+};
 
 use crate::support::batch;
 
@@ -23,8 +26,11 @@ fn id() -> TopicPartition {
 }
 
 fn logs(disk: &FaultyDisk) -> LocalLogs {
-    let (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>) =
-        (Arc::new(disk.clone()), Arc::new(SystemClock));
+    logs_by(disk, Arc::new(SystemClock))
+}
+
+fn logs_by(disk: &FaultyDisk, clock: Arc<dyn Clock>) -> LocalLogs {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: BrokerId(1) },
         boot_id: "boot".to_owned(),
@@ -47,6 +53,10 @@ fn logs(disk: &FaultyDisk) -> LocalLogs {
 }
 
 fn reign(logs: &LocalLogs, epoch: LeaderEpoch) -> Arc<Partition> {
+    reign_with(logs, epoch, LogConfig::default())
+}
+
+fn reign_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Partition> {
     let spec = PartitionSpec {
         partition: id(),
         topic_id: ID,
@@ -54,7 +64,7 @@ fn reign(logs: &LocalLogs, epoch: LeaderEpoch) -> Arc<Partition> {
         epoch,
         in_sync: vec![BrokerId(1)],
         replicas: 1,
-        config: Arc::new(LogConfig::default()),
+        config: Arc::new(config),
     };
     Partition::new(spec, logs.clone())
 }
@@ -93,4 +103,27 @@ fn a_log_stays_where_it_is_while_a_reign_is_put_on_record() {
     leading.join().unwrap().unwrap();
     removing.join().unwrap().unwrap();
     assert!(!disk.exists(Path::new("/data/t-0")).unwrap());
+}
+
+#[test]
+fn who_deletes_records_loses_no_others_to_a_clock_that_has_jumped() {
+    const DAY: Duration = Duration::from_hours(24);
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)));
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let logs = logs_by(&disk, Arc::clone(&clock) as Arc<dyn Clock>);
+    let config =
+        LogConfig { segment_size: ByteSize(1), retention: Some(DAY * 7), ..LogConfig::default() };
+    let partition = reign_with(&logs, LeaderEpoch(1), config);
+    partition.lead().unwrap();
+    for number in 0..10 {
+        let mut batch = batch([number]);
+        let now = clock.now();
+        partition.append(&mut [&mut batch], Acks::All, now).unwrap().pop().unwrap().unwrap();
+    }
+    partition.log().unwrap().flush().unwrap();
+
+    clock.set_wall(clock.now().plus(DAY * 30));
+    assert_eq!(partition.delete_records(Some(2)).unwrap(), Offset::new(2));
+    assert_eq!(partition.log().unwrap().first_segment_end(), Some(Offset::new(3)));
+    assert_eq!(partition.log().unwrap().log_end_offset(), Offset::new(10));
 }

@@ -48,9 +48,8 @@ async fn delete(
         return Err(Refusal::of(ErrorCode::PolicyViolation));
     }
     let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
-    let (shared, cut) = (Arc::clone(call.shared), Arc::clone(&partition));
-    let start =
-        call.shared.control.run_blocking(move || cut.delete_records(first, shared.clock.now()));
+    let cut = Arc::clone(&partition);
+    let start = call.shared.control.run_blocking(move || cut.delete_records(first));
     let start = start.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
     tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
     Ok(start)

@@ -6,7 +6,7 @@
 //! for ever. Nothing goes that is above the high watermark or not flushed.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::storage::log::Log;
@@ -31,14 +31,32 @@ impl Log {
     /// The files get other names at once and are removed by `remove_deleted`.
     pub fn delete_expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
         // Held throughout: one pass at a time.
-        let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        let deleted = self.lock_deleted();
         let config = self.home.config.load_full();
         self.leave_expired(&config, now, below)?;
+        self.delete_first(deleted, below, |segments| self.is_unwanted(segments, &config, now))
+    }
+
+    /// Removes the segments below the log start, whatever the topic's settings want and whatever
+    /// time it is: what somebody asked for, and nothing else. `below` is as for `delete_expired`.
+    pub fn delete_before_start(&self, below: Offset) -> Result<Removed, StorageError> {
+        let deleted = self.lock_deleted();
+        self.delete_first(deleted, below, |segments| Ok(self.is_before_start(segments)))
+    }
+
+    /// Removes the first segment for as long as it `is_unwanted`.
+    fn delete_first(
+        &self,
+        mut deleted: MutexGuard<'_, Vec<(Duration, PathBuf)>>,
+        below: Offset,
+        is_unwanted: impl Fn(&[Arc<Segment>]) -> Result<bool, StorageError>,
+    ) -> Result<Removed, StorageError> {
+        let delay = self.home.config.load().file_delete_delay;
         let mut removed = Removed::default();
-        while let Some(segment) = self.first_expired(&config, now, below)? {
+        while let Some(segment) = self.take_first(below, &is_unwanted)? {
             removed.segments += 1;
             removed.bytes += segment.size()?;
-            let due = self.home.clock.monotonic().saturating_add(config.file_delete_delay);
+            let due = self.home.clock.monotonic().saturating_add(delay);
             let names = segment.delete()?;
             deleted.extend(names.into_iter().map(|name| (due, name)));
         }
@@ -55,7 +73,7 @@ impl Log {
 
     /// Removes the files of segments deleted long enough ago; `now` is the monotonic clock's.
     pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
-        let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut deleted = self.lock_deleted();
         let due: Vec<PathBuf> =
             deleted.extract_if(.., |(due, _)| *due <= now).map(|(_, path)| path).collect();
         drop(deleted);
@@ -69,8 +87,11 @@ impl Log {
     /// When the next deleted file is to be removed, by the monotonic clock; `None` when there is
     /// none.
     pub fn removal_due(&self) -> Option<Duration> {
-        let deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
-        deleted.iter().map(|(due, _)| *due).min()
+        self.lock_deleted().iter().map(|(due, _)| *due).min()
+    }
+
+    fn lock_deleted(&self) -> MutexGuard<'_, Vec<(Duration, PathBuf)>> {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where the first segment ends; `None` while it is the only one.
@@ -79,7 +100,7 @@ impl Log {
     }
 
     /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
-    /// records it durably before it answers, and whole segments below go by `delete_expired`.
+    /// records it durably before it answers, and whole segments below go by `delete_before_start`.
     ///
     /// # Errors
     /// `OffsetOutOfRange` beyond the log end.
@@ -130,16 +151,15 @@ impl Log {
     }
 
     /// Takes the oldest segment out of the log if it is to go.
-    fn first_expired(
+    fn take_first(
         &self,
-        config: &LogConfig,
-        now: Timestamp,
         below: Offset,
+        is_unwanted: impl Fn(&[Arc<Segment>]) -> Result<bool, StorageError>,
     ) -> Result<Option<Arc<Segment>>, StorageError> {
         let segments = self.segments.load_full();
         let [first, next, ..] = segments.as_slice() else { return Ok(None) };
         let end = next.base();
-        if end > below.min(self.flushed_offset()) || !self.is_unwanted(&segments, config, now)? {
+        if end > below.min(self.flushed_offset()) || !is_unwanted(&segments)? {
             return Ok(None);
         }
         let _tail = self.lock_tail();
@@ -151,6 +171,11 @@ impl Log {
         Ok(Some(Arc::clone(first)))
     }
 
+    /// Whether nobody can read the first segment any more.
+    fn is_before_start(&self, segments: &[Arc<Segment>]) -> bool {
+        segments.get(1).is_some_and(|next| next.base() <= self.log_start_offset())
+    }
+
     /// Whether the first segment is to go.
     fn is_unwanted(
         &self,
@@ -159,7 +184,7 @@ impl Log {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let [first, next, ..] = segments else { return Ok(false) };
-        if next.base() <= self.log_start_offset() {
+        if self.is_before_start(segments) {
             return Ok(true);
         }
         if !config.cleanup_policy.delete {
