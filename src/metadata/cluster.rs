@@ -21,8 +21,8 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// One broker's place in the cluster.
 ///
-/// Writes of this broker are in its image when they return. What others do is followed by
-/// [`Metadata::run`], which must be running wherever there are others.
+/// Writes of this broker are in its image when they return. [`Metadata::run`] follows what others
+/// do and tells when nothing can be written any more; it runs for as long as the broker does.
 #[derive(Debug)]
 pub struct Metadata {
     pub(super) store: Arc<dyn Store>,
@@ -164,12 +164,20 @@ impl Metadata {
             Some(Event::Changed(paths)) => keeper.refresh(&paths).await?,
             Some(Event::Resync) => keeper.resync().await?,
             Some(Event::SessionLost) => tracing::warn!("the metadata store cannot be reached"),
-            Some(Event::SessionExpired) => return Err(MetadataError::SessionExpired),
+            Some(Event::SessionExpired) => return Err(self.why_over().await),
             None => {}
         }
         let settled = keeper.settle().await;
         self.publish(&mut keeper);
         settled
+    }
+
+    /// What ended the session, as far as the store can tell.
+    async fn why_over(&self) -> MetadataError {
+        match self.store.multi(Vec::new()).await {
+            Err(error) if error.remedy() == Remedy::Fatal => error.into(),
+            _ => MetadataError::SessionExpired,
+        }
     }
 
     fn publish(&self, keeper: &mut Keeper) {

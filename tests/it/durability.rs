@@ -5,6 +5,7 @@ use std::time::Duration;
 use streamlog::broker::BrokerError;
 use streamlog::io::faulty::{Failure, Fault, Operation};
 use streamlog::wire::ErrorCode;
+use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 
 use crate::support::{LocalBroker, batch, values};
 
@@ -61,6 +62,28 @@ fn a_failed_fdatasync_stops_the_broker_and_its_batch_is_never_acknowledged() {
     disk.clear_faults();
     let broker = LocalBroker::on(disk, &[]).unwrap();
     assert_eq!(broker.connect().read_from(0).unwrap()[0], (0, 0));
+    broker.stop().unwrap();
+}
+
+#[test]
+fn a_failed_fdatasync_of_the_metadata_stops_the_broker_too() {
+    let broker = LocalBroker::new(6, &[]);
+    let mut client = broker.connect();
+    assert_eq!(client.produce(batch([0]), -1).unwrap(), Ok(0));
+    let fault = Fault::new(Operation::SyncData, Failure::InputOutput);
+    // The name under which a store's first journal was opened.
+    broker.disk.inject(fault.on(".journal.tmp").for_ever());
+    let topic = RequestTopic { name: Some("other".to_owned()), ..Default::default() };
+    let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
+    let answer = client.call(9, &request);
+    assert!(answer.is_err() || answer.unwrap().topics[0].error_code != ErrorCode::None);
+    let disk = broker.disk.clone();
+    let BrokerError::Failed { reason } = broker.failure() else { panic!("it did not fail") };
+    assert!(reason.contains("metadata") && reason.contains("os error 5"), "{reason}");
+
+    disk.clear_faults();
+    let broker = LocalBroker::on(disk, &[]).unwrap();
+    assert_eq!(broker.connect().read_from(0).unwrap(), [(0, 0)]);
     broker.stop().unwrap();
 }
 

@@ -18,6 +18,7 @@ use crate::config::ByteSize;
 use crate::io::{Clock, Disk};
 use crate::net::Budget;
 use crate::replication::Partitions;
+use crate::types::WithCauses;
 
 /// Threads that may wait for a disk on behalf of the control thread, besides those of cold reads.
 const BLOCKING_THREADS: usize = 4;
@@ -74,6 +75,7 @@ impl Engine {
             logs,
             applied: watch::Sender::new(()),
         });
+        attend(&shared);
         follow(&shared);
         forget_deleted_topics(&shared);
         Ok(Self { shared, runtime, is_stopped: false })
@@ -125,6 +127,19 @@ impl Drop for Engine {
     fn drop(&mut self) {
         let _ = self.stop();
     }
+}
+
+/// Keeps the metadata going for as long as the engine does; when that cannot be, it stops.
+fn attend(shared: &Arc<Shared>) {
+    let attending = Arc::clone(shared);
+    shared.control.start(async move {
+        tokio::select! {
+            () = attending.stopping.cancelled() => {}
+            error = attending.metadata.run() => {
+                attending.failure.report(WithCauses(&error).to_string());
+            }
+        }
+    });
 }
 
 /// A size as far as memory can have it.
