@@ -4,30 +4,44 @@
 //! under the same leader epoch is kept with all who wait for it; any other is stopped.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
 
 use crate::broker::context::Shared;
 use crate::broker::coordinator::follow_partitions;
 use crate::broker::settings::{OFFSET_UNIT, log_defaults};
 use crate::broker::topic_settings::resolve;
-use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
+use crate::metadata::{Image, Partition as PartitionImage, Tombstone, Topic as TopicImage};
 use crate::replication::{Partition, PartitionSpec, Topic};
-use crate::storage::{LogConfig, OffsetUnit};
-use crate::types::{PartitionIndex, TopicId, TopicPartition};
+use crate::storage::{LogConfig, OffsetUnit, Remedy};
+use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
+
+/// How long what is left of deleted topics waits before its removal is tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Applies the image as it is now, and from now on each that follows.
 pub(crate) fn follow(shared: &Arc<Shared>) {
     let mut images = shared.metadata.image();
-    apply(shared, &images.borrow_and_update());
+    let mut image = Arc::clone(&images.borrow_and_update());
+    apply(shared, &image);
     let following = Arc::clone(shared);
     shared.control.start(async move {
         loop {
+            // The first image too: a crash may have come between a tombstone and the removal.
+            remove_deleted(&following, &image).await;
+            let stays = deleted(&following, &following.image()).next().is_some();
             tokio::select! {
                 () = following.stopping.cancelled() => return,
-                changed = images.changed() => if changed.is_err() { return },
+                () = sleep(RETRY_PAUSE), if stays => {}
+                changed = images.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    image = Arc::clone(&images.borrow_and_update());
+                    apply(&following, &image);
+                }
             }
-            let image = Arc::clone(&images.borrow_and_update());
-            apply(&following, &image);
-            remove_deleted(&following, &image).await;
         }
     });
 }
@@ -133,28 +147,46 @@ fn begin(
     Partition::new(spec, shared.logs.clone())
 }
 
+/// The deleted topics of which this broker may have data.
+fn deleted<'a>(
+    shared: &Shared,
+    image: &'a Image,
+) -> impl Iterator<Item = (TopicId, &'a Arc<Tombstone>)> {
+    let me = shared.config.broker_id;
+    image.tombstones().filter(move |(_, tombstone)| tombstone.pending.contains(&me))
+}
+
 /// Removes the logs of deleted topics. Only a tombstone with the topic's id entitles to that.
 async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
-    let me = shared.config.broker_id;
-    for (id, tombstone) in image.tombstones().filter(|(_, t)| t.pending.contains(&me)) {
-        let logs = shared.logs.clone();
-        let removal = shared.control.run_blocking(move || {
-            let mine = logs.data.partitions().into_iter().filter(|(_, m)| m.topic_id == id);
-            mine.map(|(partition, _)| {
-                logs.flusher.forget(&partition);
-                logs.data.remove_log(&partition, id)
-            })
-            .collect::<Result<Vec<()>, _>>()
-        });
+    for (id, tombstone) in deleted(shared, image) {
+        let removing = Arc::clone(shared);
+        let removal = shared.control.run_blocking(move || remove_logs(&removing, id));
         match removal.await {
-            Ok(Ok(_)) => {
+            Ok(true) => {
                 shared.logs.upkeep.log_removed();
                 if let Err(error) = shared.metadata.topic_data_removed(id).await {
                     tracing::warn!("the tombstone of {} stays: {error}", tombstone.name);
                 }
             }
-            Ok(Err(error)) => tracing::error!("data of {} stays: {error}", tombstone.name),
+            Ok(false) => {}
             Err(_stopping) => return,
         }
     }
+}
+
+/// Removes all logs of a topic that can be, and tells whether that were all there are.
+fn remove_logs(shared: &Shared, id: TopicId) -> bool {
+    let logs = &shared.logs;
+    let mut all_gone = true;
+    for (partition, _) in logs.data.partitions().into_iter().filter(|(_, m)| m.topic_id == id) {
+        logs.flusher.forget(&partition);
+        let Err(error) = logs.data.remove_log(&partition, id) else { continue };
+        all_gone = false;
+        if error.remedy() == Remedy::Fatal {
+            shared.failure.report(WithCauses(&error).to_string());
+        } else {
+            tracing::error!("data of {partition} stays for now: {}", WithCauses(&error));
+        }
+    }
+    all_gone
 }

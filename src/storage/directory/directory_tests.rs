@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
@@ -253,6 +254,27 @@ fn a_removed_log_is_gone_at_once_and_its_files_later() {
     assert_eq!(directory.remove_deleted().unwrap(), None);
     assert!(!world.names(DATA).iter().any(|name| name.ends_with(".deleted")));
     directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
+}
+
+#[test]
+fn a_log_is_removed_though_nothing_can_be_written_of_it() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    append(&log, 1).unwrap();
+    for operation in [Operation::Write, Operation::SyncData] {
+        disk.inject(Fault::new(operation, Failure::NoSpace).for_ever());
+    }
+    disk.inject(Fault::new(Operation::Rename, Failure::NoSpace));
+    assert!(directory.remove_log(&partition(0), topic(1).topic_id).is_err());
+    assert_eq!(directory.partitions().len(), 1, "it is there to be removed again");
+    directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
+    assert!(directory.partitions().is_empty());
+    assert!(!world.names(DATA).contains(&"web-0".to_owned()));
+    // Who had it to flush finds nothing to do, and no failure.
+    assert_eq!(log.flush().unwrap(), log.flushed_offset());
+    assert_eq!(log.unflushed(), None);
+    assert!(append(&log, 1).is_err());
 }
 
 #[test]

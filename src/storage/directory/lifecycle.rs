@@ -48,11 +48,14 @@ impl DataDir {
         Ok(log)
     }
 
-    /// Closes the log of a deleted topic and takes it out of the directory; its files are removed
-    /// by `remove_deleted` later. Not an error when there is none.
+    /// Ends the log of a deleted topic and takes it out of the directory; its files are removed
+    /// by `remove_deleted` later. Nothing is written for that, so it can be done on a full disk and
+    /// with a log that has failed. Not an error when there is none.
     ///
     /// # Errors
-    /// `Foreign` when the log is another topic's.
+    /// `Foreign` when the log is another topic's. `Io` and `OutOfSpace` when the disk refuses: the
+    /// log takes no more records then, and can be removed by another call. `Failed` when nobody
+    /// knows whether it is gone.
     pub fn remove_log(
         &self,
         partition: &TopicPartition,
@@ -64,15 +67,22 @@ impl DataDir {
         let offset_unit = slot.metadata(&self.path)?.offset_unit;
         self.require_same(&slot, PartitionMetadata { topic_id, offset_unit })?;
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        self.take_out(&slot)?;
+        if let Some(log) = slot.opened() {
+            log.abandon();
+        }
+        self.forget(&slot);
         let (from, to) = (names::log_path(&self.path, partition), names::deleted_path(&self.path));
         let disk = &self.env.disk;
-        disk.rename(&from, &to)
-            .and_then(|()| disk.sync_dir(&self.path))
-            .map_err(|source| StorageError::io("delete", &from, source))?;
+        if let Err(source) = disk.rename(&from, &to) {
+            self.lock_logs().insert(partition.clone(), slot);
+            return Err(StorageError::io("delete", &from, source));
+        }
         let due = self.env.clock.monotonic().saturating_add(self.options.keep_deleted);
         self.lock_deleted().push((due, to));
-        Ok(())
+        disk.sync_dir(&self.path).map_err(|source| StorageError::Failed {
+            partition: partition.clone(),
+            cause: format!("its removal is not durable: {source}").into(),
+        })
     }
 
     /// Puts the logs that `is_known` does not know into quarantine, and tells which they were. Logs
@@ -167,9 +177,13 @@ impl DataDir {
         if let Some(log) = slot.opened() {
             log.close()?;
         }
+        self.forget(slot);
+        Ok(())
+    }
+
+    fn forget(&self, slot: &Slot) {
         self.lock_logs().remove(slot.partition());
         self.lock_checkpoints().forget(slot.partition());
-        Ok(())
     }
 
     fn require_same(&self, slot: &Slot, wanted: PartitionMetadata) -> Result<(), StorageError> {

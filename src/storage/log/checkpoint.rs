@@ -1,9 +1,9 @@
 //! What a restart may start from: the marks, and the files they speak of.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use crate::storage::log::Log;
-use crate::storage::log::tail::State;
+use crate::storage::log::tail::{Pending, State};
 use crate::storage::segments::Home;
 use crate::storage::{
     ActiveProducer, ProducerStates, StorageError, retain_snapshots, write_snapshot,
@@ -38,6 +38,7 @@ impl Log {
     pub fn checkpoint(&self) -> Result<Marks, StorageError> {
         let tail = self.lock_tail();
         let is_due = tail.bytes_to_rebuild >= BYTES_TO_REBUILD || !tail.unsealed.is_empty();
+        let is_due = is_due && tail.state != State::Abandoned;
         drop(tail);
         if is_due {
             self.move_rebuild_point()?;
@@ -71,6 +72,15 @@ impl Log {
             self.move_rebuild_point()?;
         }
         Ok(self.marks())
+    }
+
+    /// Ends the log of a topic that is deleted, however it stands: what is not flushed never will
+    /// be, and nothing is written, for which there may be no room. Waits for a flush under way.
+    pub(in crate::storage) fn abandon(&self) {
+        let _turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.lock_tail();
+        tail.state = State::Abandoned;
+        tail.pending = Pending::default();
     }
 
     fn move_rebuild_point(&self) -> Result<(), StorageError> {

@@ -46,7 +46,7 @@ const INDEX_ENTRIES_PENDING: usize = 512;
 
 impl Log {
     /// Makes all records durable that were appended before the call, and returns the offset after
-    /// them. Blocks while the disk works.
+    /// them; of a log that was abandoned, the last one flushed. Blocks while the disk works.
     ///
     /// # Errors
     /// When the disk fails; the log then takes no more records until it is opened again.
@@ -60,13 +60,18 @@ impl Log {
         }
     }
 
-    /// Takes up what is to be flushed; `None` when all is. Waits for a flush that is under way.
+    /// Takes up what is to be flushed; `None` when all is, or nothing is to be. Waits for a flush that is under way.
     pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
         let turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
         if let State::Failed(cause) = &tail.state {
             let partition = self.home.partition.clone();
             return Err(StorageError::Failed { partition, cause: Arc::clone(cause) });
+        }
+        if tail.state == State::Abandoned {
+            // Its files may be gone; nothing more is promised of it.
+            tail.pending = Pending::default();
+            return Ok(None);
         }
         let is_clean = !tail.names_dirty && !tail.cut_dirty;
         if tail.next_offset == self.flushed_offset() && is_clean {

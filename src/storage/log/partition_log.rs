@@ -174,7 +174,7 @@ impl Log {
     /// Takes no more records from now on because of `cause`; what is there can still be read.
     pub fn fail(&self, cause: &StorageError) {
         let mut tail = self.lock_tail();
-        if !matches!(tail.state, State::Failed(_)) {
+        if !matches!(tail.state, State::Failed(_) | State::Abandoned) {
             tail.state = State::Failed(describe(cause));
         }
     }
@@ -280,7 +280,9 @@ impl Log {
                 Err(StorageError::Failed { partition: partition(), cause: Arc::clone(cause) })
             }
             State::EndsInDamage => Err(self.last_damage()),
-            State::Closed => Err(StorageError::Closed { partition: partition() }),
+            State::Closed | State::Abandoned => {
+                Err(StorageError::Closed { partition: partition() })
+            }
         }
     }
 

@@ -47,6 +47,9 @@ pub(super) enum State {
     EndsInDamage,
     /// Reading what is there.
     Closed,
+    /// Reading what is there, for as long as its files are: nothing is written any more, not even
+    /// what was appended.
+    Abandoned,
 }
 
 /// The segment that grows.

@@ -1,5 +1,6 @@
 //! What administrators and their tools ask of a broker, and what they change.
 
 mod changing;
+mod deleting;
 mod inspection;
 mod nonsense;
