@@ -60,7 +60,8 @@ impl Log {
         }
     }
 
-    /// Takes up what is to be flushed; `None` when all is, or nothing is to be. Waits for a flush that is under way.
+    /// Takes up what is to be flushed; `None` when all is, or nothing is to be. Waits for a flush
+    /// that is under way.
     pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
         let turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
