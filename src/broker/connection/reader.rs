@@ -180,15 +180,20 @@ impl Reader<'_> {
             let mut appends = Appends::new(&shared, &session);
             for frame in frames.iter_mut() {
                 let taken = if self.sequential.get() == 0 {
-                    appends.take(frame)?
+                    appends.take(frame)
                 } else {
-                    Taken::OtherApi(frame)
+                    Ok(Taken::OtherApi(frame))
                 };
                 match taken {
-                    Taken::Yes => {}
-                    Taken::OtherApi(frame) | Taken::NotOpen(frame, _) => {
+                    Ok(Taken::Yes) => {}
+                    Ok(Taken::OtherApi(frame) | Taken::NotOpen(frame, _)) => {
                         self.finish(&mut appends).await?;
                         self.enqueue(frame.to_vec(), memory.take()).await?;
+                    }
+                    Err(malformed) => {
+                        // What came before it is stored, as if it had come alone.
+                        self.finish(&mut appends).await?;
+                        return Err(malformed.into());
                     }
                 }
             }

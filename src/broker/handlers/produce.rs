@@ -81,7 +81,9 @@ impl<'f> Appends<'f> {
         if header.api_key != ApiKey::Produce {
             return Ok(Taken::OtherApi(frame));
         }
-        let request = self.read(&header, body)?;
+        let first = self.produced.parts.len();
+        let read = self.read(&header, body);
+        let request = read.inspect_err(|_| self.produced.parts.truncate(first))?;
         let partitions =
             self.produced.parts[request.parts.clone()].iter().filter_map(Part::partition);
         let closed: Vec<_> = partitions.filter(|p| !p.is_appendable()).cloned().collect();

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use streamlog::wire::produce::{ProduceRequest, ProduceResponse, RequestPartition, RequestTopic};
 use streamlog::wire::{ErrorCode, Records, encode_request};
 
-use crate::support::{LocalBroker, Random, TOPIC, batch, seeds};
+use crate::support::{LocalBroker, Random, TOPIC, Witness, batch, seeds};
 
 const VERSION: i16 = 9;
 const PARTITIONS: i32 = 3;
@@ -64,9 +64,13 @@ impl Asked {
 }
 
 fn frame(asked: &[Asked], id: i32) -> Bytes {
+    frame_with(1, asked, id)
+}
+
+fn frame_with(acks: i16, asked: &[Asked], id: i32) -> Bytes {
     let partitions = asked.iter().map(|asked| asked.partition()).collect();
     let topics = vec![RequestTopic { name: TOPIC.to_owned(), partitions }];
-    let request = ProduceRequest { acks: 1, timeout_ms: 9_000, topics, ..Default::default() };
+    let request = ProduceRequest { acks, timeout_ms: 9_000, topics, ..Default::default() };
     encode_request(id, "test", VERSION, &request).unwrap().into_bytes()
 }
 
@@ -98,6 +102,41 @@ fn requests_that_come_together_are_answered_as_if_they_came_one_by_one() {
             let response = client.receive::<ProduceRequest>(VERSION).unwrap();
             assert_eq!(answers(&response), expected, "seed {seed}");
         }
+        broker.stop().unwrap();
+    }
+}
+
+/// A produce request of a version that is not served.
+fn unserved() -> Vec<u8> {
+    let mut frame = frame(&[Asked::Append(0, 8)], 3).to_vec();
+    frame[6..8].copy_from_slice(&2_i16.to_be_bytes());
+    frame
+}
+
+/// A produce request that ends inside its second partition.
+fn cut_short() -> Vec<u8> {
+    let mut frame = frame(&[Asked::Append(0, 8), Asked::Append(0, 9)], 3).to_vec();
+    frame.truncate(frame.len() - 20);
+    let length = i32::try_from(frame.len() - 4).unwrap();
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+    frame
+}
+
+#[test]
+fn batches_that_come_together_with_a_malformed_request_are_stored() {
+    for malformed in [unserved(), cut_short()] {
+        let broker = LocalBroker::new(1, &[]);
+        // From here on requests for the partition run ahead.
+        let witness = Witness::of(&broker);
+        let asked = |number| frame_with(0, &[Asked::Append(0, number)], 1);
+        let mut client = broker.connect();
+        client.send_bytes(&[&asked(1)[..], &asked(2)[..], &malformed].concat()).unwrap();
+        assert_eq!(client.until_closed().unwrap(), b"");
+        let mut other = broker.connect();
+        assert_eq!(other.produce(batch([9]), 1).unwrap(), Ok(witness.end() + 2));
+        let values: Vec<u64> =
+            other.read_from(1).unwrap().into_iter().map(|(_, value)| value).collect();
+        assert_eq!(values, [1, 2, 9]);
         broker.stop().unwrap();
     }
 }
