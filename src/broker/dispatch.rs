@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::context::{Session, Shared};
 use crate::broker::errors::Refusal;
@@ -47,6 +49,8 @@ pub(crate) struct Call<'a> {
     pub(crate) version: i16,
     /// The name the client gave itself.
     pub(crate) client_id: &'a str,
+    /// Cancelled when it must not wait any longer, for others or for records.
+    pub(crate) patience: &'a CancellationToken,
 }
 
 impl Call<'_> {
@@ -155,7 +159,8 @@ pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
     apis
 }
 
-/// Executes one request and returns its answer, empty where none is expected.
+/// Executes one request and returns its answer, empty where none is expected. Once `patience` is
+/// cancelled it waits for nobody any more.
 ///
 /// # Errors
 /// When the connection must be closed instead.
@@ -163,10 +168,11 @@ pub(crate) async fn execute(
     frame: &mut [u8],
     shared: &Arc<Shared>,
     session: &Rc<Session>,
+    patience: &CancellationToken,
 ) -> Result<Vec<Piece>, Unanswerable> {
     let (header, body) = RequestHeader::decode(frame)?;
     let client_id = header.client_id.unwrap_or_default();
-    let call = Call { shared, session, version: header.version, client_id };
+    let call = Call { shared, session, version: header.version, client_id, patience };
     match header.api_key {
         ApiKey::ApiVersions => handlers::api_versions::answer(&call, &header, body),
         ApiKey::Fetch => handlers::fetch::answer(&call, &header, body).await,

@@ -45,23 +45,50 @@ impl Budget {
 impl Reserved {
     /// Waits until `bytes` in all are charged to this account.
     pub async fn grow_to(&mut self, bytes: usize) {
-        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let more = bytes.div_ceil(UNIT).saturating_sub(held);
+        let more = self.lacking(bytes.div_ceil(UNIT));
         if more == 0 || self.last_part.is_some() {
             return;
         }
-        let more = u32::try_from(more).unwrap_or(u32::MAX);
         let units = Arc::clone(&self.budget.units);
         let last_part = Arc::clone(&self.budget.last_part);
         // Neither is ever closed, so neither wait can fail.
         tokio::select! {
             biased;
-            Ok(more) = units.acquire_many_owned(more) => match &mut self.held {
-                Some(held) => held.merge(more),
-                None => self.held = Some(more),
-            },
+            Ok(more) = units.acquire_many_owned(more) => self.add(more),
             Ok(part) = last_part.acquire_owned() => self.last_part = Some(part),
             else => unreachable!("a budget was closed"),
+        }
+    }
+
+    /// Gives back what is charged to this account beyond `bytes`; the part kept back too, where
+    /// they find room elsewhere.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let needed = bytes.div_ceil(UNIT);
+        if let Some(held) = &mut self.held {
+            drop(held.split(held.num_permits().saturating_sub(needed)));
+        }
+        if self.last_part.is_some() && self.try_grow_to(bytes) {
+            self.last_part = None;
+        }
+    }
+
+    /// Charges `bytes` in all to this account if that needs neither waiting nor the part kept back.
+    pub fn try_grow_to(&mut self, bytes: usize) -> bool {
+        let more = self.lacking(bytes.div_ceil(UNIT));
+        let taken = Arc::clone(&self.budget.units).try_acquire_many_owned(more);
+        taken.map(|more| self.add(more)).is_ok()
+    }
+
+    /// Units that are not charged yet of so many.
+    fn lacking(&self, units: usize) -> u32 {
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        u32::try_from(units.saturating_sub(held)).unwrap_or(u32::MAX)
+    }
+
+    fn add(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
         }
     }
 }
@@ -93,6 +120,21 @@ mod tests {
         assert!(grows(&mut three, 6 * UNIT));
         drop((one, three));
         assert!(grows(&mut budget.open(), 20 * UNIT));
+    }
+
+    #[test]
+    fn what_is_given_back_is_there_for_others() {
+        let budget = Budget::new(30 * UNIT, 10 * UNIT);
+        let (mut one, mut two) = (budget.open(), budget.open());
+        one.shrink_to(0);
+        assert!(grows(&mut one, 20 * UNIT));
+        one.shrink_to(5 * UNIT + 1);
+        one.shrink_to(7 * UNIT);
+        assert!(grows(&mut two, 14 * UNIT));
+        assert!(grows(&mut one, 7 * UNIT), "the part kept back serves one");
+        assert!(!grows(&mut two, 15 * UNIT));
+        one.shrink_to(6 * UNIT);
+        assert!(grows(&mut two, 15 * UNIT), "the part kept back is needed no longer");
     }
 
     #[test]

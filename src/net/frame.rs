@@ -2,7 +2,7 @@
 
 use std::io;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use tokio::net::TcpStream;
 
 /// Bytes of the length prefix.
@@ -68,7 +68,17 @@ impl FrameBuffer {
         stream.try_read_buf(&mut self.bytes)
     }
 
-    fn make_room(&mut self) {
+    /// Reads what the socket has now, but not much of it: a beginning.
+    ///
+    /// # Errors
+    /// As [`FrameBuffer::fill`].
+    pub fn fill_some(&mut self, stream: &TcpStream) -> io::Result<usize> {
+        self.make_room();
+        stream.try_read_buf(&mut (&mut self.bytes).limit(READ_ROOM))
+    }
+
+    /// Makes room for the next read, and tells how many bytes the buffer can hold then.
+    pub fn make_room(&mut self) -> usize {
         let (missing, held) = (self.missing(), self.held());
         let room = self.bytes.capacity() - held;
         let is_large = missing + held > 2 * READ_ROOM;
@@ -79,6 +89,7 @@ impl FrameBuffer {
             whole.extend_from_slice(&self.bytes);
             self.bytes = whole;
         }
+        self.bytes.capacity()
     }
 
     /// The next whole frame, without its length; `None` when more bytes are needed.

@@ -1,14 +1,18 @@
 //! The second half of a connection: executes what is pending, in order, and sends the answers.
 
-use std::cell::Cell;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::BytesMut;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Receiver;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
+use super::backlog::Backlog;
 use super::produced::Produced;
 use super::reader::Closed;
 use crate::broker::context::{Session, Shared};
@@ -35,9 +39,9 @@ pub(crate) enum Work {
     /// Any other request, executed when its turn comes.
     Request {
         /// The frame, without its length.
-        frame: Vec<u8>,
-        /// Its share of the memory for large requests.
-        _memory: Option<Reserved>,
+        frame: BytesMut,
+        /// Its share of the memory for large requests, if it is one.
+        memory: Option<Reserved>,
     },
 }
 
@@ -47,34 +51,35 @@ pub(crate) struct Answers<'a> {
     out: Outgoing,
     session: Rc<Session>,
     shared: Arc<Shared>,
+    backlog: Rc<Backlog>,
 }
 
 impl<'a> Answers<'a> {
     /// Answers over `stream`.
-    pub(crate) fn new(stream: &'a TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Self {
-        Self { stream, out: Outgoing::default(), session, shared }
+    pub(crate) fn new(
+        stream: &'a TcpStream,
+        session: Rc<Session>,
+        shared: Arc<Shared>,
+        backlog: Rc<Backlog>,
+    ) -> Self {
+        Self { stream, out: Outgoing::default(), session, shared, backlog }
     }
 
-    /// Works until the reader has ended and everything taken is executed. `sequential` counts the
-    /// pending requests that forbid running ahead.
-    pub(crate) async fn run(
-        mut self,
-        mut pending: Receiver<Pending>,
-        sequential: &Cell<usize>,
-    ) -> Result<(), Closed> {
+    /// Works until the reader has ended and everything taken is executed.
+    pub(crate) async fn run(mut self, mut pending: Receiver<Pending>) -> Result<(), Closed> {
         while let Some(first) = pending.recv().await {
-            self.answer(first, sequential).await?;
+            self.answer(first).await?;
             while self.out.queued_bytes() < GATHERED_MAX
                 && let Ok(next) = pending.try_recv()
             {
-                self.answer(next, sequential).await?;
+                self.answer(next).await?;
             }
             self.send().await?;
         }
         Ok(())
     }
 
-    async fn answer(&mut self, item: Pending, sequential: &Cell<usize>) -> Result<(), Closed> {
+    async fn answer(&mut self, item: Pending) -> Result<(), Closed> {
         match item.work {
             Work::Produced(mut produced) => {
                 self.out.push_all(produced.answers()?.map(Piece::Bytes));
@@ -84,22 +89,34 @@ impl<'a> Answers<'a> {
                     self.out.push_all(produced.answers()?.map(Piece::Bytes));
                 }
             }
-            Work::Request { mut frame, .. } => {
-                let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
-                let mut work = pin!(execute(&mut frame, &shared, &session));
-                // Answers that are ready do not wait for one that is not.
-                let answer = tokio::select! {
-                    biased;
-                    answer = &mut work => answer,
-                    () = std::future::ready(()) => {
-                        self.send().await?;
-                        work.await
-                    }
-                };
-                self.out.push_all(answer?);
-                sequential.set(sequential.get() - 1);
+            Work::Request { mut frame, memory } => {
+                self.execute(&mut frame, memory.is_some()).await?;
+                self.backlog.request_done();
             }
         }
+        Ok(())
+    }
+
+    async fn execute(&mut self, frame: &mut [u8], is_large: bool) -> Result<(), Closed> {
+        let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
+        let limited = is_large.then(|| session.gone.child_token());
+        let patience = limited.as_ref().unwrap_or(&session.gone);
+        let mut work = pin!(execute(frame, &shared, &session, patience));
+        // Answers that are ready do not wait for one that is not.
+        let answer = tokio::select! {
+            biased;
+            answer = &mut work => answer,
+            () = std::future::ready(()) => {
+                self.send().await?;
+                if is_large {
+                    // Others may need its memory.
+                    hurried(work, shared.config.transfer_deadline, patience).await
+                } else {
+                    work.await
+                }
+            }
+        };
+        self.out.push_all(answer?);
         Ok(())
     }
 
@@ -107,6 +124,13 @@ impl<'a> Answers<'a> {
         if self.out.is_empty() {
             return Ok(());
         }
+        self.backlog.set_sending(true);
+        let sent = self.write_out().await;
+        self.backlog.set_sending(false);
+        sent
+    }
+
+    async fn write_out(&mut self) -> Result<(), Closed> {
         let stall_max = self.shared.config.transfer_deadline;
         let failure = loop {
             match self.out.write_to(self.stream, stall_max).await {
@@ -122,4 +146,17 @@ impl<'a> Answers<'a> {
         }
         Err(failure.into())
     }
+}
+
+/// Waits for work that is to wait for others for so long at most.
+async fn hurried<T>(
+    mut work: Pin<&mut impl Future<Output = T>>,
+    limit: Duration,
+    patience: &CancellationToken,
+) -> T {
+    if let Ok(done) = timeout(limit, &mut work).await {
+        return done;
+    }
+    patience.cancel();
+    work.await
 }

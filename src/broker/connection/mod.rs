@@ -3,6 +3,7 @@
 mod acceptor;
 mod admission;
 mod answers;
+mod backlog;
 mod part;
 mod produced;
 mod reader;

@@ -5,27 +5,28 @@
 //! read with one write to the disk, as long as nothing but produce requests is pending. So the
 //! effects are those of one request after another, and only the waiting overlaps.
 
-use std::cell::Cell;
+use std::future::{Future, pending};
 use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
+use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
 
 use super::answers::{Answers, Pending, Work};
+use super::backlog::{Backlog, PLACES_MAX};
+use super::produced::Produced;
 use crate::broker::context::{Session, Shared};
 use crate::broker::handlers::{Appends, Taken};
 use crate::net::{FrameBuffer, FrameError, Reserved};
 
-/// Requests of one connection that may be pending, and their partitions; the reader stops above it.
-const PENDING_MAX: usize = 4096;
-
-/// Frames are charged for the memory they hold once so much of them has come.
+/// Larger frames are charged for the memory they hold, unless little more than this comes at once.
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Why a connection ended.
@@ -34,7 +35,7 @@ pub(crate) enum Closed {
     /// The peer closed it between frames.
     #[error("closed by the peer")]
     ByPeer,
-    /// It said nothing for `connections.max.idle.ms`.
+    /// It said nothing for `connections.max.idle.ms`, or what it said did not get on for so long.
     #[error("idle for {0:?}")]
     Idle(Duration),
     /// A request or an answer took longer than `transfer.deadline.ms`.
@@ -56,18 +57,19 @@ pub(crate) enum Closed {
 
 /// Serves a connection until it ends, and says why it did.
 pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Closed {
-    let (queue, pending) = channel(PENDING_MAX);
-    let sequential = Rc::new(Cell::new(0));
+    let (queue, pending) = channel(PLACES_MAX);
+    let backlog = Rc::new(Backlog::new());
     let mut reader = Reader {
         stream: &stream,
         frames: FrameBuffer::new(usize::try_from(shared.config.frame_max.0).unwrap_or(usize::MAX)),
+        memory: None,
+        time_left: shared.config.transfer_deadline,
         session: Rc::clone(&session),
         shared: Arc::clone(&shared),
         queue,
-        room: Arc::new(Semaphore::new(PENDING_MAX)),
-        sequential: Rc::clone(&sequential),
+        backlog: Rc::clone(&backlog),
     };
-    let answers = Answers::new(&stream, Rc::clone(&session), Arc::clone(&shared));
+    let answers = Answers::new(&stream, Rc::clone(&session), Arc::clone(&shared), backlog);
     let read = async {
         let closed = reader.run().await;
         // What was taken is still executed, so that `acks=0` followed by a close loses nothing;
@@ -76,7 +78,7 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
         drop(reader);
         closed
     };
-    let write = answers.run(pending, &sequential);
+    let write = answers.run(pending);
     tokio::pin!(read, write);
     let both = async {
         tokio::select! {
@@ -93,39 +95,28 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
 struct Reader<'a> {
     stream: &'a TcpStream,
     frames: FrameBuffer,
+    /// What the frame begun is charged for, if it is a large one.
+    memory: Option<Reserved>,
+    /// How long the peer may still take for the frame begun.
+    time_left: Duration,
     session: Rc<Session>,
     shared: Arc<Shared>,
     queue: Sender<Pending>,
-    /// Places among the pending requests.
-    room: Arc<Semaphore>,
-    /// Pending requests that are not produce requests already appended.
-    sequential: Rc<Cell<usize>>,
+    backlog: Rc<Backlog>,
 }
 
 impl Reader<'_> {
     async fn run(&mut self) -> Closed {
-        let mut memory = None;
-        let mut time_left = self.shared.config.transfer_deadline;
         loop {
-            let (missing, held) = (self.frames.missing(), self.frames.held());
-            if missing > 0 && held > LARGE_FRAME {
-                // While this waits, the kernel holds the peer back.
-                let memory = memory.get_or_insert_with(|| self.shared.request_memory.open());
-                memory.grow_to(held).await;
-            }
-            let received = match missing {
-                0 => self.receive_next().await,
-                _ => self.receive_rest(&mut time_left).await,
-            };
-            if let Err(closed) = received {
+            if let Err(closed) = self.receive().await {
                 return closed;
             }
-            match self.take_frames(&mut memory).await {
+            match self.take_frames().await {
                 Ok(false) => {}
                 // What is left is another frame's, with an account and a time of its own.
                 Ok(true) => {
-                    memory = None;
-                    time_left = self.shared.config.transfer_deadline;
+                    self.memory = None;
+                    self.time_left = self.shared.config.transfer_deadline;
                 }
                 Err(closed) => return closed,
             }
@@ -135,31 +126,99 @@ impl Reader<'_> {
         }
     }
 
-    /// Waits for a frame to begin.
-    async fn receive_next(&mut self) -> Result<(), Closed> {
-        let limit = self.shared.config.connections_idle;
-        timeout(limit, self.receive()).await.unwrap_or(Err(Closed::Idle(limit)))
-    }
-
-    /// Waits for more of a frame. Only time spent here counts: what the broker itself takes is not
-    /// the peer's fault.
-    async fn receive_rest(&mut self, time_left: &mut Duration) -> Result<(), Closed> {
-        let begin = Instant::now();
-        let received = timeout(*time_left, self.receive()).await;
-        *time_left = time_left.saturating_sub(begin.elapsed());
-        received.unwrap_or(Err(Closed::Slow(self.shared.config.transfer_deadline)))
-    }
-
     /// Waits for bytes and takes what there is.
     async fn receive(&mut self) -> Result<(), Closed> {
         loop {
-            self.stream.readable().await?;
-            match self.frames.fill(self.stream) {
+            match self.frames.missing() {
+                0 => self.next_begins().await?,
+                _ => self.rest_comes().await?,
+            }
+            match self.fill().await? {
                 Ok(0) => return Err(self.end_of_stream()),
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// Waits for a frame to begin.
+    async fn next_begins(&mut self) -> Result<(), Closed> {
+        let limit = self.shared.config.connections_idle;
+        let readable = timeout(limit, self.stream.readable()).await;
+        Ok(readable.map_err(|_| Closed::Idle(limit))??)
+    }
+
+    /// Waits for more of a frame. Only time spent here counts: what the broker itself takes is not
+    /// the peer's fault.
+    async fn rest_comes(&mut self) -> Result<(), Closed> {
+        let begin = Instant::now();
+        let readable = timeout(self.time_left, self.stream.readable()).await;
+        self.time_left = self.time_left.saturating_sub(begin.elapsed());
+        Ok(readable.map_err(|_| Closed::Slow(self.shared.config.transfer_deadline))??)
+    }
+
+    /// Takes what there is, and tells how much; of a large frame first only a beginning, unless
+    /// there is memory for more.
+    async fn fill(&mut self) -> Result<std::io::Result<usize>, Closed> {
+        let (missing, held) = (self.frames.missing(), self.frames.held());
+        if missing == 0 || held + missing <= LARGE_FRAME {
+            return Ok(self.frames.fill(self.stream));
+        }
+        if held >= LARGE_FRAME {
+            self.admit().await?;
+        } else if !self.try_admit() {
+            return Ok(self.frames.fill_some(self.stream));
+        }
+        let filled = self.frames.fill(self.stream);
+        if let Some(memory) = &mut self.memory {
+            memory.shrink_to(self.frames.held());
+        }
+        Ok(filled)
+    }
+
+    /// Charges a large frame for what the next read may bring. While this waits, the kernel holds
+    /// the peer back.
+    async fn admit(&mut self) -> Result<(), Closed> {
+        // Its turn is next: what holds memory that others need waits for nothing else.
+        if self.memory.is_none() && !self.backlog.is_clear() {
+            self.while_peer_is_there(self.backlog.clear()).await?;
+        }
+        let room = self.frames.make_room();
+        let memory = self.memory.get_or_insert_with(|| self.shared.request_memory.open());
+        memory.grow_to(room).await;
+        Ok(())
+    }
+
+    /// The same where nothing has to be waited for.
+    fn try_admit(&mut self) -> bool {
+        let mut memory = match self.memory.take() {
+            Some(memory) => memory,
+            None if self.backlog.is_clear() => self.shared.request_memory.open(),
+            None => return false,
+        };
+        let admitted = memory.try_grow_to(self.frames.make_room());
+        self.memory = Some(memory);
+        admitted
+    }
+
+    /// Waits for what this connection itself has pending. Should the peer go meanwhile, what that
+    /// waits for is given up; and it may last no longer than a connection may be idle.
+    async fn while_peer_is_there<T>(&self, wait: impl Future<Output = T>) -> Result<T, Closed> {
+        let limit = self.shared.config.connections_idle;
+        let notice = async {
+            // Not for bytes, of which there may be plenty; only for the end of them.
+            let _ = self.stream.ready(Interest::PRIORITY).await;
+            // Produce requests are answered soon, and perhaps it still listens.
+            if !self.backlog.lets_run_ahead() {
+                self.session.gone.cancel();
+            }
+            pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            done = timeout(limit, wait) => done.map_err(|_| Closed::Idle(limit)),
+            () = notice => unreachable!("it ends with the wait"),
         }
     }
 
@@ -170,16 +229,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Hands on every whole frame received, and tells whether there was one. The first is the one
-    /// that `memory` was charged for.
-    async fn take_frames(&mut self, memory: &mut Option<Reserved>) -> Result<bool, Closed> {
+    /// Hands on every whole frame received, and tells whether there was one.
+    async fn take_frames(&mut self) -> Result<bool, Closed> {
         let mut any = false;
+        // Only the first can be one that was charged for.
+        if self.memory.is_some()
+            && let Some(frame) = self.frames.next_frame()?
+        {
+            any = true;
+            self.take_large(frame).await?;
+        }
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
         while let Some(mut frames) = self.frames.next_frames()? {
             any = true;
             let mut appends = Appends::new(&shared, &session);
             for frame in frames.iter_mut() {
-                let taken = if self.sequential.get() == 0 {
+                let taken = if self.backlog.lets_run_ahead() {
                     appends.take(frame)
                 } else {
                     Ok(Taken::OtherApi(frame))
@@ -187,42 +252,70 @@ impl Reader<'_> {
                 match taken {
                     Ok(Taken::Yes) => {}
                     Ok(Taken::OtherApi(frame) | Taken::NotOpen(frame, _)) => {
-                        self.finish(&mut appends).await?;
-                        self.enqueue(frame.to_vec(), memory.take()).await?;
+                        self.finish(appends.append()).await?;
+                        let room = self.room(Backlog::places_of(frame.len())).await?;
+                        self.enqueue(BytesMut::from(&*frame), None, room).await?;
                     }
                     Err(malformed) => {
                         // What came before it is stored, as if it had come alone.
-                        self.finish(&mut appends).await?;
+                        self.finish(appends.append()).await?;
                         return Err(malformed.into());
                     }
                 }
             }
-            self.finish(&mut appends).await?;
+            self.finish(appends.append()).await?;
         }
         Ok(any)
     }
 
-    /// Appends what was gathered and queues its answers.
-    async fn finish(&mut self, appends: &mut Appends<'_>) -> Result<(), Closed> {
-        let produced = appends.append();
+    /// Hands on a frame that was charged for. Nothing is pending that forbids to run ahead.
+    async fn take_large(&mut self, mut frame: BytesMut) -> Result<(), Closed> {
+        let memory = self.memory.take();
+        let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
+        let mut appends = Appends::new(&shared, &session);
+        if let Taken::Yes = appends.take(&mut frame)? {
+            let produced = appends.append();
+            // Its answer needs neither.
+            drop(appends);
+            drop((frame, memory));
+            return self.finish(produced).await;
+        }
+        drop(appends);
+        let room = self.room(1).await?;
+        self.enqueue(frame, memory, room).await
+    }
+
+    /// Queues the answers of what was appended.
+    async fn finish(&mut self, produced: Produced) -> Result<(), Closed> {
         match produced.requests.len().max(produced.parts.len()) {
             0 => Ok(()),
-            places => self.push(Work::Produced(produced), places).await,
+            places => {
+                let room = self.room(places).await?;
+                self.push(Work::Produced(produced), room).await
+            }
         }
     }
 
-    async fn enqueue(&mut self, frame: Vec<u8>, memory: Option<Reserved>) -> Result<(), Closed> {
-        self.sequential.set(self.sequential.get() + 1);
-        self.push(Work::Request { frame, _memory: memory }, 1).await
+    async fn enqueue(
+        &mut self,
+        frame: BytesMut,
+        memory: Option<Reserved>,
+        room: OwnedSemaphorePermit,
+    ) -> Result<(), Closed> {
+        self.backlog.add_request();
+        self.push(Work::Request { frame, memory }, room).await
     }
 
-    /// Queues work that takes so many places, all there are at most.
-    async fn push(&mut self, work: Work, places: usize) -> Result<(), Closed> {
-        let places = u32::try_from(places.min(PENDING_MAX)).unwrap_or(u32::MAX);
-        // Neither is ever closed before the writer ends, which it does when the connection broke.
-        let room = Arc::clone(&self.room).acquire_many_owned(places).await;
-        let room = room.map_err(|_| Closed::ByPeer)?;
-        let pending = Pending { work, _room: room };
-        self.queue.send(pending).await.map_err(|_| Closed::ByPeer)
+    /// Waits for so many places among what is pending.
+    async fn room(&self, places: usize) -> Result<OwnedSemaphorePermit, Closed> {
+        if let Some(room) = self.backlog.try_take(places) {
+            return Ok(room);
+        }
+        // They are never closed before the writer ends, which it does when the connection broke.
+        self.while_peer_is_there(self.backlog.take(places)).await?.map_err(|_| Closed::ByPeer)
+    }
+
+    async fn push(&mut self, work: Work, room: OwnedSemaphorePermit) -> Result<(), Closed> {
+        self.queue.send(Pending { work, _room: room }).await.map_err(|_| Closed::ByPeer)
     }
 }

@@ -6,8 +6,9 @@
 use std::marker::PhantomData;
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
-use crate::broker::context::{Session, Shared};
+use crate::broker::context::Shared;
 use crate::broker::coordinator::coordinators::Inbox;
 use crate::broker::coordinator::offsets_topic::place_of;
 use crate::broker::coordinator::question::Question;
@@ -28,7 +29,7 @@ pub(crate) async fn ask<Q: Question>(
     question: Q,
 ) -> Result<Q::Answer, GroupError> {
     let inbox = inbox_of(call.shared, group)?;
-    enqueue(&inbox, question).await?.answer(call.session).await
+    enqueue(&inbox, question).await?.answer(call.patience).await
 }
 
 /// Asks about several groups at once; what coordinators must store for them is flushed together.
@@ -44,7 +45,7 @@ pub(crate) async fn ask_each<Q: Question>(
             Err(error) => Err(error),
         });
     }
-    collect(call.session, asked).await
+    collect(call.patience, asked).await
 }
 
 /// The groups of all coordinators of this broker, as far as they pass the filter.
@@ -56,7 +57,7 @@ pub(crate) async fn list_groups(
     for inbox in call.shared.coordinators.inboxes() {
         asked.push(enqueue(&inbox, filter.clone()).await);
     }
-    let lists: Result<Vec<_>, _> = collect(call.session, asked).await.into_iter().collect();
+    let lists: Result<Vec<_>, _> = collect(call.patience, asked).await.into_iter().collect();
     Ok(lists?.into_iter().flatten().collect())
 }
 
@@ -76,13 +77,13 @@ async fn enqueue<Q: Question>(inbox: &Inbox, question: Q) -> Result<Asked<Q>, Gr
 }
 
 async fn collect<Q: Question>(
-    session: &Session,
+    patience: &CancellationToken,
     asked: Vec<Result<Asked<Q>, GroupError>>,
 ) -> Vec<Result<Q::Answer, GroupError>> {
     let mut answers = Vec::with_capacity(asked.len());
     for asked in asked {
         answers.push(match asked {
-            Ok(asked) => asked.answer(session).await,
+            Ok(asked) => asked.answer(patience).await,
             Err(error) => Err(error),
         });
     }
@@ -90,12 +91,12 @@ async fn collect<Q: Question>(
 }
 
 impl<Q: Question> Asked<Q> {
-    async fn answer(self, session: &Session) -> Result<Q::Answer, GroupError> {
+    async fn answer(self, patience: &CancellationToken) -> Result<Q::Answer, GroupError> {
         let answer = tokio::select! {
             biased;
             answer = self.answer => answer,
-            // Nobody will read it.
-            () = session.gone.cancelled() => return Err(Unavailable::NotAvailable.into()),
+            // Nobody will read it, or it takes longer than its memory may be held.
+            () = patience.cancelled() => return Err(Unavailable::NotAvailable.into()),
         };
         match answer.map(Q::read) {
             Ok(Some(answer)) => answer,

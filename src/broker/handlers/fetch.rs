@@ -144,7 +144,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
         tokio::select! {
             () = wake.notified() => {}
             () = tokio::time::sleep(left) => {}
-            () = call.session.gone.cancelled() => return found,
+            () = call.patience.cancelled() => return found,
         }
         found = read(call, request, wanted);
     }

@@ -50,6 +50,14 @@ impl Connection {
         self.stream.write_all(bytes)
     }
 
+    /// Sends bytes, and tells whether the broker took them or made room for them within a second.
+    pub(crate) fn send_unless_stalled(&mut self, bytes: &[u8]) -> bool {
+        self.stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+        let sent = self.stream.write_all(bytes);
+        self.stream.set_write_timeout(None).unwrap();
+        sent.is_ok()
+    }
+
     /// Tells the broker that nothing more will be sent.
     pub(crate) fn send_no_more(&self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)
