@@ -21,7 +21,7 @@ use crate::types::{Offset, Timestamp};
 pub(super) enum Cleaned {
     /// All of their only one survives: it may stay as it is.
     Unchanged,
-    /// This is what survives, durable under a name that means nothing yet.
+    /// This is what survives, durable under names that mean nothing yet.
     Written(Arc<Segment>),
     /// It has to stop.
     Stopped,
@@ -90,13 +90,16 @@ pub(super) fn clean(
 
 /// Removes what is left of a replacement that did not come to be.
 pub(super) fn discard(home: &Home, base: Offset) -> Result<(), StorageError> {
-    let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
-    match home.disk.remove_file(&path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(StorageError::io("remove", &path, error))
+    for kind in FileKind::OF_CLEANED {
+        let path = SegmentFile::path(&home.dir, base, kind);
+        match home.disk.remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(StorageError::io("remove", &path, error));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 impl Writer {
@@ -150,6 +153,7 @@ impl Writer {
         self.sync()?;
         self.segment.publish_size(self.written);
         self.segment.seal(&mut self.indexer, sealed_at, next_offset);
+        self.segment.write_beside_cleaned()?;
         Ok(self.segment)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::kept_tests::{
-    DIR, History, Kept, NOW, batch_of, compact_below, contents, open, settings,
+    DIR, History, Kept, NOW, batch_of, check_files, compact_below, contents, open, settings,
 };
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode, write_all_at};
@@ -288,6 +288,38 @@ fn a_full_disk_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn a_disk_that_fills_at_any_step_of_a_compaction_leaves_a_log_that_goes_on() {
+    for operation in [Operation::Write, Operation::Open] {
+        for call in 1.. {
+            let mut world = World::new();
+            for value in 1..=9 {
+                world.append(&[&format!("a={value}")]);
+            }
+            world.roll();
+            // What is opened is a new file only where it is a replacement's.
+            let suffix = if operation == Operation::Open { ".cleaned" } else { "" };
+            let fault = Fault::new(operation, Failure::NoSpace).on(suffix);
+            world.disk.inject(fault.at_call(call).for_ever());
+            let done = compact_below(&world.log, Offset::new(9), AT.now, MUCH);
+            world.disk.clear_faults();
+            world.append(&["b=1"]);
+            world.reopen();
+            let left = world.left();
+            assert_eq!(left.last().map(String::as_str), Some("9:b=1"), "{operation:?} {call}");
+            assert_eq!(left[left.len() - 2], "8:a=9", "{operation:?} {call}");
+            let log: Arc<dyn Disk> = Arc::new(world.disk.clone());
+            world.log.close().unwrap();
+            check_files(&log);
+            if done.is_ok() {
+                assert!(call > 3, "only {call} calls of {operation:?}");
+                break;
+            }
+            assert!(matches!(done, Err(StorageError::OutOfSpace { .. })), "{done:?}");
+        }
+    }
+}
+
+#[test]
 fn a_replacement_that_cannot_be_completed_ends_the_log_until_the_next_start() {
     for operation in [Operation::SyncDir, Operation::Rename, Operation::Remove] {
         let mut world = World::new();
@@ -295,7 +327,7 @@ fn a_replacement_that_cannot_be_completed_ends_the_log_until_the_next_start() {
         world.append(&["a=2"]);
         world.roll();
         let suffix = if operation == Operation::SyncDir { "" } else { ".log" };
-        let call = if operation == Operation::SyncDir { 2 } else { 1 };
+        let call = if operation == Operation::SyncDir { 3 } else { 1 };
         let fault = Fault::new(operation, Failure::InputOutput).on(suffix).at_call(call);
         world.disk.inject(fault);
         assert!(compact_below(&world.log, Offset::new(2), AT.now, MUCH).is_err());

@@ -2,20 +2,21 @@
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
-//! | `.cleaned` is written and synced | something to be removed |
-//! | renamed `.swap`, directory synced | a whole replacement, which recovery puts in place |
+//! | batches, indexes and seal are written as `.cleaned` and synced | something to be removed |
+//! | the batches renamed `.swap`, directory synced | a whole replacement, to be put in place |
 //! | the old segments removed, directory synced | the same |
-//! | indexes and seal written | the same |
-//! | renamed `.log`, directory synced | the new segment |
+//! | indexes renamed | the same |
+//! | the batches renamed `.log`, the seal renamed, directory synced | the new segment |
 //!
-//! From the first rename on there is no way back: when a step fails the log takes no more records,
+//! From the first rename on there is no way back, and nothing is written any more: a disk that has
+//! become full meanwhile does no harm. When a step fails the log takes no more records,
 //! so that it is not taken for closed in order, and the next start completes the work. Readers go
 //! on with the files they hold.
 
 use std::sync::Arc;
 
 use crate::storage::compaction::candidate::{Candidate, Closed};
-use crate::storage::segments::{FileKind, Home, Segment, SegmentFile};
+use crate::storage::segments::{FileKind, Home, Segment};
 use crate::storage::{DataDir, StorageError};
 
 /// Lets `replacement` take the place of `group`, part of the candidate's segments. `false`, with
@@ -55,8 +56,9 @@ fn rename_all(home: &Home, group: &[Closed], replacement: &Segment) -> Result<()
         closed.segment.remove()?;
     }
     home.sync_names()?;
-    replacement.write_seal()?;
-    rename(home, replacement, (FileKind::Swap, FileKind::Log))?;
+    for kinds in FileKind::BECOMING {
+        rename(home, replacement, kinds)?;
+    }
     home.sync_names()
 }
 
@@ -65,7 +67,7 @@ fn rename(
     segment: &Segment,
     (from, to): (FileKind, FileKind),
 ) -> Result<(), StorageError> {
-    let from = SegmentFile::path(&home.dir, segment.base(), from);
+    let from = segment.path(from);
     let renamed = home.disk.rename(&from, &segment.path(to));
     renamed.map_err(|error| StorageError::io("rename", &from, error))
 }

@@ -29,9 +29,11 @@ pub(crate) fn existing_segments(home: &Arc<Home>) -> Result<Vec<Arc<Segment>>, S
 /// whole take the place of what they replace, others go, and so do files whose segment is gone.
 pub(super) fn tidy(home: &Arc<Home>) -> Result<(), StorageError> {
     let names = home.list()?;
+    let found: Vec<_> = names.iter().map(|(_, file)| *file).collect();
     let mut changed = false;
     for (name, file) in &names {
-        if matches!(file.kind, FileKind::Deleted | FileKind::Cleaned) {
+        let is_cleaned = FileKind::OF_CLEANED.contains(&file.kind);
+        if file.kind == FileKind::Deleted || is_cleaned && !is_whole_swap(&found, file.base) {
             remove(home, &home.dir.join(name))?;
             changed = true;
         }
@@ -49,24 +51,44 @@ pub(super) fn tidy(home: &Arc<Home>) -> Result<(), StorageError> {
     if changed { home.sync_names() } else { Ok(()) }
 }
 
+/// Whether there is a replacement from `base` on whose indexes and seal are there as well; earlier
+/// versions wrote those later.
+fn is_whole_swap(files: &[SegmentFile], base: Offset) -> bool {
+    has(files, base, FileKind::Swap) && has(files, base, FileKind::CleanedSeal)
+}
+
+fn has(files: &[SegmentFile], base: Offset, kind: FileKind) -> bool {
+    files.contains(&SegmentFile { base, kind })
+}
+
 /// Lets a whole replacement take the place of the segments that its offsets cover: it ends with a
 /// batch where the last of them did, if only an emptied one.
 fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     let path = SegmentFile::path(&home.dir, base, FileKind::Swap);
     let last = last_offset(home, &path).map_err(|error| StorageError::io("read", &path, error))?;
     let last = last.unwrap_or(base);
-    let covered = |file: &&SegmentFile| (base..=last).contains(&file.base);
     let files = names(home)?;
+    let is_whole = is_whole_swap(&files, base);
+    let covered = |file: &&SegmentFile| (base..=last).contains(&file.base);
+    // Of a whole one, the indexes that have lost their earlier names are in place.
+    let is_in_place = |file: &&SegmentFile| {
+        let mut earlier = FileKind::BECOMING.iter().filter(|(_, kind)| *kind == file.kind);
+        is_whole && file.base == base && earlier.all(|(kind, _)| !has(&files, base, *kind))
+    };
     let replaced = files.iter().filter(|file| FileKind::OF_SEGMENT.contains(&file.kind));
-    for file in replaced.filter(covered) {
+    for file in replaced.filter(covered).filter(|file| !is_in_place(file)) {
         remove(home, &SegmentFile::path(&home.dir, file.base, file.kind))?;
     }
-    // The old names are gone for good before the new one appears.
+    // The old names are gone for good before the new ones appear.
     home.sync_names()?;
-    let target = SegmentFile::path(&home.dir, base, FileKind::Log);
-    let renamed = home.disk.rename(&path, &target);
-    renamed.map_err(|error| StorageError::io("rename", &path, error))?;
-    index(home, base)?;
+    for (from, to) in FileKind::BECOMING.into_iter().filter(|(from, _)| has(&files, base, *from)) {
+        let [from, to] = [from, to].map(|kind| SegmentFile::path(&home.dir, base, kind));
+        let renamed = home.disk.rename(&from, &to);
+        renamed.map_err(|error| StorageError::io("rename", &from, error))?;
+    }
+    if !is_whole {
+        index(home, base)?;
+    }
     home.sync_names()
 }
 

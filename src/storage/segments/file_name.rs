@@ -7,6 +7,7 @@
 //! | `%020d.seal` | what is known of a segment that no longer grows |
 //! | `….log.cleaned` | a replacement being written; means nothing yet |
 //! | `….log.swap` | a whole replacement, for all segments that its offsets cover |
+//! | `….index.cleaned`, `….timeindex.cleaned`, `….seal.cleaned` | what goes with a replacement |
 //! | `….deleted` | a file nobody looks for any more |
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,12 @@ pub(crate) enum FileKind {
     Cleaned,
     /// A replacement that is whole.
     Swap,
+    /// The offset index of a replacement.
+    CleanedOffsetIndex,
+    /// The time index of a replacement.
+    CleanedTimeIndex,
+    /// The seal of a replacement: when it is there, so are the indexes.
+    CleanedSeal,
     /// Something to be removed.
     Deleted,
 }
@@ -49,6 +56,19 @@ impl FileKind {
     pub(crate) const OF_SEGMENT: [Self; 4] =
         [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::Seal];
 
+    /// The files of a replacement that means nothing yet.
+    pub(crate) const OF_CLEANED: [Self; 4] =
+        [Self::Cleaned, Self::CleanedOffsetIndex, Self::CleanedTimeIndex, Self::CleanedSeal];
+
+    /// How the files of a whole replacement become a segment's, in their order. As long as the
+    /// swap is there its seal is too, and an index without its earlier name has the new one.
+    pub(crate) const BECOMING: [(Self, Self); 4] = [
+        (Self::CleanedOffsetIndex, Self::OffsetIndex),
+        (Self::CleanedTimeIndex, Self::TimeIndex),
+        (Self::Swap, Self::Log),
+        (Self::CleanedSeal, Self::Seal),
+    ];
+
     fn suffix(self) -> &'static str {
         match self {
             Self::Log => ".log",
@@ -57,6 +77,9 @@ impl FileKind {
             Self::Seal => ".seal",
             Self::Cleaned => ".log.cleaned",
             Self::Swap => ".log.swap",
+            Self::CleanedOffsetIndex => ".index.cleaned",
+            Self::CleanedTimeIndex => ".timeindex.cleaned",
+            Self::CleanedSeal => ".seal.cleaned",
             Self::Deleted => ".deleted",
         }
     }
@@ -73,8 +96,9 @@ impl SegmentFile {
         if suffix.ends_with(FileKind::Deleted.suffix()) {
             return Some(Self { base, kind: FileKind::Deleted });
         }
-        [FileKind::Cleaned, FileKind::Swap]
+        [FileKind::Swap]
             .into_iter()
+            .chain(FileKind::OF_CLEANED)
             .chain(FileKind::OF_SEGMENT)
             .find(|kind| kind.suffix() == suffix)
             .map(|kind| Self { base, kind })
@@ -100,7 +124,8 @@ mod tests {
     #[test]
     fn a_name_is_what_its_path_was_made_of() {
         let base = Offset::new(1234);
-        for kind in FileKind::OF_SEGMENT.into_iter().chain([FileKind::Cleaned, FileKind::Swap]) {
+        let kinds = FileKind::OF_SEGMENT.into_iter().chain(FileKind::OF_CLEANED);
+        for kind in kinds.chain([FileKind::Swap]) {
             let path = SegmentFile::path(Path::new("x"), base, kind);
             let name = path.file_name().and_then(|name| name.to_str()).unwrap();
             assert_eq!(SegmentFile::parse(name), Some(SegmentFile { base, kind }));

@@ -5,7 +5,7 @@
 //! answer against the batch it points at, and makes the index again when they differ.
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::io::{Disk, File, OpenMode, read_exact_at, write_all_at};
@@ -144,6 +144,22 @@ impl<E: Entry> Index<E> {
         if sync { file.sync_data() } else { Ok(()) }
     }
 
+    /// Makes the file of a new index under another name, which it is to lose, and writes all
+    /// there is to it, durably. It is made even when that is nothing.
+    pub(super) fn write_as(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.write_lock();
+        let file = self.disk.open(path, OpenMode::Create)?;
+        // An earlier attempt may have left something.
+        file.set_len(0)?;
+        let bytes: Vec<u8> = state.pending.iter().flat_map(encoded).collect();
+        write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0)?;
+        state.file = Stored::Open(Arc::clone(&file));
+        state.written = state.pending.len() as u64;
+        state.pending = Vec::new();
+        drop(state);
+        file.sync_data()
+    }
+
     /// The state, once the file has been looked at.
     fn looked(&self) -> io::Result<RwLockReadGuard<'_, State<E>>> {
         let state = self.read_lock();
@@ -190,11 +206,7 @@ impl<E: Entry> State<E> {
         Ok(E::decode(&bytes))
     }
 
-    fn open_or_create(
-        &mut self,
-        disk: &dyn Disk,
-        path: &std::path::Path,
-    ) -> io::Result<Arc<dyn File>> {
+    fn open_or_create(&mut self, disk: &dyn Disk, path: &Path) -> io::Result<Arc<dyn File>> {
         if let Stored::Open(file) = &self.file {
             return Ok(Arc::clone(file));
         }

@@ -82,8 +82,8 @@ impl Segment {
         segment
     }
 
-    /// Makes an empty replacement for the segments from `base` on. Its name means nothing until it
-    /// takes their place; only its batches are written before.
+    /// Makes an empty replacement for the segments from `base` on. Its names mean nothing until it
+    /// takes their place.
     pub(crate) fn cleaned(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
         let made = home.disk.open(&path, OpenMode::Create).and_then(|file| {
@@ -191,6 +191,18 @@ impl Segment {
         self.write_indexes(true)?;
         let Some(seal) = *self.sealed() else { return Ok(()) };
         let path = self.path(FileKind::Seal);
+        seal.store(&*self.home.disk, &path).map_err(|error| StorageError::io("write", &path, error))
+    }
+
+    /// Writes the indexes and the seal of a sealed replacement, durably and with the name of its
+    /// batches, so that nothing is left to be written when it takes its place.
+    pub(crate) fn write_beside_cleaned(&self) -> Result<(), StorageError> {
+        self.times
+            .write_as(&self.path(FileKind::CleanedTimeIndex))
+            .and_then(|()| self.offsets.write_as(&self.path(FileKind::CleanedOffsetIndex)))
+            .map_err(|error| self.refused("index", error))?;
+        let Some(seal) = *self.sealed() else { return Ok(()) };
+        let path = self.path(FileKind::CleanedSeal);
         seal.store(&*self.home.disk, &path).map_err(|error| StorageError::io("write", &path, error))
     }
 
