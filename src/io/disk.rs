@@ -56,10 +56,16 @@ pub trait Disk: Send + Sync + Debug {
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
     /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// As [`File::sync_data`]; when the directory could not be opened nothing was tried.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Makes everything on the file system of `path` durable (`syncfs`). A write-back that failed
     /// before the first call with this path may stay unreported: call it once before writing.
+    ///
+    /// # Errors
+    /// As `sync_dir`.
     fn sync_filesystem(&self, path: &Path) -> io::Result<()>;
 
     /// Names the life of the page cache between a file and its medium: while it stays the same,

@@ -1,5 +1,6 @@
 //! What an error of the system means to the engine.
 
+use std::fmt;
 use std::io::{Error, ErrorKind};
 
 /// Whether a write failed for want of space (ENOSPC, EDQUOT, EFBIG): the bytes written so far are
@@ -9,4 +10,58 @@ pub fn is_out_of_space(error: &Error) -> bool {
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
     )
+}
+
+/// The mark of a sync that was tried and has failed.
+#[derive(Debug)]
+struct FailedSync(Error);
+
+impl fmt::Display for FailedSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for FailedSync {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.0)
+    }
+}
+
+/// Marks the error of a sync that was tried. It reads as it did before.
+pub(crate) fn failed_sync(error: Error) -> Error {
+    if is_failed_sync(&error) { error } else { Error::new(error.kind(), FailedSync(error)) }
+}
+
+/// Whether a sync was tried and has failed: then nothing is known of what the medium holds. Of any
+/// other error, one of a sync that could not be tried too, the call may be made again.
+pub fn is_failed_sync(error: &Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.downcast_ref::<FailedSync>().is_some())
+}
+
+/// The same error once more.
+pub(crate) fn same_error(error: &Error) -> Error {
+    let again = match error.raw_os_error() {
+        Some(code) => Error::from_raw_os_error(code),
+        None => Error::new(error.kind(), error.to_string()),
+    };
+    if is_failed_sync(error) { failed_sync(again) } else { again }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::errno::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_sync_is_known_for_one_and_reads_as_the_system_says() {
+        let plain = || Error::from(Errno::ENOSPC);
+        let failed = failed_sync(plain());
+        assert!(is_failed_sync(&failed) && !is_failed_sync(&plain()));
+        assert!(is_out_of_space(&failed));
+        assert_eq!(failed.to_string(), plain().to_string());
+        assert!(is_failed_sync(&same_error(&failed)) && !is_failed_sync(&same_error(&plain())));
+        assert_eq!(same_error(&failed).to_string(), plain().to_string());
+    }
 }

@@ -38,8 +38,11 @@ pub trait File: Send + Sync + Debug {
         Ok(self.len()? == 0)
     }
 
-    /// Makes bytes and length durable (`fdatasync`). After an error nothing is known of any byte
-    /// written since the last success, and a second call proves nothing.
+    /// Makes bytes and length durable (`fdatasync`).
+    ///
+    /// # Errors
+    /// One that [`is_failed_sync`](crate::io::is_failed_sync) knows: nothing is known then of any
+    /// byte written since the last success, and a second call proves nothing.
     fn sync_data(&self) -> io::Result<()>;
 
     /// The descriptor, for `sendfile`; `None` when the bytes are not in a file of the kernel's.

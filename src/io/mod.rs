@@ -29,7 +29,8 @@ mod system_tests;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
-pub use error::is_out_of_space;
+pub(crate) use error::{failed_sync, same_error};
+pub use error::{is_failed_sync, is_out_of_space};
 pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use gate::{Gate, Waited};
 pub use memory::MemoryDisk;

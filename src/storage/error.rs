@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::is_out_of_space;
+use crate::io::{is_failed_sync, is_out_of_space};
 use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
 /// An operation on a log or a data directory did not happen.
@@ -62,14 +62,17 @@ pub enum StorageError {
         position: u64,
     },
 
-    /// A sync, or the cut after a failed write, has failed before: nothing is known of what the
-    /// disk holds above the flushed offset, and nothing is appended until a restart has looked.
+    /// Something has failed half-way before, as a rule a sync or the cut after a failed write, and
+    /// then nothing is known of what the disk holds above the flushed offset. Nothing is appended
+    /// until a restart has looked.
     #[error("{partition} takes no more records: {cause}")]
     Failed {
         /// The log.
         partition: TopicPartition,
         /// What failed.
         cause: Arc<str>,
+        /// Whether because of it nothing is known of what the disk holds.
+        is_disk_unknown: bool,
     },
 
     /// The log was closed.
@@ -167,6 +170,18 @@ impl StorageError {
             Self::TooNew { path: path.to_owned(), source }
         } else {
             Self::io("read", path, source)
+        }
+    }
+
+    /// Whether nothing is known any more of what the disk holds, since a sync was tried and has
+    /// failed, or something as grave: only a new start, which looks, may go on. A file that could
+    /// not be opened, read or written is no such thing.
+    pub fn leaves_disk_unknown(&self) -> bool {
+        match self {
+            Self::Io { source, .. } | Self::OutOfSpace { source, .. } => is_failed_sync(source),
+            Self::Failed { is_disk_unknown, .. } => *is_disk_unknown,
+            Self::ThreadPanicked { .. } => true,
+            _ => false,
         }
     }
 

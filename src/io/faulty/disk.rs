@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::fault::{Fault, Operation};
-use super::file::{FaultyFile, fail};
+use super::file::{FaultyFile, fail, fail_sync};
 use super::hold::{ReadHold, SyncHold};
 use super::machine::{Machine, Shared};
-use crate::io::{Disk, Entry, File, OpenMode};
+use crate::io::{Disk, Entry, File, OpenMode, is_failed_sync};
 
 /// A disk that forgets what was not synced. Clones are the same disk of the same running machine.
 ///
@@ -148,15 +148,20 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.begin(Operation::SyncDir, dir)?.names.sync_dir(dir)
+        let (mut machine, failure) =
+            self.shared.begin(self.incarnation, Operation::SyncDir, dir)?;
+        fail_sync(failure)?;
+        machine.names.sync_dir(dir)
     }
 
     fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
         let (mut guard, failure) =
             self.shared.begin_sync(self.incarnation, Operation::SyncFilesystem, path)?;
         let machine = &mut *guard;
-        if let Err(error) = fail(failure) {
-            machine.names.lose_dirty_pages();
+        if let Err(error) = fail_sync(failure) {
+            if is_failed_sync(&error) {
+                machine.names.lose_dirty_pages();
+            }
             return Err(error);
         }
         machine.names.sync_all(&mut machine.random)

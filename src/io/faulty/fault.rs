@@ -40,7 +40,7 @@ pub enum Failure {
     InputOutput,
     /// ENOSPC. A write has taken nothing; a sync has lost what it should have written.
     NoSpace,
-    /// EMFILE.
+    /// EMFILE. A sync was not even tried: it has lost nothing.
     TooManyOpenFiles,
     /// A write takes at most this many bytes and says so.
     ShortWrite(usize),

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use super::fault::{Failure, Operation};
 use super::machine::{Machine, Shared};
 use super::tree::FileId;
-use crate::io::{File, SeededRandom};
+use crate::io::{File, SeededRandom, failed_sync, is_failed_sync};
 
 /// A handle; it fails once the power has failed.
 #[derive(Debug)]
@@ -98,8 +98,10 @@ impl File for FaultyFile {
             self.shared.begin_sync(self.incarnation, Operation::SyncData, &self.path)?;
         let machine = &mut *guard;
         let cached = machine.names.cached(self.id)?;
-        if let Err(error) = fail(failure) {
-            cached.lose_dirty_pages();
+        if let Err(error) = fail_sync(failure) {
+            if is_failed_sync(&error) {
+                cached.lose_dirty_pages();
+            }
             return Err(error);
         }
         cached.sync(&mut machine.random)
@@ -122,6 +124,12 @@ impl Drop for FaultyFile {
 /// The error of a call that is to fail.
 pub(super) fn fail(failure: Option<Failure>) -> io::Result<()> {
     failure.and_then(Failure::error).map_or(Ok(()), Err)
+}
+
+/// The error of a sync that is to fail; without a descriptor it is not even tried.
+pub(super) fn fail_sync(failure: Option<Failure>) -> io::Result<()> {
+    let was_tried = failure != Some(Failure::TooManyOpenFiles);
+    fail(failure).map_err(|error| if was_tried { failed_sync(error) } else { error })
 }
 
 /// How many bytes of `offered` a write takes, whether or not it then fails.

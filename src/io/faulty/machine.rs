@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::fault::{Failure, FaultPlan, Operation};
 use super::namespace::Namespace;
-use crate::io::{Disk, SeededRandom};
+use crate::io::{Disk, SeededRandom, failed_sync};
 
 /// A lock of the inner disk that a power failure can take away from its holder.
 pub(super) type HeldLock = Mutex<Option<Box<dyn Any + Send + Sync>>>;
@@ -62,7 +62,8 @@ impl Machine {
         if self.incarnation == incarnation {
             Ok(())
         } else {
-            Err(io::Error::other("the power has failed since this was opened"))
+            // Marked as a failed sync is: whoever asks must not try again.
+            Err(failed_sync(io::Error::other("the power has failed since this was opened")))
         }
     }
 

@@ -14,7 +14,7 @@ use nix::sys::statvfs::statvfs;
 use nix::unistd::syncfs;
 
 use super::file::SystemFile;
-use crate::io::{Disk, Entry, File, OpenMode, boot_id};
+use crate::io::{Disk, Entry, File, OpenMode, boot_id, failed_sync};
 
 /// Longest owner's text read from a lock file that somebody else holds, in bytes.
 const OWNER_LIMIT: u64 = 1024;
@@ -80,11 +80,11 @@ impl Disk for SystemDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         // The parent of a relative name is the empty path, which the system does not open.
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        fs::File::open(dir)?.sync_all()
+        fs::File::open(dir)?.sync_all().map_err(failed_sync)
     }
 
     fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
-        Ok(syncfs(self.filesystem(path)?)?)
+        syncfs(self.filesystem(path)?).map_err(|error| failed_sync(error.into()))
     }
 
     fn boot_id(&self) -> io::Result<String> {

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use nix::sys::uio::pwritev;
 
 use super::medium::Medium;
-use crate::io::File;
 use crate::io::sys::is_byte_cached;
+use crate::io::{File, failed_sync};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
@@ -69,7 +69,7 @@ impl File for SystemFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data().map_err(failed_sync)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

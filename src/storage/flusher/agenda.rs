@@ -16,6 +16,8 @@ pub(super) enum Ending {
     Flushed,
     /// It is not, and the log is never flushed again.
     Failed,
+    /// It was not tried, and is due again then.
+    Postponed(Duration),
 }
 
 /// A log taken for flushing; to be handed back by `finish`.
@@ -150,6 +152,12 @@ impl<L: Clone> Agenda<L> {
             (Ending::Failed, _) => {
                 self.forget(&job.partition);
                 self.failed.insert(job.partition.clone());
+            }
+            (Ending::Postponed(due), _) => {
+                entry.bytes += job.bytes;
+                self.unflushed_bytes += job.bytes;
+                entry.due = Some(due);
+                self.waiting.insert((due, job.partition.clone()));
             }
             (Ending::Flushed, Some(due)) => {
                 self.waiting.insert((due, job.partition.clone()));

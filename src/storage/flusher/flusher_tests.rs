@@ -11,7 +11,7 @@ use crate::io::{Clock, Disk, MemoryDisk, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
     AppendAt, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv, ProducerLimits,
-    StartPoint,
+    StartPoint, StorageError,
 };
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -200,6 +200,68 @@ fn a_failed_flush_is_fatal_and_not_tried_again() {
     world.flusher.schedule(&good, true);
     assert_eq!(world.told(1), [flushed(1, 1)]);
     assert_eq!(world.flusher.failed(), [bad.partition().clone()]);
+}
+
+#[test]
+fn a_log_that_had_failed_before_is_no_failed_flush() {
+    let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+    let (full, good) = (world.log(0, lazy()), world.log(1, lazy()));
+    append(&full, b"a");
+    let (path, source) = (PathBuf::from("x"), std::io::ErrorKind::StorageFull.into());
+    full.fail(&StorageError::OutOfSpace { path, source });
+    world.flusher.schedule(&full, true);
+    append(&good, b"b");
+    world.flusher.schedule(&good, true);
+    assert_eq!(world.told(1), [flushed(1, 1)]);
+    assert_eq!(world.flusher.failed(), [full.partition().clone()]);
+}
+
+#[test]
+fn a_log_whose_sync_failed_elsewhere_is_fatal_to_its_next_flush() {
+    let world = World::new(FlusherOptions::default());
+    let bad = world.log(0, lazy());
+    append(&bad, b"a");
+    let segment = "web-0/00000000000000000000.log";
+    world.disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput).on(segment));
+    let hold = world.disk.hold_sync();
+    std::thread::scope(|scope| {
+        let flush = scope.spawn(|| bad.flush());
+        assert!(hold.wait_for(1, PATIENCE));
+        append(&bad, b"b");
+        drop(hold);
+        flush.join().unwrap().unwrap_err();
+    });
+    world.flusher.schedule(&bad, true);
+    let told = world.told(1);
+    assert!(matches!(&told[..], [Told::Fatal(_)]), "{told:?}");
+}
+
+#[test]
+fn a_flush_without_a_descriptor_for_the_directory_comes_later() {
+    for many in [1, 40] {
+        let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+        let logs: Vec<_> = (0..many).map(|index| world.log(index, lazy())).collect();
+        let fault = Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles);
+        world.disk.inject(fault.on("/web-0").times(3));
+        let fault = Fault::new(Operation::SyncFilesystem, Failure::TooManyOpenFiles);
+        world.disk.inject(fault.times(3));
+        let hold = world.disk.hold_sync();
+        for log in &logs {
+            append(log, b"a");
+            world.flusher.schedule(log, true);
+        }
+        drop(hold);
+        let mut told = world.told(logs.len());
+        told.sort_by_key(|told| format!("{told:?}"));
+        let mut expected: Vec<_> = (0..many).map(|index| flushed(index, 1)).collect();
+        expected.sort_by_key(|told| format!("{told:?}"));
+        assert_eq!(told, expected);
+        assert_eq!(world.flusher.unflushed_bytes(), 0);
+        assert!(world.flusher.failed().is_empty());
+        append(&logs[0], b"b");
+        world.flusher.schedule(&logs[0], true);
+        assert_eq!(world.told(1), [flushed(0, 2)]);
+    }
 }
 
 #[test]

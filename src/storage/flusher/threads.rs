@@ -2,11 +2,11 @@
 //!
 //! An append says what it wrote by [`Flusher::appended`]; a thread flushes when the agenda says so
 //! and reports each flushed offset. One log is flushed by itself; many at once by one sync of the
-//! file system, in which all of them share. A flush that fails is reported as fatal and never tried
-//! again, for the kernel tells of a failed write-back only once. With nothing unflushed no thread
-//! wakes up.
+//! file system, in which all of them share. A sync that fails is reported as fatal and never tried
+//! again, for the kernel tells of a failed write-back only once. One that could not be tried, for
+//! want of a descriptor, is tried again after a pause; and a log that had failed for some other
+//! reason is left alone. With nothing unflushed no thread wakes up.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::config::ByteSize;
-use crate::io::{Clock, Disk};
+use crate::io::{Clock, Disk, is_failed_sync, same_error};
 use crate::storage::flusher::Alarm;
 use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
 use crate::storage::{FlushTicket, Log, StorageError};
@@ -35,7 +35,7 @@ pub struct FlusherOptions {
 pub struct FlushListener {
     /// A log's flushed offset has moved.
     pub on_flushed: Box<dyn Fn(&Flushed<'_>) + Send + Sync>,
-    /// A flush has failed, or a thread has panicked: nothing is known of what the disk holds.
+    /// A sync has failed, or a thread has panicked: nothing is known of what the disk holds.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
@@ -49,6 +49,9 @@ pub struct Flushed<'a> {
     /// What this flush brought there.
     pub bytes: u64,
 }
+
+/// So long after a flush that could not be tried comes the next attempt.
+const POSTPONED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Flushes the logs of one data directory.
 pub struct Flusher {
@@ -265,9 +268,12 @@ impl Shared {
             [job] => vec![job.log.flush()],
             jobs => together(self, jobs),
         };
+        let again = self.clock.monotonic().saturating_add(POSTPONED_PAUSE);
+        let mut is_postponed = false;
         let mut state = self.lock();
         for (job, result) in jobs.iter().zip(&results) {
-            let ending = if result.is_ok() { Ending::Flushed } else { Ending::Failed };
+            let ending = ending(result, again);
+            is_postponed |= matches!(ending, Ending::Postponed(_));
             state.agenda.finish(job, ending);
         }
         self.note_budget(&state);
@@ -278,10 +284,27 @@ impl Shared {
                     let flushed = Flushed { log: &job.log, offset: *offset, bytes: job.bytes };
                     (self.listener.on_flushed)(&flushed);
                 }
-                Err(error) => (self.listener.on_fatal)(error),
+                Err(error) if error.leaves_disk_unknown() => (self.listener.on_fatal)(error),
+                Err(error) => tracing::warn!(partition = %job.partition, %error, "not flushed"),
             }
         }
-        self.lock()
+        let state = self.lock();
+        if !is_postponed || state.stopping {
+            return state;
+        }
+        // Short of room everything is due at once, and would be tried without end.
+        let paused = self.work.wait_timeout(state, POSTPONED_PAUSE);
+        paused.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// What is to become of a log; a flush of it that was not tried is due `again` then.
+fn ending(result: &Result<Offset, StorageError>, again: Duration) -> Ending {
+    match result {
+        Ok(_) => Ending::Flushed,
+        Err(StorageError::Failed { .. }) => Ending::Failed,
+        Err(error) if error.leaves_disk_unknown() => Ending::Failed,
+        Err(_) => Ending::Postponed(again),
     }
 }
 
@@ -289,23 +312,16 @@ impl Shared {
 fn together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
     let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.begin_flush())).collect();
     let synced = shared.disk.sync_filesystem(&shared.dir);
-    let was_armed = shared.armed.swap(true, Ordering::AcqRel);
+    let is_open = synced.as_ref().err().is_none_or(is_failed_sync);
+    let was_armed = is_open && shared.armed.swap(true, Ordering::AcqRel);
     let finish = |(log, ticket): (&Arc<Log>, Result<Option<FlushTicket<'_>>, StorageError>)| {
         let Some(ticket) = ticket? else { return Ok(log.flushed_offset()) };
         let result = match &synced {
             Ok(()) if was_armed => Ok(()),
             Ok(()) => ticket.sync(),
-            Err(error) => Err(StorageError::io("sync", &shared.dir, same(error))),
+            Err(error) => Err(StorageError::io("sync", &shared.dir, same_error(error))),
         };
         ticket.finish(result)
     };
     tickets.into_iter().map(finish).collect()
-}
-
-/// The same error once more.
-fn same(error: &io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::new(error.kind(), error.to_string()),
-    }
 }

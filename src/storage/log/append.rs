@@ -9,8 +9,7 @@ use std::sync::{Arc, MutexGuard};
 use crate::io::write_all_at;
 use crate::record::{BatchSummary, HEADER_SIZE, HeaderMut, TimestampType};
 use crate::storage::log::Log;
-use crate::storage::log::partition_log::describe;
-use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::log::tail::{Active, Failure, State, Tail};
 use crate::storage::segments::Located;
 use crate::storage::{
     AppendedBatch, LogConfig, OffsetUnit, ProducerBatch, SequenceError, Staged, StorageError,
@@ -114,7 +113,7 @@ impl Log {
         tail.cut_dirty = true;
         if let Err(cause) = file.set_len(*size) {
             let cause = segment.refused("cut back", cause);
-            tail.state = State::Failed(describe(&cause));
+            tail.state = State::Failed(Failure::half_way(&cause));
         }
         Err(error)
     }

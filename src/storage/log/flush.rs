@@ -4,6 +4,9 @@
 //! first, then the directory, and publishes the offset up to which everything was there when it
 //! began; unless the log was cut meanwhile. One flush of a log is under way at a time, so that the
 //! flushed offset only speaks of what its own or an earlier flush has synced.
+//!
+//! A sync that fails is the end of the log until the next start. One that could not even be tried,
+//! since there was no descriptor to open the directory with, leaves what it took up to the next.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,14 +31,16 @@ pub struct Unflushed {
     pub due: Duration,
 }
 
-/// A flush that has begun. Dropped without `finish_flush`, it has published nothing, and what it
+/// A flush that has begun. Dropped without `finish`, it has published nothing, and what it
 /// took up is lost to later flushes: the log must then fail.
 #[must_use]
 #[derive(Debug)]
 pub struct FlushTicket<'log> {
     log: &'log Log,
     segments: Vec<Arc<Segment>>,
+    pending: Pending,
     names: bool,
+    cut: bool,
     target: Offset,
     generation: u64,
     _turn: MutexGuard<'log, ()>,
@@ -49,7 +54,8 @@ impl Log {
     /// them; of a log that was abandoned, the last one flushed. Blocks while the disk works.
     ///
     /// # Errors
-    /// When the disk fails; the log then takes no more records until it is opened again.
+    /// When the disk fails; unless no sync was tried, the log then takes no more records until it
+    /// is opened again.
     pub fn flush(&self) -> Result<Offset, StorageError> {
         match self.begin_flush()? {
             Some(ticket) => {
@@ -65,9 +71,8 @@ impl Log {
     pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
         let turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
-        if let State::Failed(cause) = &tail.state {
-            let partition = self.home.partition.clone();
-            return Err(StorageError::Failed { partition, cause: Arc::clone(cause) });
+        if let State::Failed(failure) = &tail.state {
+            return Err(failure.refusal(&self.home.partition));
         }
         if tail.state == State::Abandoned {
             // Its files may be gone; nothing more is promised of it.
@@ -78,14 +83,14 @@ impl Log {
         if tail.next_offset == self.flushed_offset() && is_clean {
             return Ok(None);
         }
-        tail.cut_dirty = false;
-        tail.pending = Pending::default();
         let mut segments = std::mem::take(&mut tail.dirty);
         segments.extend(tail.active.as_ref().map(|active| Arc::clone(&active.segment)));
         Ok(Some(FlushTicket {
             log: self,
             segments,
+            pending: std::mem::take(&mut tail.pending),
             names: std::mem::take(&mut tail.names_dirty),
+            cut: std::mem::take(&mut tail.cut_dirty),
             target: tail.next_offset,
             generation: tail.generation,
             _turn: turn,
@@ -143,10 +148,15 @@ impl FlushTicket<'_> {
     }
 
     /// Ends the flush: publishes its offset when everything was `synced`, by `sync` or by a sync
-    /// of the whole file system, and fails the log when it was not.
+    /// of the whole file system. When a sync has failed the log fails; when none was tried, what
+    /// was taken up is left to the next flush.
     pub fn finish(self, synced: Result<(), StorageError>) -> Result<Offset, StorageError> {
         if let Err(error) = synced {
-            self.log.fail(&error);
+            if error.leaves_disk_unknown() {
+                self.log.fail(&error);
+            } else {
+                self.give_back();
+            }
             return Err(error);
         }
         let flushed = self.log.publish_flushed(&self);
@@ -159,5 +169,25 @@ impl FlushTicket<'_> {
             }
         }
         Ok(flushed)
+    }
+
+    /// Leaves to the next flush what this one has taken up.
+    fn give_back(&self) {
+        let mut tail = self.log.lock_tail();
+        if tail.generation != self.generation {
+            // The cut has made dirty again what is left of it.
+            return;
+        }
+        let active = tail.active.as_ref().map(|active| Arc::clone(&active.segment));
+        let later = std::mem::take(&mut tail.dirty);
+        let is_known =
+            |segment: &Arc<Segment>| active.iter().chain(&later).any(|s| Arc::ptr_eq(s, segment));
+        let mut dirty = self.segments.clone();
+        dirty.retain(|segment| !is_known(segment));
+        dirty.extend(later.iter().map(Arc::clone));
+        tail.dirty = dirty;
+        tail.pending = self.pending.followed_by(tail.pending);
+        tail.names_dirty |= self.names;
+        tail.cut_dirty |= self.cut;
     }
 }

@@ -11,13 +11,13 @@ use crate::io::{Clock, Disk};
 use crate::storage::compaction::{Closed, ClosedSegments};
 use crate::storage::log::flush::FlushListener;
 use crate::storage::log::offsets::{Offsets, Published};
-use crate::storage::log::tail::{State, Tail};
+use crate::storage::log::tail::{Failure, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
 use crate::storage::{
     EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
 };
-use crate::types::{Offset, ProducerId, TopicPartition, WithCauses};
+use crate::types::{Offset, ProducerId, TopicPartition};
 
 /// What a log needs of the world.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ impl Log {
     pub fn fail(&self, cause: &StorageError) {
         let mut tail = self.lock_tail();
         if !matches!(tail.state, State::Failed(_) | State::Abandoned) {
-            tail.state = State::Failed(describe(cause));
+            tail.state = State::Failed(Failure::of(cause));
         }
     }
 
@@ -273,15 +273,12 @@ impl Log {
     /// The tail of a log that takes records.
     pub(super) fn writable_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let tail = self.awake_tail()?;
-        let partition = || self.home.partition.clone();
         match &tail.state {
             State::Dormant | State::Open => Ok(tail),
-            State::Failed(cause) => {
-                Err(StorageError::Failed { partition: partition(), cause: Arc::clone(cause) })
-            }
+            State::Failed(failure) => Err(failure.refusal(&self.home.partition)),
             State::EndsInDamage => Err(self.last_damage()),
             State::Closed | State::Abandoned => {
-                Err(StorageError::Closed { partition: partition() })
+                Err(StorageError::Closed { partition: self.home.partition.clone() })
             }
         }
     }
@@ -311,9 +308,4 @@ impl std::fmt::Debug for Log {
             self.log_end_offset()
         )
     }
-}
-
-/// An error and its causes in one line.
-pub(super) fn describe(error: &StorageError) -> Arc<str> {
-    WithCauses(error).to_string().into()
 }

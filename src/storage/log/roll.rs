@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::storage::log::Log;
-use crate::storage::log::partition_log::describe;
-use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::log::tail::{Active, Failure, State, Tail};
 use crate::storage::segments::{Indexer, Segment};
 use crate::storage::{LogConfig, StorageError};
 use crate::types::{Offset, Timestamp};
@@ -73,7 +72,7 @@ impl Log {
         tail.names_dirty = true;
         let created = Segment::create(&self.home, tail.next_offset);
         if let Err(error @ StorageError::Failed { .. }) = &created {
-            tail.state = State::Failed(describe(error));
+            tail.state = State::Failed(Failure::half_way(error));
         }
         let segment = Arc::new(created?);
         if let Some(mut left) = tail.active.take() {

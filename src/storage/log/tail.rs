@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::ProducerStates;
 use crate::storage::segments::{Indexer, Segment};
-use crate::types::{LeaderEpoch, Offset, Timestamp};
+use crate::storage::{ProducerStates, StorageError};
+use crate::types::{LeaderEpoch, Offset, Timestamp, TopicPartition, WithCauses};
 
 /// What only the holder of the tail's lock may know or change.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ pub(super) enum State {
     Dormant,
     /// Everything.
     Open,
-    /// Reading what is there. The text says what failed.
-    Failed(Arc<str>),
+    /// Reading what is there.
+    Failed(Failure),
     /// Reading what is there: the last segment ends in damage, after which nothing can follow.
     EndsInDamage,
     /// Reading what is there.
@@ -50,6 +50,14 @@ pub(super) enum State {
     /// Reading what is there, for as long as its files are: nothing is written any more, not even
     /// what was appended.
     Abandoned,
+}
+
+/// Why a log takes no more records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// What failed, and its causes.
+    cause: Arc<str>,
+    is_disk_unknown: bool,
 }
 
 /// The segment that grows.
@@ -74,12 +82,40 @@ pub(super) struct Pending {
     pub(super) since: Option<Duration>,
 }
 
+impl Failure {
+    /// A failure that leaves a log to be looked through by a restart.
+    pub(super) fn of(error: &StorageError) -> Self {
+        let cause = WithCauses(error).to_string().into();
+        Self { cause, is_disk_unknown: error.leaves_disk_unknown() }
+    }
+
+    /// A failure half-way, after which nothing is known of what the disk holds.
+    pub(super) fn half_way(error: &StorageError) -> Self {
+        Self { is_disk_unknown: true, ..Self::of(error) }
+    }
+
+    /// The refusal of whatever would change the log.
+    pub(super) fn refusal(&self, partition: &TopicPartition) -> StorageError {
+        let Self { cause, is_disk_unknown } = self.clone();
+        StorageError::Failed { partition: partition.clone(), cause, is_disk_unknown }
+    }
+}
+
 impl Pending {
     /// Adds what was appended at `now`.
     pub(super) fn add(&mut self, records: u64, bytes: u64, now: Duration) {
         self.records += records;
         self.bytes += bytes;
         self.since.get_or_insert(now);
+    }
+
+    /// Adds what was appended later.
+    pub(super) fn followed_by(self, later: Self) -> Self {
+        Self {
+            records: self.records + later.records,
+            bytes: self.bytes + later.bytes,
+            since: self.since.or(later.since),
+        }
     }
 }
 

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
 use crate::storage::log::checkpoint::discard_snapshots;
-use crate::storage::log::partition_log::describe;
-use crate::storage::log::tail::{Active, Pending, State, Tail};
+use crate::storage::log::tail::{Active, Failure, Pending, State, Tail};
 use crate::storage::segments::Segment;
 use crate::storage::{StorageError, recovery};
 use crate::types::Offset;
@@ -44,7 +43,7 @@ impl Log {
         }
         let done = self.cut_tail(&mut tail, &segments, (number, position, new_end));
         if let Err(error) = &done {
-            tail.state = State::Failed(describe(error));
+            tail.state = State::Failed(Failure::half_way(error));
         }
         done.map(|()| new_end)
     }

@@ -65,6 +65,7 @@ impl Segment {
                 partition: home.partition.clone(),
                 cause: format!("'{}' was made and cannot be removed: {left}", path.display())
                     .into(),
+                is_disk_unknown: true,
             })?;
             return Err(refused(error));
         }
