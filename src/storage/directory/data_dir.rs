@@ -175,11 +175,16 @@ impl DataDir {
     /// when nothing has changed, or after `close`.
     ///
     /// # Errors
-    /// As the disk fails. But for want of space that is fatal: a sync has failed.
+    /// As the disk fails. Unless that leaves it unknown, the marks of the other logs are recorded
+    /// if only single logs refuse, and the call may be made again.
     pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
+        let mut refused = Ok(());
         for log in self.open_logs() {
-            if let Some(_hold) = self.hold(&log) {
-                log.checkpoint()?;
+            let Some(_hold) = self.hold(&log) else { continue };
+            match log.checkpoint() {
+                Err(error) if error.leaves_disk_unknown() => return Err(error),
+                Err(error) => refused = Err(error),
+                Ok(_) => {}
             }
         }
         let is_closed = self.lock_closed();
@@ -188,7 +193,8 @@ impl DataDir {
         }
         let mut checkpoints = self.lock_checkpoints();
         self.gather(&mut checkpoints, high_watermarks);
-        checkpoints.write(&*self.env.disk)
+        checkpoints.write(&*self.env.disk)?;
+        refused
     }
 
     /// Flushes and closes all logs and leaves the manifest by which the next opening knows that

@@ -5,6 +5,7 @@
 //! the broker left it are: producers' clocks alone neither delete records too early nor keep them
 //! for ever. Nothing goes that is above the high watermark or not flushed.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +23,9 @@ pub struct Removed {
     /// Bytes of their batches.
     pub bytes: u64,
 }
+
+/// So long after a removal that was refused comes the next attempt.
+const REMOVAL_PAUSE: Duration = Duration::from_mins(1);
 
 impl Log {
     /// Removes the segments that the topic's settings do not want any more at `now`, and those
@@ -57,7 +61,7 @@ impl Log {
             removed.segments += 1;
             removed.bytes += segment.size()?;
             let due = self.home.clock.monotonic().saturating_add(delay);
-            let names = segment.delete()?;
+            let names = segment.delete().inspect_err(|_| self.take_back(&segment))?;
             deleted.extend(names.into_iter().map(|name| (due, name)));
         }
         drop(deleted);
@@ -71,17 +75,25 @@ impl Log {
         Ok(removed)
     }
 
-    /// Removes the files of segments deleted long enough ago; `now` is the monotonic clock's.
+    /// Removes the files of segments deleted long enough ago; `now` is the monotonic clock's. What
+    /// cannot be removed is tried again later.
     pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
         let mut deleted = self.lock_deleted();
         let due: Vec<PathBuf> =
             deleted.extract_if(.., |(due, _)| *due <= now).map(|(_, path)| path).collect();
         drop(deleted);
+        let mut refused = Ok(());
         for path in due {
-            let gone = self.home.disk.remove_file(&path);
-            gone.map_err(|error| StorageError::io("remove", &path, error))?;
+            match self.home.disk.remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    refused = Err(StorageError::io("remove", &path, error));
+                    let again = now.saturating_add(REMOVAL_PAUSE);
+                    self.deleted.lock().unwrap_or_else(PoisonError::into_inner).push((again, path));
+                }
+                _ => {}
+            }
         }
-        Ok(())
+        refused
     }
 
     /// When the next deleted file is to be removed, by the monotonic clock; `None` when there is
@@ -174,6 +186,15 @@ impl Log {
     /// Whether nobody can read the first segment any more.
     fn is_before_start(&self, segments: &[Arc<Segment>]) -> bool {
         segments.get(1).is_some_and(|next| next.base() <= self.log_start_offset())
+    }
+
+    /// Lets a segment that could not be deleted be the first one again: the next to be tried, for
+    /// what follows must not go before it.
+    fn take_back(&self, segment: &Arc<Segment>) {
+        let _tail = self.lock_tail();
+        let mut segments = self.segments.load_full().to_vec();
+        segments.insert(0, Arc::clone(segment));
+        self.segments.store(Arc::new(segments));
     }
 
     /// Whether the first segment is to go.

@@ -270,7 +270,8 @@ impl Segment {
     }
 
     /// Gives all its files the names of what nobody looks for, the batches first, and makes
-    /// that durable. The new names are returned, to be removed.
+    /// that durable. The new names are returned, to be removed; those too that an earlier call has
+    /// given which came no further.
     pub(crate) fn delete(&self) -> Result<Vec<PathBuf>, StorageError> {
         let mut deleted = Vec::new();
         for kind in FileKind::OF_SEGMENT {
@@ -278,7 +279,11 @@ impl Segment {
             let name = file_name::deleted(&path);
             match self.home.disk.rename(&path, &name) {
                 Ok(()) => deleted.push(name),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    if self.home.disk.exists(&name).is_ok_and(|is_there| is_there) {
+                        deleted.push(name);
+                    }
+                }
                 Err(error) => return Err(StorageError::io("delete", &path, error)),
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! It looks at intervals, and not while the wall clock is in doubt. A log with a damaged batch is
 //! reported and left alone until the next start; whatever else keeps one log from being compacted
-//! only lasts until the next look. Only a disk that fails ends the thread.
+//! only lasts until the next look. Only a sync that fails ends the thread.
 
 use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,7 +15,7 @@ use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::upkeep::clock_watch::ClockWatch;
 use crate::storage::upkeep::passes::is_local;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
-use crate::types::Timestamp;
+use crate::types::{Timestamp, WithCauses};
 
 /// How logs are compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +129,15 @@ impl Shared {
         while self.wait(self.options.interval) {
             let Some(now) = watch.look(&*self.clock) else { continue };
             aside.resting.clear();
-            if let Err(error) = self.look(now, &mut aside) {
-                (self.listener.on_fatal)(&error);
-                return;
+            match self.look(now, &mut aside) {
+                Err(error) if is_local(&error) => {
+                    tracing::warn!(error = %WithCauses(&error), "compaction has to wait");
+                }
+                Err(error) => {
+                    (self.listener.on_fatal)(&error);
+                    return;
+                }
+                Ok(()) => {}
             }
         }
     }
@@ -266,7 +272,7 @@ impl Aside {
         self.damaged.iter().chain(&self.resting).any(is_it)
     }
 
-    /// Puts a log aside that refuses, unless the disk has failed.
+    /// Puts a log aside that refuses, unless a sync has failed.
     fn tolerate(&mut self, log: &Arc<Log>, error: StorageError) -> Result<(), StorageError> {
         let partition = log.partition();
         if matches!(error, StorageError::Corrupt { .. }) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::ByteSize;
 use crate::storage::{DataDir, Log, Offsets, Removed, StorageError};
-use crate::types::{Offset, Timestamp};
+use crate::types::{Offset, Timestamp, TopicPartition, WithCauses};
 
 /// Applies every topic's retention, and tells what went. Without a `now` that can be believed
 /// nothing goes for its age.
@@ -18,7 +18,7 @@ pub(super) fn retain(
     let mut removed = Removed::default();
     for (log, below) in logs(directory, high_watermarks)? {
         if let Some(_hold) = directory.hold(&log) {
-            add(&mut removed, tolerate(&log, log.delete_expired(now, below))?);
+            add(&mut removed, tolerate(log.partition(), log.delete_expired(now, below))?);
         }
     }
     Ok(removed)
@@ -35,7 +35,8 @@ pub(super) fn hold_to_size(
     let mut candidates = Vec::new();
     let mut total = 0;
     for (log, below) in logs(directory, high_watermarks)? {
-        let size = log.size_bytes()?;
+        let size = log.size_bytes().map(Some);
+        let Some(size) = tolerate(log.partition(), size)? else { continue };
         total += size;
         let is_deletable =
             log.config().cleanup_policy.delete && !log.partition().topic.is_internal();
@@ -49,7 +50,7 @@ pub(super) fn hold_to_size(
         let Some(index) = largest.map(|(index, _)| index) else { break };
         let (size, log, below) = &mut candidates[index];
         let went = match directory.hold(log) {
-            Some(_hold) => tolerate(log, delete_oldest(log, *below))?,
+            Some(_hold) => tolerate(log.partition(), delete_oldest(log, *below))?,
             None => Removed::default(),
         };
         if went.segments == 0 {
@@ -89,26 +90,25 @@ fn logs(
 }
 
 /// One log that refuses does not keep retention from the others.
-fn tolerate(log: &Log, result: Result<Removed, StorageError>) -> Result<Removed, StorageError> {
+pub(super) fn tolerate<T: Default>(
+    partition: &TopicPartition,
+    result: Result<T, StorageError>,
+) -> Result<T, StorageError> {
     match result {
         Err(error) if is_local(&error) => {
-            tracing::warn!(partition = %log.partition(), %error, "retention has to wait");
-            Ok(Removed::default())
+            tracing::warn!(%partition, error = %WithCauses(&error), "retention has to wait");
+            Ok(T::default())
         }
         result => result,
     }
 }
 
-/// Whether an error is of one log, or of the moment, and not of the disk.
+/// Whether an error is of one log, or of the moment, and not of the disk: a sync that fails is the
+/// end, a file that cannot be opened or read is not.
 pub(super) fn is_local(error: &StorageError) -> bool {
-    matches!(
-        error,
-        StorageError::OutOfSpace { .. }
-            | StorageError::Closed { .. }
-            | StorageError::Corrupt { .. }
-            | StorageError::Failed { .. }
-            | StorageError::OffsetOutOfRange { .. }
-    )
+    // Room may come back, and who made a log fail has told of it.
+    let is_told = matches!(error, StorageError::OutOfSpace { .. } | StorageError::Failed { .. });
+    is_told || !error.leaves_disk_unknown()
 }
 
 fn add(sum: &mut Removed, part: Removed) {

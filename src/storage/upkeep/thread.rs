@@ -1,7 +1,8 @@
 //! The thread that looks after one data directory.
 //!
-//! It sleeps until something is due. A checkpoint that fails for anything but want of space is
-//! fatal, as a failed flush is: it is reported, and the thread ends.
+//! It sleeps until something is due. A sync that fails is fatal, as it is to a flush: it is
+//! reported, and the thread ends. Whatever else the disk refuses, room, a descriptor or bytes that
+//! cannot be read, only lasts until it is next tried.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -10,9 +11,10 @@ use crate::io::Clock;
 use crate::storage::flusher::Alarm;
 use crate::storage::upkeep::clock_watch::ClockWatch;
 use crate::storage::upkeep::compactor::Compactor;
-use crate::storage::upkeep::passes::{hold_to_size, is_local, retain};
+use crate::storage::upkeep::passes::{hold_to_size, is_local, retain, tolerate};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
+use crate::types::WithCauses;
 
 /// Whom upkeep asks and tells. Called on its threads, without a lock held.
 pub struct UpkeepListener {
@@ -147,9 +149,15 @@ impl Shared {
                 Step::Removal => self.removal(),
                 Step::WaitUntil(_) => Ok(()),
             };
-            if let Err(error) = done {
-                (self.listener.on_fatal)(&error);
-                return;
+            match done {
+                Err(error) if is_local(&error) => {
+                    tracing::warn!(error = %WithCauses(&error), "upkeep has to wait");
+                }
+                Err(error) => {
+                    (self.listener.on_fatal)(&error);
+                    return;
+                }
+                Ok(()) => {}
             }
             state = self.lock();
         }
@@ -158,7 +166,7 @@ impl Shared {
     fn checkpoint(&self) -> Result<(), StorageError> {
         match self.directory.checkpoint(&(self.listener.high_watermarks)()) {
             Err(error) if is_local(&error) => {
-                tracing::warn!(%error, "marks could not be recorded");
+                tracing::warn!(error = %WithCauses(&error), "marks could not be recorded");
                 self.lock().schedule.flushed(0, self.clock.monotonic());
                 Ok(())
             }
@@ -192,7 +200,7 @@ impl Shared {
         let now = self.clock.monotonic();
         for log in self.directory.open_logs() {
             let Some(_hold) = self.directory.hold(&log) else { continue };
-            log.remove_deleted(now)?;
+            tolerate(log.partition(), log.remove_deleted(now))?;
             next = next.into_iter().chain(log.removal_due()).min();
         }
         if let Some(due) = next {

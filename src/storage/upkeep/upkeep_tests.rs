@@ -220,6 +220,87 @@ fn a_checkpoint_that_fails_is_fatal_and_one_without_space_is_not() {
 }
 
 #[test]
+fn a_checkpoint_without_a_descriptor_comes_later() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let (directory, upkeep, fatal) = upkeep(&disk);
+    fill(&directory, "web", 3);
+    let point = "durable-point-checkpoint.tmp";
+    disk.inject(Fault::new(Operation::Open, Failure::TooManyOpenFiles).on(point));
+    disk.inject(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("/data").times(2));
+    upkeep.flushed(1);
+    let marks = watermarks(&[&directory.log(&partition("web")).unwrap().unwrap()]);
+    eventually(|| directory.recorded_durable_point(&partition("web")) == Some(Offset::new(3)));
+    assert!(fatal.try_recv().is_err());
+    upkeep.stop();
+    directory.checkpoint(&marks).unwrap();
+}
+
+/// A disk with these logs of ten batches each, closed in order.
+fn closed(topics: [&str; 2]) -> (FaultyDisk, Offsets) {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
+    let logs = topics.map(|topic| fill(&directory, topic, 10));
+    let marks = watermarks(&[&logs[0], &logs[1]]);
+    directory.close(&marks).unwrap();
+    (disk, marks)
+}
+
+#[test]
+fn a_file_that_cannot_be_read_keeps_retention_from_its_own_log_only() {
+    let (disk, marks) = closed(["bad", "web"]);
+    let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
+    for suffix in ["bad-0/00000000000000000000.seal", "bad-0/00000000000000000000.log"] {
+        disk.inject(Fault::new(Operation::Read, Failure::InputOutput).on(suffix).for_ever());
+    }
+    let removed = retain(&directory, &marks, Some(NOW.plus(2 * DAY))).unwrap();
+    assert_eq!(removed.segments, 5);
+    assert_eq!(directory.log(&partition("web")).unwrap().unwrap().log_start_offset().get(), 10);
+    disk.clear_faults();
+    assert_eq!(retain(&directory, &marks, Some(NOW.plus(2 * DAY))).unwrap().segments, 5);
+}
+
+#[test]
+fn a_segment_that_cannot_be_deleted_goes_before_those_that_follow() {
+    let rename = |call| Fault::new(Operation::Rename, Failure::InputOutput).at_call(call);
+    let opened = Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("bad-0");
+    for fault in [rename(1).on(".deleted"), rename(2).on(".deleted"), opened] {
+        let (disk, marks) = closed(["bad", "web"]);
+        let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
+        let bad = directory.log(&partition("bad")).unwrap().unwrap();
+        bad.roll(NOW).unwrap();
+        bad.flush().unwrap();
+        disk.inject(fault);
+        let now = Some(NOW.plus(2 * DAY));
+        assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
+        assert_eq!(bad.first_segment_end(), Some(Offset::new(2)), "it is still the first");
+        assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
+        bad.remove_deleted(Duration::MAX).unwrap();
+        let names = disk.list(Path::new("/data/bad-0")).unwrap().into_iter().map(|e| e.name);
+        let is_left = |name: &String| [".log", ".deleted"].iter().any(|end| name.ends_with(end));
+        assert_eq!(names.filter(is_left).collect::<Vec<_>>(), ["00000000000000000010.log"]);
+    }
+}
+
+#[test]
+fn a_log_whose_files_cannot_be_written_keeps_its_own_marks_back_only() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
+    let logs = ["bad", "web"].map(|topic| fill(&directory, topic, 10));
+    let seal = Fault::new(Operation::Open, Failure::TooManyOpenFiles);
+    disk.inject(seal.on("bad-0/00000000000000000000.seal.tmp").for_ever());
+    let marks = watermarks(&[&logs[0], &logs[1]]);
+    directory.checkpoint(&marks).unwrap_err();
+    for topic in ["bad", "web"] {
+        assert_eq!(directory.recorded_durable_point(&partition(topic)), Some(Offset::new(10)));
+    }
+    assert_eq!(logs[1].marks().rebuild, Offset::new(10));
+    assert_eq!(logs[0].marks().rebuild, Offset::ZERO);
+    disk.clear_faults();
+    directory.checkpoint(&marks).unwrap();
+    assert_eq!(logs[0].marks().rebuild, Offset::new(10));
+}
+
+#[test]
 fn a_panic_of_the_thread_is_fatal() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (directory, upkeep, fatal) = asking(&disk, || panic!("broken by the test"));
