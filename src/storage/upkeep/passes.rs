@@ -82,14 +82,14 @@ fn logs(
     for (partition, _) in directory.partitions() {
         let known = high_watermarks.get(&partition).copied();
         let Some(below) = known.or_else(|| directory.high_watermark(&partition)) else { continue };
-        if let Some(log) = directory.log(&partition)? {
+        if let Some(log) = tolerate(&partition, directory.log(&partition))? {
             logs.push((log, below));
         }
     }
     Ok(logs)
 }
 
-/// One log that refuses does not keep retention from the others.
+/// One log that refuses, or does not even open, does not keep retention from the others.
 pub(super) fn tolerate<T: Default>(
     partition: &TopicPartition,
     result: Result<T, StorageError>,

@@ -12,7 +12,7 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{hold_to_size, retain};
 use crate::storage::{
     AppendAt, CleanupPolicy, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
-    PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions,
+    PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions, small_file,
 };
 use crate::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
@@ -257,6 +257,17 @@ fn a_file_that_cannot_be_read_keeps_retention_from_its_own_log_only() {
     assert_eq!(directory.log(&partition("web")).unwrap().unwrap().log_start_offset().get(), 10);
     disk.clear_faults();
     assert_eq!(retain(&directory, &marks, Some(NOW.plus(2 * DAY))).unwrap().segments, 5);
+}
+
+#[test]
+fn a_log_that_does_not_open_keeps_retention_and_a_cap_from_itself_only() {
+    let (disk, marks) = closed(["bad", "web"]);
+    small_file::replace(&disk, Path::new("/data/bad-0/damaged"), b"garbage").unwrap();
+    let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
+    assert!(directory.log(&partition("bad")).is_err());
+    let now = Some(NOW.plus(2 * DAY));
+    assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
+    assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
 }
 
 #[test]
