@@ -7,11 +7,11 @@ use std::thread::JoinHandle;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::connection::{Admission, Shard, accept};
+use crate::broker::connection::{Admission, Shard, accept, descriptors_for_connections};
 use crate::broker::context::Shared;
 use crate::broker::core::{Engine, Inside, bind, control_runtime};
 use crate::broker::{BrokerConfig, BrokerError};
-use crate::io::{Clock, Disk, SystemClock, SystemDisk};
+use crate::io::{Clock, Disk, SystemClock, SystemDisk, open_file_limit};
 
 /// A broker that answers until it is stopped or its disk fails.
 ///
@@ -55,6 +55,7 @@ impl Broker {
         let shared = engine.shared();
         let shards = start_shards(shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
+        warn_of_few_descriptors(&shared.config);
         let admission = Arc::new(Admission::default());
         for socket in sockets {
             let admission = Arc::clone(&admission);
@@ -113,6 +114,19 @@ impl Drop for Broker {
 fn join(thread: JoinHandle<()>) {
     if thread.join().is_err() {
         tracing::error!("a thread of the broker ended by a panic");
+    }
+}
+
+/// Says so when there cannot be as many connections as the settings allow.
+fn warn_of_few_descriptors(config: &BrokerConfig) {
+    let Ok(limit) = open_file_limit() else { return };
+    let room = descriptors_for_connections(limit);
+    if usize::try_from(room).is_ok_and(|room| room < config.connections_max) {
+        let max = config.connections_max;
+        tracing::warn!(
+            "max.connections is {max}, but the limit of open files, {limit}, leaves room for fewer \
+             than {room}: connections beyond are refused, for files need descriptors too"
+        );
     }
 }
 

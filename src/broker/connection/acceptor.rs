@@ -1,18 +1,20 @@
 //! Takes new connections and hands them to the shards in turn.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::Sender;
 
-use super::admission::{Admission, Admitted, Room};
+use super::admission::{Admission, Admitted, Room, descriptors_for_connections};
 use super::shard::Accepted;
 use crate::broker::context::Shared;
 use crate::broker::settings::in_force;
+use crate::io::open_file_limit;
 
-/// Pause after the system refused to accept: usually there are no descriptors left.
+/// Pause after the system refused to accept, or gave a descriptor that is kept for files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Accepts until the broker stops, as far as `admission`, which all listeners share, lets it.
@@ -30,6 +32,11 @@ pub(crate) async fn accept(
         };
         let Some(queue) = turn.next() else { return };
         match accepted {
+            Ok((stream, peer)) if is_kept_for_files(&stream) => {
+                tracing::warn!(%peer, "connection refused: too few files may be open at once");
+                drop(stream);
+                tokio::time::sleep(REFUSED_PAUSE).await;
+            }
             Ok((stream, peer)) => {
                 let admitted = admission.admit(peer, room(&shared));
                 if let Err(error) = hand_over(stream, admitted, queue).await {
@@ -42,6 +49,13 @@ pub(crate) async fn accept(
             }
         }
     }
+}
+
+/// Whether a connection has taken one of the last descriptors. The system gives the lowest that is
+/// free, so its number tells how many are taken.
+fn is_kept_for_files(stream: &TcpStream) -> bool {
+    let Ok(limit) = open_file_limit() else { return false };
+    u64::try_from(stream.as_raw_fd()).is_ok_and(|taken| taken >= descriptors_for_connections(limit))
 }
 
 /// How many connections there may be by now.

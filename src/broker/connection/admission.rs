@@ -1,4 +1,7 @@
 //! How many connections there may be, in all and from one address.
+//!
+//! Whatever the settings say, connections leave some of the process's descriptors to files: with
+//! none left no segment could be begun, no checkpoint written and no log opened.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -17,6 +20,15 @@ pub(crate) struct Room {
     pub(crate) in_all: usize,
     /// From one address.
     pub(crate) per_ip: usize,
+}
+
+/// At least so many descriptors are kept for files, unless the process may hardly have more.
+const RESERVE_MIN: u64 = 64;
+
+/// How many of `limit` descriptors, which the process may have at once, connections may take: the
+/// rest is for files, an eighth as a rule.
+pub(crate) fn descriptors_for_connections(limit: u64) -> u64 {
+    limit - (limit / 8).max(RESERVE_MIN).min(limit / 2)
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +83,12 @@ impl Drop for Admitted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptors_are_left_to_files() {
+        let limits = [0, 100, 256, 1024, 4096, 1 << 20];
+        assert_eq!(limits.map(descriptors_for_connections), [0, 50, 192, 896, 3584, 917_504]);
+    }
 
     #[test]
     fn places_are_counted_in_all_and_by_address_and_come_back() {

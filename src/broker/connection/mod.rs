@@ -10,7 +10,7 @@ mod reader;
 mod shard;
 
 pub(crate) use acceptor::accept;
-pub(crate) use admission::Admission;
+pub(crate) use admission::{Admission, descriptors_for_connections};
 pub(crate) use part::Part;
 pub(crate) use produced::{Produced, Request};
 pub(crate) use shard::Shard;
