@@ -20,6 +20,13 @@ class Played:
         """Begins at the earliest offsets unless told otherwise."""
         self._given = {"bootstrap": address, "startingOffsets": "earliest", **options}
         self.reader = self._new()
+        self.begin()
+
+    def begin(self) -> None:
+        """Goes to the beginning, as Spark does that has no mark before its first trigger.
+
+        It keeps none of it: a first trigger that is done again begins where it is told anew.
+        """
         self.checkpoint = json.dumps(self.reader.initialOffset())
 
     def restart(self, **options: str) -> None:
@@ -39,7 +46,10 @@ class Played:
 
     def trigger(self) -> list[bytes]:
         """Does one trigger: the values that it read."""
-        end = self.plan()
+        return self.do(self.plan())
+
+    def do(self, end: str) -> list[bytes]:
+        """Does the trigger that ends there: the values that it read."""
         found = [value for part in self.parts(end) for value in values(self.reader.read(part))]
         self.checkpoint = end
         return found

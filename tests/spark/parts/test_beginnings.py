@@ -1,5 +1,6 @@
 """A stream begins where its options say, at any of the places that a table can begin at."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -7,10 +8,18 @@ import pytest
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.parts.played import Played
+from streamlog.errors import ConfigError
+from streamlog.spark.reading.settings import Reading, default_schema
+from streamlog.spark.streaming.mark import BEGAN, Mark
+from streamlog.spark.streaming.stream import StreamReader
 
 BEGAN_MS = int(datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp() * 1000)
 RECORDS = 10
 """One for each second from then on."""
+AGO = f"{BEGAN_MS + 4_000}"
+"""What ``-1h`` means when a query is new."""
+LATE = "2027-01-01T00:00:00Z"
+"""No record is of that time or later."""
 
 
 @pytest.mark.parametrize(
@@ -42,5 +51,173 @@ def test_a_stream_begins_where_it_is_told(
     played = Played(broker.address, subscribe=topic, **given)
     try:
         assert played.drain() == [b"%d" % number for number in range(first, RECORDS)]
+    finally:
+        played.reader.stop()
+
+
+def publish(client: streamlog.Client, topic: str, numbers: range) -> None:
+    """A record for each number, of so many seconds after the beginning, to one partition."""
+    client.admin.create_topic(topic, partitions=1, exist_ok=True)
+    with client.producer() as producer:
+        for number in numbers:
+            producer.send(topic, b"%d" % number, timestamp=BEGAN_MS + 1000 * number)
+
+
+def numbers(first: int, end: int) -> list[bytes]:
+    """The values of such records."""
+    return [b"%d" % number for number in range(first, end)]
+
+
+@pytest.fixture
+def filled(client: streamlog.Client, topic: str) -> str:
+    """A topic with its first records, of which a group has done six."""
+    publish(client, topic, range(RECORDS))
+    client.admin.group(f"of-{topic}").commit({(topic, 0): 6})
+    return topic
+
+
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [
+        ({"startingOffsets": "earliest"}, 0),
+        ({"startingOffsets": "latest"}, RECORDS),
+        ({"startingOffsets": '{"TOPIC":{"0":-1}}'}, RECORDS),
+        ({"startingOffsets": "group:of-TOPIC"}, 6),
+        ({"startingTimestamp": AGO}, 4),
+        (
+            {"startingTimestamp": LATE, "startingOffsetsByTimestampStrategy": "latest"},
+            RECORDS,
+        ),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"maxOffsetsPerTrigger": "3"}, {"minOffsetsPerTrigger": "5"}])
+def test_a_first_trigger_done_again_begins_where_it_began(
+    broker: BrokerProcess,
+    client: streamlog.Client,
+    filled: str,
+    options: dict[str, str],
+    more: dict[str, str],
+    first: int,
+) -> None:
+    given = {name: text.replace("TOPIC", filled) for name, text in options.items()}
+    played = Played(broker.address, subscribe=filled, **given, **more)
+    try:
+        publish(client, filled, range(RECORDS, RECORDS + 3))
+        end = played.plan()
+        publish(client, filled, range(RECORDS + 3, 2 * RECORDS))
+        client.admin.group(f"of-{filled}").commit({(filled, 0): 15})
+        # A stretch before now is another time by then.
+        later = given.get("startingTimestamp", "").replace(AGO, f"{BEGAN_MS + 13_000}")
+        played.restart(**({"startingTimestamp": later} if later else {}))
+        played.begin()
+        assert played.do(end) + played.drain() == numbers(first, 2 * RECORDS)
+    finally:
+        played.reader.stop()
+
+
+def test_what_comes_between_two_questions_for_the_beginning_is_read(
+    broker: BrokerProcess, client: streamlog.Client, filled: str
+) -> None:
+    played = Played(broker.address, subscribe=filled, startingOffsets="latest")
+    try:
+        publish(client, filled, range(RECORDS, RECORDS + 5))
+        end = played.plan()
+        # Spark asks once more when it comes to the trigger's tasks.
+        played.begin()
+        assert played.do(end) == numbers(RECORDS, RECORDS + 5)
+    finally:
+        played.reader.stop()
+
+
+def test_only_the_mark_of_the_first_trigger_tells_where_it_began(
+    broker: BrokerProcess, client: streamlog.Client, filled: str
+) -> None:
+    played = Played(broker.address, subscribe=filled)
+    try:
+        first = played.plan()
+        assert json.loads(first)[BEGAN] == {filled: {"0": 0}}
+        played.do(first)
+        assert played.plan() == first
+        publish(client, filled, range(RECORDS, RECORDS + 5))
+        assert BEGAN not in json.loads(played.plan())
+        assert played.drain() == numbers(RECORDS, RECORDS + 5)
+    finally:
+        played.reader.stop()
+
+
+def test_a_beginning_that_the_log_does_not_have_any_more_is_told_when_it_is_done_again(
+    broker: BrokerProcess, client: streamlog.Client, filled: str
+) -> None:
+    played = Played(broker.address, subscribe=filled)
+    try:
+        end = played.plan()
+        client.admin.delete_records(filled, 0, before=4)
+        played.restart()
+        played.begin()
+        with pytest.raises(streamlog.OffsetOutOfRange, match="offset 0 is wanted, the earliest"):
+            played.do(end)
+        played.restart(failOnDataLoss="false")
+        played.begin()
+        assert played.do(end) == numbers(4, RECORDS)
+    finally:
+        played.reader.stop()
+
+
+def prepared(address: str, **options: str) -> StreamReader:
+    """A reader that takes what there is now, at the moment when Spark has said so."""
+    given = {"bootstrap": address, **options}
+    reader = StreamReader(Reading.of_stream(given, default_schema(given)))
+    reader.prepareForTriggerAvailableNow()
+    return reader
+
+
+@pytest.mark.parametrize("fails", ["true", "false"])
+@pytest.mark.parametrize("start", ["latest", "group:of-TOPIC"])
+def test_a_beginning_at_the_end_of_what_there_is_now_is_no_loss(
+    broker: BrokerProcess, client: streamlog.Client, filled: str, fails: str, start: str
+) -> None:
+    start = start.replace("TOPIC", filled)
+    reader = prepared(broker.address, subscribe=filled, startingOffsets=start, failOnDataLoss=fails)
+    try:
+        publish(client, filled, range(RECORDS, RECORDS + 5))
+        client.admin.group(f"of-{filled}").commit({(filled, 0): RECORDS + 5})
+        begun = reader.initialOffset()
+        end = reader.latestOffset(begun, reader.getDefaultReadLimit())
+        assert end[filled] == begun[filled]
+        assert reader.partitions(begun, end) == []
+        assert reader.latestOffset(end, reader.getDefaultReadLimit()) == end
+    finally:
+        reader.stop()
+
+
+def test_a_time_without_a_record_is_told_to_those_alone_who_have_no_checkpoint(
+    broker: BrokerProcess, client: streamlog.Client, filled: str
+) -> None:
+    late = {"subscribe": filled, "startingTimestamp": LATE}
+    reader = prepared(broker.address, **late)
+    try:
+        id = client.admin.topic(filled).id
+        checkpoint = Mark({(filled, 0): 4}, {filled: id}).json()
+        end = reader.latestOffset(checkpoint, reader.getDefaultReadLimit())
+        assert end[filled] == {"0": RECORDS}
+        begun = reader.initialOffset()
+        with pytest.raises(ConfigError, match="no record of topic"):
+            reader.latestOffset(begun, reader.getDefaultReadLimit())
+        with pytest.raises(ConfigError, match="no record of topic"):
+            reader.partitions(begun, checkpoint)
+    finally:
+        reader.stop()
+
+
+def test_a_first_trigger_is_done_again_though_nothing_is_as_late_as_its_beginning_is_now(
+    broker: BrokerProcess, client: streamlog.Client, filled: str
+) -> None:
+    played = Played(broker.address, subscribe=filled, startingTimestamp=AGO)
+    try:
+        end = played.plan()
+        played.restart(startingTimestamp=LATE)
+        played.begin()
+        publish(client, filled, range(RECORDS, RECORDS + 5))
+        assert played.do(end) + played.drain() == numbers(4, RECORDS + 5)
     finally:
         played.reader.stop()

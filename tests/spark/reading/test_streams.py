@@ -1,6 +1,7 @@
 """Topics as streams: each record once, in triggers of the size that was asked for."""
 
 import json
+from threading import Event, Thread
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -46,6 +47,55 @@ def test_a_trigger_that_failed_is_done_again_with_the_same_records(streamed: Str
     assert sorted(got.again) == [1]
     assert read(got.again[1]) == read(got.triggers[1])
     assert read(got.rows) == streamed.published()
+
+
+def test_a_first_trigger_that_failed_is_done_again_from_where_it_began(streamed: Streamed) -> None:
+    streamed.fill(100)
+    group = streamed.client.admin.group(f"of-{streamed.topic}")
+    group.commit({(streamed.topic, 0): 20, (streamed.topic, 1): 30})
+    got = Collected()
+
+    def stumble(trigger: int) -> None:
+        if trigger == 0 and not got.again:
+            streamed.fill(100)
+            group.commit({(streamed.topic, 0): 90, (streamed.topic, 1): 40})
+            raise RuntimeError("the sink fails")
+
+    got.before = stumble
+    start = f"group:{group.name}"
+    with pytest.raises(StreamingQueryException, match="the sink fails"):
+        streamed.drain(got, startingOffsets=start)
+    assert not (streamed.folder / "commits" / "0").exists()
+    streamed.drain(got, startingOffsets=start)
+    assert sorted(got.again) == [0]
+    assert read(got.again[0]) == read(got.triggers[0])
+    skipped = {(streamed.topic, 0, n) for n in range(20)}
+    skipped |= {(streamed.topic, 1, n) for n in range(30)}
+    expected = {row: n for row, n in streamed.published().items() if row[:3] not in skipped}
+    assert read(got.rows) == expected
+
+
+def test_what_there_is_now_may_be_nothing_while_the_topic_grows(streamed: Streamed) -> None:
+    streamed.fill(10)
+    end = Event()
+
+    def grow() -> None:
+        while not end.wait(0.01):
+            streamed.fill(2)
+
+    producing = Thread(target=grow)
+    producing.start()
+    try:
+        first = streamed.drain(Collected(), startingOffsets="latest")
+    finally:
+        end.set()
+        producing.join()
+    assert min((row.offset for row in first.rows), default=5) >= 5
+    streamed.fill(2)
+    again = streamed.drain(Collected())
+    found = read([*first.rows, *again.rows])
+    assert found.total() == len(found)
+    assert {row.partition for row in again.rows} == {0, 1}
 
 
 def test_a_stream_begins_at_the_end_unless_told_otherwise_and_goes_on(streamed: Streamed) -> None:

@@ -1,6 +1,7 @@
 """The reader of a stream: how far it can go, and what lies between two triggers."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -13,6 +14,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from streamlog.errors import ConfigError
 from streamlog.spark.reading.logs import Logs, State
 from streamlog.spark.reading.loss import Losses
 from streamlog.spark.reading.offsets import Nested, Offsets, Place, nested
@@ -41,7 +43,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     Marks in a checkpoint only ever move over what a trigger reads, or jump: to the beginning of a
     partition that is new, of one whose log does not have the old offset any more, or of one of
     another topic under the old name. A jump has no records, so that a trigger that is done again
-    reads the same.
+    reads the same; the first one does, for which Spark has no mark to begin at, because its end
+    tells where it began.
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -53,15 +56,29 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._progress = Progress(self._logs, reading.group)
         self._losses = Losses(reading.fails_on_loss)
         self._target: State | None = None
+        self._beginning: Kept | None = None
+        self._misfit: ConfigError | None = None
 
     def initialOffset(self) -> Kept:
-        """Where a query begins that has no checkpoint.
+        """Where a query begins that has no checkpoint: the same each time that it is asked.
+
+        Spark asks too when it does a first trigger again, whose end tells where it began. So an
+        option that does not fit the topics is told when a trigger is in want of it.
 
         Raises:
-            StreamlogError: A topic is not there, or an option does not fit it.
+            StreamlogError: A topic is not there.
         """
-        state = self._logs.ends()
-        return _mark(place_of(self.reading.start, self._logs, state.ends), state).json()
+        if self._beginning is None:
+            state = self._logs.ends()
+            try:
+                place = place_of(self.reading.start, self._logs, state.ends)
+            except ConfigError as misfit:
+                self._misfit, place = misfit, state.ends
+            self._beginning = _mark(place, state).json()
+            if self._target is not None:
+                # Spark has it taken before, and what there is now does not end before it begins.
+                self._target = self._logs.ends()
+        return self._beginning
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """How much a trigger takes."""
@@ -79,17 +96,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._logs.ends()
 
     def latestOffset(self, start: Kept, limit: ReadLimit) -> Kept:
-        """Where the next trigger ends; where it begins, if there is nothing new for a while."""
+        """Where the next trigger ends; where it begins, if there is nothing new for a while.
+
+        Raises:
+            StreamlogError: An option does not fit the topics, or records are gone.
+        """
+        self._check(start)
         begun = Mark.of(start)
         # Spark asks for what follows `start` once everything before it is done.
         self._progress.store(begun.offsets)
         state = self._state_after(begun.offsets)
         jump = self._jump(begun, state)
         if jump is not None:
-            return jump.json()
+            return self._end(start, jump, jump.offsets)
         if not self._is_due(begun.offsets, state):
-            return start
-        return _mark(self._gate.admit(begun.offsets, state.ends, limit), state).json()
+            return self._end(start, begun, begun.offsets)
+        end = _mark(self._gate.admit(begun.offsets, state.ends, limit), state)
+        return self._end(start, end, begun.offsets)
 
     def reportLatestOffset(self) -> Nested | None:
         """The ends that were last seen, of which ids are no part."""
@@ -99,6 +122,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Kept, end: Kept) -> Sequence[InputPartition]:
         """The ranges of offsets of a trigger, one for each task."""
         begun, done = Mark.of(start), Mark.of(end)
+        if done.began is not None and start != end:
+            begun = Mark(done.began, done.ids)
+        else:
+            self._check(start)
         renewed = begun.renewed(done.ids)
         ranges = [
             OffsetRange(*place, begun.offsets[place], stop, done.ids.get(place[0]))
@@ -119,6 +146,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Waits for nothing any more."""
         self._watch.close()
+
+    def _check(self, start: Kept) -> None:
+        if self._misfit is not None and start == self._beginning:
+            raise self._misfit
 
     def _state_after(self, begun: Offsets) -> State:
         if self._target is not None:
@@ -154,6 +185,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         kept = {place: old[place] for place in both - again}
         jump = _mark(kept | {place: begins.get(place, 0) for place in again | fresh}, state)
         return None if jump == begun else jump
+
+    def _end(self, start: Kept, end: Mark, began: Offsets) -> Kept:
+        """The end of a trigger; of the first one, with where it began."""
+        if start != self._beginning:
+            return start if end == Mark.of(start) else end.json()
+        return replace(end, began=began).json()
 
     def _record_bytes(self, place: Place, start: int, stop: int) -> float:
         return self._mean_bytes(OffsetRange(*place, start, stop))
