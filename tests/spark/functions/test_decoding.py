@@ -47,6 +47,7 @@ def test_of_json_only_one_whole_object_that_fits_decodes(spark: SparkSession) ->
         b'{"a":1},{"a":2}': MISFIT,
         b'{"a":1}]': MISFIT,
         b'{"a":1}]}': MISFIT,
+        b'{"a":1}],"records":[{"a":2}': MISFIT,
         b'{"a":1},{"streamlog_end":true}]} rest': MISFIT,
         b'{"a":1},{"streamlog_end":"' + b"0" * 32 + b'"}]} rest': MISFIT,
         b'[{"a":1}]': MISFIT,

@@ -18,7 +18,7 @@ __all__ = ["decode_csv", "decode_json", "schema_of"]
 _END = "streamlog_end"
 _BROKEN = "streamlog_broken"
 _SEAL = token_hex(16)
-"""What no record can hold, so that none can close the list itself: Spark reads no further then."""
+"""What no record can hold, so that none can close the list itself, or begin it once more."""
 
 
 def decode_json(table: DataFrame, schema: str | StructType, *, column: str = "value") -> DataFrame:
@@ -46,10 +46,10 @@ def decode_json(table: DataFrame, schema: str | StructType, *, column: str = "va
     fields = schema_of(table, schema)
     text = F.col(column).cast("string")
     # A second element, which closes the list, is there only if the first is one whole value.
-    listed = F.concat(F.lit('{"records":['), text, F.lit(f',{{"{_END}":"{_SEAL}"}}]}}'))
+    listed = F.concat(F.lit(f'{{"{_SEAL}":['), text, F.lit(f',{{"{_END}":"{_SEAL}"}}]}}'))
     parsed = F.from_json(listed, _listed(fields), _permissive())
     table = table.withColumn(_BROKEN, parsed)
-    records = F.col(f"{_BROKEN}.records")
+    records = F.col(_BROKEN).getField(_SEAL)
     is_whole = (F.size(records) == 2) & (F.get(records, F.lit(1)).getField(_END) == _SEAL)
     is_clean = F.col(f"{_BROKEN}.{_BROKEN}").isNull()
     first = F.get(records, F.lit(0))
@@ -139,7 +139,7 @@ def _nullable(fields: StructType) -> StructType:
 
 def _listed(fields: StructType) -> StructType:
     element = _nullable(fields).add(_END, StringType())
-    return StructType().add("records", ArrayType(element)).add(_BROKEN, StringType())
+    return StructType().add(_SEAL, ArrayType(element)).add(_BROKEN, StringType())
 
 
 def _no_text(text: Column) -> list[tuple[Column, str]]:
