@@ -190,6 +190,30 @@ topic = "b"
         (MINIMAL + "files = 'x'", "job.toml:4: sink.b: it has topic and files, expected only on"),
         ("[source]\na = 1\n" + MINIMAL[MINIMAL.index("[sink") :], "job.toml:2: source.a: expecte"),
         (MINIMAL + "[step.a]\nsql = 'SELECT 1'", "job.toml:7: step.a: a view of this name is the"),
+        (
+            MINIMAL.replace("a]", "Orders]").replace('from = "a"', 'from = "Orders"')
+            + "[step.orders]\nsql = 'SELECT 1'",
+            "job.toml:7: step.orders: SQL takes it for 'Orders', a view that is there already",
+        ),
+        (
+            MINIMAL + "[sink.B]\nfrom = 'a'\ntopic = 'c'",
+            "job.toml:7: sink.B: its checkpoint may be that of 'b', a sink that is there already",
+        ),
+        (
+            MINIMAL.replace("sink.b", "sink.'a.dead_letters'").replace(
+                '"a"\n[',
+                '"a"\ndecode = { format = "json", schema = "i INT", dead_letters = "d" }\n[',
+            ),
+            "job.toml:5: sink.a.dead_letters: the sink of dead letters has this name",
+        ),
+        (
+            MINIMAL + "[step.c]\nfrom = 'a'\njoin = { with = 'a', by = 'key', how = 'full' }",
+            "job.toml:9: step.c.join.how: 'full' is for two streams, which need 'within'; expect",
+        ),
+        (
+            MINIMAL + "[step.c]\nfrom = 'a'\njoin = { with = 'a', by = 'key', how = 'right' }",
+            "job.toml:9: step.c.join.how: 'right' is for two streams, which need 'within'; expec",
+        ),
         (MINIMAL + "[step.a-b]\nsql = 'SELECT 1'", "job.toml:7: step.a-b: expected a name of let"),
         (MINIMAL + "[step.c]\nfrom = 'a'\nsql = 'x'", "job.toml:8: step.c.from: SQL names its vi"),
         (

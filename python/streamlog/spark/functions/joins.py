@@ -81,7 +81,8 @@ def join_table(
         how: ``"left"`` keeps rows that the table has nothing for.
 
     Raises:
-        ConfigError: `by` is empty, a column is missing on one side, or `table` is a stream.
+        ConfigError: `by` is empty, a column is missing on one side, `table` is a stream, or `how`
+            is another: rows of the table alone are of no batch more than of any other.
 
     Example:
         >>> orders = spark.sql("SELECT * FROM VALUES (1, 'pen'), (2, 'ink') AS t(id, item)")
@@ -91,6 +92,8 @@ def join_table(
     """
     if table.isStreaming:
         raise ConfigError("table: it is a stream; join_streams joins two of them")
+    if how not in ("inner", "left"):
+        raise ConfigError(f"how: '{how}' does not fit: expected inner or left")
     _check(rows, table, by, by)
     joined = rows.alias("l").join(table.alias("r"), _same(by), _HOW[how])
     return joined.select(*(F.col(f"l.{name}") for name in by), *_others(rows, table, by))

@@ -149,6 +149,15 @@ def _check(job: Job, page: Page) -> None:
         page.fault(("source",), "there is none: [source.NAME] says where rows come from")
     if not job.sinks:
         page.fault(("sink",), "there is none: [sink.NAME] says where rows go")
+    known = _check_views(job, page)
+    for sink in job.sinks:
+        if sink.view and sink.view not in known and not sink.are_letters:
+            message = f"no view is called '{sink.view}'{hint(sink.view, known)}"
+            page.fault(("sink", sink.name, "from"), message)
+    _check_sinks(job, page)
+
+
+def _check_views(job: Job, page: Page) -> list[str]:
     known: list[str] = []
     for kind, views in (("source", job.sources), ("step", job.steps)):
         for view in views:
@@ -157,13 +166,33 @@ def _check(job: Job, page: Page) -> None:
                 page.fault(path, "expected a name of letters, digits and _: SQL calls it so")
             if view.name in known:
                 page.fault(path, "a view of this name is there already")
+            elif other := _same(view.name, known):
+                page.fault(path, f"SQL takes it for '{other}', a view that is there already")
             for name in view.inputs if isinstance(view, Step) else ():
                 if name and name not in known:
                     page.fault(path, f"no view before it is called '{name}'{hint(name, known)}")
             known.append(view.name)
+    return known
+
+
+def _check_sinks(job: Job, page: Page) -> None:
+    """Their names are those of their checkpoints, in file systems that may ignore case."""
+    letters = [sink.name for sink in job.sinks if sink.are_letters]
+    known: list[str] = []
     for sink in job.sinks:
-        if sink.view and sink.view not in known and not sink.are_letters:
-            message = f"no view is called '{sink.view}'{hint(sink.view, known)}"
-            page.fault(("sink", sink.name, "from"), message)
+        if sink.are_letters:
+            continue
+        path = ("sink", sink.name)
         if "/" in sink.name:
-            page.fault(("sink", sink.name), "a name has no /: its checkpoint is a folder")
+            page.fault(path, "a name has no /: its checkpoint is a folder")
+        if _same(sink.name, letters):
+            page.fault(path, "the sink of dead letters has this name")
+        elif other := _same(sink.name, known):
+            message = f"its checkpoint may be that of '{other}', a sink that is there already"
+            page.fault(path, message)
+        known.append(sink.name)
+
+
+def _same(name: str, known: list[str]) -> str | None:
+    """The one of the names that differs from it in case at the most."""
+    return next((other for other in known if other.casefold() == name.casefold()), None)

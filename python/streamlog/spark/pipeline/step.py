@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Step"]
 
 VERBS = ("sql", "decode", "deduplicate", "window", "join")
-_HOW = ("inner", "left", "right", "full")
+_OF_STREAMS = ("right", "full")
+_HOW = ("inner", "left", *_OF_STREAMS)
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,16 @@ def _text(duration: Duration | None) -> str | None:
 
 
 def _read_join(section: Section) -> dict[str, Any]:
+    how = section.word("how", _HOW, "inner")
+    if how in _OF_STREAMS and not section.has("within"):
+        message = f"'{how}' is for two streams, which need 'within'; expected 'inner' or 'left'"
+        section.fault(message, "how")
     return {
         "with": section.text("with", is_needed=True),
         "by": section.texts("by", is_needed=True),
         "within": _text(section.duration("within")),
         "time": section.text("time", "timestamp"),
-        "how": section.word("how", _HOW, "inner"),
+        "how": how,
     }
 
 
