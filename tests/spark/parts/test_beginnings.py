@@ -77,7 +77,7 @@ def filled(client: streamlog.Client, topic: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("options", "first"),
+    "case",
     [
         ({"startingOffsets": "earliest"}, 0),
         ({"startingOffsets": "latest"}, RECORDS),
@@ -95,10 +95,10 @@ def test_a_first_trigger_done_again_begins_where_it_began(
     broker: BrokerProcess,
     client: streamlog.Client,
     filled: str,
-    options: dict[str, str],
+    case: tuple[dict[str, str], int],
     more: dict[str, str],
-    first: int,
 ) -> None:
+    options, first = case
     given = {name: text.replace("TOPIC", filled) for name, text in options.items()}
     played = Played(broker.address, subscribe=filled, **given, **more)
     try:
