@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 
 from streamlog.errors import MissingExtra
@@ -75,6 +76,57 @@ def test_without_java_it_says_what_to_install(
     with pytest.raises(SystemExit):
         run()
     assert capsys.readouterr().err == "error: Spark needs Java\n"
+
+
+FAILED = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "tasks.py", line 27, in carry_out_one
+    return write_range(job, indexes[row]).to_json()
+streamlog.errors.RequestTimeout: no answer from 127.0.0.1:9092
+topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which broker_timeout sets
+
+
+JVM stacktrace:
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "tasks.py", line 27, in carry_out_one
+    return write_range(job, indexes[row]).to_json()
+streamlog.errors.RequestTimeout: no answer from 127.0.0.1:9092
+topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which broker_timeout sets
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            PythonException(FAILED),
+            "error: streamlog.errors.RequestTimeout: no answer from 127.0.0.1:9092\n"
+            "topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which "
+            "broker_timeout sets\n",
+        ),
+        (PySparkException("[NO_MASTER] none at there:1\n\tat a.b.C"), "error: [NO_MASTER] none at "
+         "there:1\n"),
+        (PermissionError(13, "Permission denied", "/lake"),
+         "error: [Errno 13] Permission denied: '/lake'\n"),
+    ],
+)  # fmt: skip
+def test_a_task_that_fails_is_told_by_what_was_raised_in_it(
+    run: Run,
+    error: Exception,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fails(*_: object, **__: object) -> Load:
+        raise error
+
+    monkeypatch.setattr(command, "load", fails)
+    with pytest.raises(SystemExit):
+        run()
+    assert capsys.readouterr().err == told
 
 
 def test_an_address_where_nobody_listens_is_named_after_as_long_as_it_was_told(

@@ -10,16 +10,19 @@ from streamlog.errors import StreamlogError
 from streamlog.spark.java import provide_java
 from streamlog.spark.offline.loading import Load, load
 from streamlog.spark.options import PATIENCE
+from streamlog.spark.pipeline.reasons import is_of_spark, lines_of, reason_of
 
 
 def main() -> int:
-    """Loads once, and says what it did; 1 if it could not."""
+    """Loads once, and says what it did; 1, with the reason in a line, if it could not."""
     arguments = _arguments().parse_args()
     try:
         done = _load(arguments)
-    except StreamlogError as error:
-        for words in (f"error: {error}", *getattr(error, "__notes__", ())):
-            print(words, file=sys.stderr)
+    except Exception as error:
+        if not isinstance(error, StreamlogError | OSError) and not is_of_spark(error):
+            raise
+        first, *notes = _told(error)
+        print(f"error: {first}", *notes, sep="\n", file=sys.stderr)
         return 1
     for loss in done.losses:
         print(f"lost: {loss}", file=sys.stderr)
@@ -27,6 +30,16 @@ def main() -> int:
         print(f"{topic}: {records:,} records")
     print(f"{done.records:,} records in {done.files:,} files, {done.size:,} bytes")
     return 0
+
+
+def _told(error: Exception) -> list[str]:
+    """What is wrong, and what more there is to say of it; of a task, what was raised in it."""
+    if not is_of_spark(error):
+        return [str(error), *getattr(error, "__notes__", ())]
+    reason = reason_of(error)
+    lines = lines_of(error)
+    # Without a stack of Python what follows is one of Java, or a plan.
+    return [reason, *lines[2:]] if lines[1:2] == [reason] else [reason]
 
 
 def _load(arguments: argparse.Namespace) -> Load:

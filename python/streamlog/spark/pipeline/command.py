@@ -17,7 +17,7 @@ from streamlog.errors import (
     TopicNotFound,
 )
 from streamlog.spark.pipeline.job import Job
-from streamlog.spark.pipeline.reasons import lines_of
+from streamlog.spark.pipeline.reasons import is_of_spark, lines_of
 
 __all__ = ["VERBS", "main"]
 
@@ -47,7 +47,7 @@ def main(verb: str, path: str) -> int:
             return run(job)
         print(_sound(path, job) if verb == "validate" else plan(job))
     except Exception as error:
-        if not isinstance(error, StreamlogError) and not _is_of_spark(error):
+        if not isinstance(error, StreamlogError) and not is_of_spark(error):
             raise
         for line in lines_of(error)[:_LINES]:
             print(f"streamlog: {line}", file=sys.stderr)
@@ -125,8 +125,3 @@ def _tell(line: str) -> None:
 
 def _is_watched() -> bool:
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _is_of_spark(error: Exception) -> bool:
-    """Whether Spark refuses or has failed, which is not a fault of this code."""
-    return any(kind.__module__.startswith(("pyspark.", "py4j.")) for kind in type(error).__mro__)

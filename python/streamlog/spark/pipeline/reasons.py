@@ -4,11 +4,16 @@ from itertools import dropwhile, takewhile
 
 from streamlog.errors import StreamlogError
 
-__all__ = ["lines_of", "reason_of"]
+__all__ = ["is_of_spark", "lines_of", "reason_of"]
 
 _STACK = "Traceback (most recent call last):"
 _BRIDGE = "An error occurred while"
 """How the bridge to Java says which of its objects was called, before it says what is wrong."""
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Whether Spark refuses or has failed, which is not a fault of this code."""
+    return any(kind.__module__.startswith(("pyspark.", "py4j.")) for kind in type(error).__mro__)
 
 
 def lines_of(error: Exception) -> list[str]:
