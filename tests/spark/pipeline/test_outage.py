@@ -84,7 +84,7 @@ def test_triggers_that_start_while_a_broker_is_away_go_on_when_it_is_back(
             _publish(there, "in", 100, 200)
             until(is_copied, _PATIENCE)
             # How far it is, is stored again too.
-            until(lambda: sum(there.admin.group(topic).lag().values()) == 0, _PATIENCE)
+            until(lambda: sum(there.admin.group(f"{topic}.back").lag().values()) == 0, _PATIENCE)
 
         reach(job)
         ended = beside.submit(outage)

@@ -213,6 +213,26 @@ def test_a_stream_goes_on_where_it_was_and_loses_and_doubles_nothing(
     assert sorted(row.id for row in table.select("id").collect()) == wanted
 
 
+def test_each_of_several_sinks_has_a_group_that_says_how_far_it_is(
+    client: streamlog.Client, topic: str, execute: Execute
+) -> None:
+    for name in (topic, topic + ".dead", topic + ".out"):
+        client.admin.create_topic(name, partitions=1)
+    text = STREAM.format(topic=topic).replace(
+        "[source.orders]", f"[source.orders]\ngroup = '{topic}'"
+    )
+    publish(client, topic, orders(0, 100))
+    execute(text)
+    names = ("copy", "files", "database", "orders.dead_letters")
+    groups = {name: client.admin.group(f"{topic}.{name}") for name in names}
+    assert [group.lag() for group in groups.values()] == [{(topic, 0): 0}] * len(names)
+    publish(client, topic, orders(100, 150))
+    with pytest.raises(PySparkException):
+        execute(text.replace("jdbc:derby:memory:", "jdbc:nowhere:"))
+    assert groups["database"].lag() == {(topic, 0): 50}
+    assert topic not in client.admin.groups()
+
+
 ARRIVING = """
 [stream]
 trigger = "available-now"

@@ -1,7 +1,7 @@
 """A job on its way: all views are made, and only then does anything start."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -69,11 +69,15 @@ class Run:
         self._is_stopped = is_stopped
         self._views: dict[str, DataFrame] = {}
         self._undecoded: dict[str, DataFrame] = {}
-        for source in job.sources:
-            self._add(source, partial(source.open, session))
-        for step in job.steps:
-            self._add(step, partial(step.table, session, self._views))
-        self._rows = {sink.name: self._of(sink) for sink in job.sinks}
+        # Each sink is a query of its own and reads by itself, at its own pace: with one group for
+        # all of them it would be told how far any one is, and what another still has to do is lost.
+        shared = [source for source in job.sources if source.has_group and len(job.sinks) > 1]
+        self._make([source for source in job.sources if source not in shared], ())
+        self._rows: dict[str, DataFrame] = {}
+        for sink in job.sinks:
+            if shared or not self._rows:
+                self._make([source.for_sink(sink.name) for source in shared], job.steps)
+            self._rows[sink.name] = self._of(sink)
 
     def go(self) -> bool:
         """Runs it to its end, or until it is stopped; whether it came to its end.
@@ -82,6 +86,12 @@ class Run:
             Exception: Of Spark, as it is; the streams are stopped then.
         """
         return self._write_all() if self._job.stream is None else self._stream_all()
+
+    def _make(self, sources: Iterable[Source], steps: Iterable[Step]) -> None:
+        for source in sources:
+            self._add(source, partial(source.open, self._session))
+        for step in steps:
+            self._add(step, partial(step.table, self._session, self._views))
 
     def _add(self, view: Source | Step, make: "Callable[[], DataFrame]") -> None:
         from streamlog.spark import functions

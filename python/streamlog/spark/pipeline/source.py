@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,19 @@ class Source:
     def bootstrap(self) -> str | None:
         """The cluster of its topics."""
         return self.options.get("bootstrap")
+
+    @property
+    def has_group(self) -> bool:
+        """Whether its progress is committed."""
+        return self.is_stream and any(name.lower() == "group" for name in self.options)
+
+    def for_sink(self, name: str) -> "Source":
+        """The same, with a group that is of this sink alone."""
+        options = {
+            key: f"{value}.{name}" if key.lower() == "group" else value
+            for key, value in self.options.items()
+        }
+        return replace(self, options=options)
 
     def check_options(self) -> None:
         """Looks at the options of topics before Spark does, which would quote a stack.
