@@ -7,16 +7,34 @@ client that was made before a fork connects anew in the child.
 from threading import Lock
 
 import streamlog
-from streamlog.errors import ConfigError
-from streamlog.spark.options import Connection
+from streamlog.errors import ConfigError, ConnectError
+from streamlog.spark.options import Connection, Options
 from streamlog.spark.patience import patiently
 
-__all__ = ["client_of"]
+__all__ = ["check_setting", "client_of"]
 
 _clients: dict[Connection, streamlog.Client] = {}
 _lock = Lock()
 _MOST = 16
 """Clients that are kept; beyond, the oldest is forgotten, and closed by its last user."""
+
+
+_NOWHERE = "127.0.0.1:0"
+"""No broker can listen there."""
+
+
+def check_setting(name: str, text: str) -> None:
+    """Looks at an option ``kafka.*`` without a broker.
+
+    Raises:
+        ConfigError: It is unknown, refused, or does not fit.
+    """
+    connection = Options({"bootstrap": _NOWHERE, name: text}, ()).connection()
+    try:
+        # Settings are looked at before anybody is asked.
+        streamlog.connect(connection.bootstrap, config=dict(connection.settings)).close()
+    except ConnectError:
+        return
 
 
 def client_of(connection: Connection) -> streamlog.Client:

@@ -187,6 +187,18 @@ topic = "b"
             MINIMAL.replace('topic = "a"', 'pattern = "*.orders"'),
             "job.toml:3: source.a.pattern: '*.orders' is no regular expression: nothing to repeat",
         ),
+        (
+            MINIMAL + 'options = { "kafka.linger.mss" = 5 }\n',
+            "job.toml:7: sink.b.options.kafka.linger.mss: linger.mss: unknown setting; did you mea",
+        ),
+        (
+            MINIMAL.replace('"a"\n[', '"a"\noptions.kafka.fetch.max.bytes = "x"\n['),
+            "job.toml:4: source.a.options.kafka.fetch.max.bytes: fetch.max.bytes: 'x' does not fit",
+        ),
+        (
+            MINIMAL.replace('"a"\n[', '"a"\noptions = { "kafka.group.id" = "g" }\n['),
+            "job.toml:4: source.a.options.kafka.group.id: option 'kafka.group.id': not taken, name",
+        ),
         (MINIMAL + "files = 'x'", "job.toml:4: sink.b: it has topic and files, expected only on"),
         ("[source]\na = 1\n" + MINIMAL[MINIMAL.index("[sink") :], "job.toml:2: source.a: expecte"),
         (MINIMAL + "[step.a]\nsql = 'SELECT 1'", "job.toml:7: step.a: a view of this name is the"),

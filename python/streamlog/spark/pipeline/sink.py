@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from streamlog.errors import ConfigError
 from streamlog.spark.pipeline.section import Section
-from streamlog.spark.pipeline.source import located
+from streamlog.spark.pipeline.source import check_settings, located
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter
@@ -96,6 +96,8 @@ class Sink:
             section.fault("for streams only: a table is written once", "exactly_once")
         if self.key is not None and self.encode == "none":
             section.fault('it goes with encode = "json"; else the view has a column key', "key")
+        if self.kind == "topic":
+            check_settings(section, self.options)
         if self.kind == "files" and self.output != "append":
             section.fault("files are appended to", "output")
 

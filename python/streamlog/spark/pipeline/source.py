@@ -3,10 +3,13 @@
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamlog.errors import ConfigError
+from streamlog.spark.clients import check_setting
 from streamlog.spark.durations import Duration
 from streamlog.spark.pipeline.decoding import Decoding
 from streamlog.spark.pipeline.section import Section
@@ -14,7 +17,7 @@ from streamlog.spark.pipeline.section import Section
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Source", "Watermark", "located"]
+__all__ = ["Source", "Watermark", "check_settings", "located"]
 
 _FILES = ("csv", "json", "orc", "parquet", "text")
 _ENDINGS = {name: name for name in _FILES} | {"jsonl": "json", "ndjson": "json", "txt": "text"}
@@ -201,6 +204,8 @@ def _check(source: Source, section: Section) -> None:
             options = section.table("options")
             assert options is not None
             options.fault(f"{message}'start' and 'end' narrow what is read", name)
+    if source.bootstrap:
+        check_settings(section, source.options)
     if source.is_stream and source.kind == "files":
         if len(source.what) > 1:
             section.fault("a stream reads one path; `*` stands for several", "files")
@@ -210,6 +215,17 @@ def _check(source: Source, section: Section) -> None:
         section.fault("a stream has no end", "end")
     if source.kind == "files" and source.format == "text" and source.schema:
         section.fault("lines have one column, value; decode gives it fields", "schema")
+
+
+def check_settings(section: Section, options: Mapping[str, str]) -> None:
+    """Finds what the client would refuse of ``kafka.*`` when it is first needed."""
+    for name, text in options.items():
+        if not name.lower().startswith("kafka."):
+            continue
+        try:
+            check_setting(name, text)
+        except ConfigError as error:
+            section.page.fault((*section.path, "options", name), str(error))
 
 
 def _check_pattern(source: Source, section: Section) -> None:
