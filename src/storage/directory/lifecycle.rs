@@ -12,6 +12,7 @@
 use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
+use crate::io::is_failed_sync;
 use crate::storage::directory::data_dir::DataDir;
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
@@ -82,6 +83,7 @@ impl DataDir {
         disk.sync_dir(&self.path).map_err(|source| StorageError::Failed {
             partition: partition.clone(),
             cause: format!("its removal is not durable: {source}").into(),
+            is_disk_unknown: is_failed_sync(&source),
         })
     }
 
