@@ -26,10 +26,10 @@ fn id() -> TopicPartition {
 }
 
 fn logs(disk: &FaultyDisk) -> LocalLogs {
-    logs_by(disk, Arc::new(SystemClock))
+    logs_by(disk, &(Arc::new(SystemClock) as Arc<dyn Clock>))
 }
 
-fn logs_by(disk: &FaultyDisk, clock: Arc<dyn Clock>) -> LocalLogs {
+fn logs_by(disk: &FaultyDisk, clock: &Arc<dyn Clock>) -> LocalLogs {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: BrokerId(1) },
@@ -40,14 +40,14 @@ fn logs_by(disk: &FaultyDisk, clock: Arc<dyn Clock>) -> LocalLogs {
         keep_deleted: Duration::ZERO,
     };
     let path = Path::new("/data");
-    let world = || (Arc::clone(&disk), Arc::clone(&clock));
+    let world = || (Arc::clone(&disk), Arc::clone(clock));
     let data = Arc::new(DataDir::open(world(), path, options).unwrap());
     let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
     let flusher = Flusher::start(world(), path, FlusherOptions::default(), quiet).unwrap();
     let quiet =
         UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
     let upkeep =
-        Upkeep::start(Arc::clone(&data), Arc::clone(&clock), UpkeepOptions::default(), quiet)
+        Upkeep::start(Arc::clone(&data), Arc::clone(clock), UpkeepOptions::default(), quiet)
             .unwrap();
     LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) }
 }
@@ -110,7 +110,7 @@ fn who_deletes_records_loses_no_others_to_a_clock_that_has_jumped() {
     const DAY: Duration = Duration::from_hours(24);
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)));
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let logs = logs_by(&disk, Arc::clone(&clock) as Arc<dyn Clock>);
+    let logs = logs_by(&disk, &(Arc::clone(&clock) as Arc<dyn Clock>));
     let config =
         LogConfig { segment_size: ByteSize(1), retention: Some(DAY * 7), ..LogConfig::default() };
     let partition = reign_with(&logs, LeaderEpoch(1), config);
