@@ -6,15 +6,16 @@ use std::thread;
 use std::time::Duration;
 
 use crate::config::ByteSize;
+use crate::io::faulty::Operation;
 use crate::io::{Disk, OpenMode, write_all_at};
 use crate::record::{
     Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, TimestampType,
 };
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, at, batch, bytes_of, file, stamp, stamped,
-    values,
+    try_values, values,
 };
-use crate::storage::{AppendAt, Appended, ReadLimit, StartPoint, StorageError};
+use crate::storage::{AppendAt, Appended, Log, ReadLimit, StartPoint, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 #[test]
@@ -169,6 +170,58 @@ fn an_index_that_lies_is_made_again() {
     };
     for from in [0, 1, 17, 49] {
         assert_eq!(values(&log, from, 50).len(), usize::try_from(50 - from).unwrap());
+    }
+}
+
+#[test]
+fn an_index_that_is_absent_is_made_again_once() {
+    let mut world = World::new();
+    world.config.index_interval = ByteSize(1000);
+    let log = world.start();
+    let value = "x".repeat(1000);
+    for _ in 0..200 {
+        append(&log, &[&value]);
+    }
+    log.roll(NOW).unwrap();
+    log.close().unwrap();
+    let clean = StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(200) };
+    let reads_of_last = |log: &Log| {
+        let before = world.disk.calls(Operation::Read);
+        assert_eq!(values(log, 199, 200).len(), 1);
+        world.disk.calls(Operation::Read) - before
+    };
+    let log = world.open(clean);
+    let _all_files_looked_at = reads_of_last(&log);
+    let indexed = reads_of_last(&log);
+
+    for kind in ["index", "timeindex"] {
+        world.disk.remove_file(&file(0, kind)).unwrap();
+    }
+    let log = world.open(clean);
+    let walked = reads_of_last(&log);
+    assert!(walked > indexed, "{walked} reads");
+    let again = reads_of_last(&log);
+    assert!(again <= indexed, "{again} reads, {indexed} with an index");
+    assert_eq!(log.offset_for_timestamp(NOW).unwrap().map(|at| at.offset), Some(Offset::ZERO));
+}
+
+#[test]
+fn damage_behind_an_absent_index_is_none_of_those_before_it() {
+    let mut world = World::new();
+    world.config.index_interval = ByteSize(100);
+    let log = world.start();
+    for n in 0..50 {
+        append(&log, &[&n.to_string()]);
+    }
+    log.roll(NOW).unwrap();
+    log.close().unwrap();
+    world.disk.remove_file(&file(0, "index")).unwrap();
+    let bytes = world.bytes(&file(0, "log")).len() as u64;
+    world.overwrite(&file(0, "log"), Some(bytes / 50 * 40), &[0xff; 60]);
+    let log = world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(50) });
+    for _ in 0..2 {
+        assert_eq!(values(&log, 20, 21).len(), 1);
+        assert!(matches!(try_values(&log, 45, 46), Err(StorageError::Corrupt { .. })));
     }
 }
 

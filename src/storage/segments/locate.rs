@@ -1,7 +1,8 @@
 //! Finding batches within a segment: by offset, by position, by time.
 //!
 //! The index gives a place to start; the batch there must be the one the index speaks of, else the
-//! index is made again from the batches. From there it is a walk over at most an index interval.
+//! index is made again from the batches, as is one that is absent. From there it is a walk over at
+//! most an index interval.
 
 use std::io::ErrorKind;
 
@@ -124,6 +125,7 @@ impl Segment {
         let mut time = self.times.last().map_err(|error| self.refused("index", error))?;
         if walk.position() > 0 && time.is_none() {
             // One index without the other: a file is missing.
+            self.note("has no index of times beside it");
             self.index_anew()?;
             time = self.times.last().map_err(|error| self.refused("index", error))?;
         }
@@ -133,6 +135,8 @@ impl Segment {
             indexer.pass(&batch);
             last = Some(batch);
         }
+        // Who goes on from here adds what is due; nobody may put older entries in its place.
+        *self.lock_indexed() = true;
         Ok((indexer, last))
     }
 
@@ -161,6 +165,8 @@ impl Segment {
     /// that batch, or at the beginning.
     pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {
         let interval = self.home.config.load().index_interval.0;
+        // Who goes on from here adds what is due; nobody else may.
+        *self.lock_indexed() = true;
         let Some(batch) = batch else {
             self.offsets.replace(Vec::new());
             self.times.replace(Vec::new());
@@ -185,10 +191,13 @@ impl Segment {
         let in_file = |entry: &OffsetEntry| {
             u64::try_from(entry.position).is_ok_and(|at| at < end) && holds(entry)
         };
-        let entry = self.offsets.last_where(in_file);
-        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
-            return Ok(BatchWalk::new(file, 0, end));
-        };
+        let find =
+            || self.offsets.last_where(in_file).map_err(|error| self.refused("index", error));
+        let mut entry = find()?;
+        if entry.is_none() && self.make_absent_index()? {
+            entry = find()?;
+        }
+        let Some(entry) = entry else { return Ok(BatchWalk::new(file, 0, end)) };
         let position = u64::try_from(entry.position).unwrap_or_default();
         let mut walk = BatchWalk::new(file, position, end);
         let last_offset = self.base().plus(entry.relative_offset.into());
@@ -198,19 +207,50 @@ impl Segment {
             walk.go_to(position);
             return Ok(walk);
         }
+        self.note("does not match its batches");
         self.index_anew()?;
         Ok(BatchWalk::new(file, 0, end))
     }
 
-    /// Makes both indexes again, in memory, from the batches.
-    fn index_anew(&self) -> Result<(), StorageError> {
+    /// Makes the indexes again when there should be entries and are none; tells whether it did.
+    /// Looks once: a segment of few large batches has none by right.
+    fn make_absent_index(&self) -> Result<bool, StorageError> {
+        let interval = self.home.config.load().index_interval.0;
+        let mut is_indexed = self.lock_indexed();
+        if *is_indexed || self.size()? <= interval {
+            return Ok(false);
+        }
+        let entries = || self.offsets.len().map_err(|error| self.refused("index", error));
+        let were_absent = entries()? == 0;
+        if were_absent {
+            self.index_anew()?;
+        }
+        *is_indexed = true;
+        let is_made = were_absent && entries()? > 0;
+        if is_made {
+            self.note("was absent");
+        }
+        Ok(is_made)
+    }
+
+    fn note(&self, what: &str) {
         let path = self.path(FileKind::OffsetIndex);
-        tracing::warn!(path = %path.display(), "an index does not match its batches; made again");
+        tracing::warn!(path = %path.display(), "an index {what}; it is made again");
+    }
+
+    /// Makes both indexes again, in memory, from the batches: up to the first of which nothing can
+    /// be read, for those who want what is before it.
+    fn index_anew(&self) -> Result<(), StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut indexer = Indexer::new(self.base(), interval);
         let (mut offsets, mut times) = (Vec::new(), Vec::new());
         let mut walk = BatchWalk::new(&**self.file()?, 0, self.size()?);
-        while let Some(batch) = self.step(&mut walk, |_| false)? {
+        loop {
+            let batch = match self.step(&mut walk, |_| false) {
+                Ok(Some(batch)) => batch,
+                Ok(None) | Err(StorageError::Corrupt { .. }) => break,
+                Err(error) => return Err(error),
+            };
             let due = indexer.pass(&batch);
             offsets.extend(due.offset);
             times.extend(due.time);

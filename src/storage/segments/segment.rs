@@ -27,6 +27,8 @@ pub(crate) struct Segment {
     size: AtomicU64,
     pub(super) offsets: Index<OffsetEntry>,
     pub(super) times: Index<TimeEntry>,
+    /// Whether the indexes are known to be there, or empty by right.
+    is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
     pub(super) damages: Vec<Damage>,
 }
@@ -45,6 +47,7 @@ impl Segment {
             size: AtomicU64::new(UNKNOWN),
             offsets: Index::at(disk(), path(FileKind::OffsetIndex)),
             times: Index::at(disk(), path(FileKind::TimeIndex)),
+            is_indexed: Mutex::new(false),
             seal: Mutex::new(None),
             damages,
         }
@@ -77,6 +80,7 @@ impl Segment {
         let mut segment = Self::existing(home, base, Vec::new());
         segment.file = OnceLock::from(file);
         segment.size = AtomicU64::new(0);
+        segment.is_indexed = Mutex::new(true);
         let path = |kind| SegmentFile::path(&home.dir, base, kind);
         segment.offsets = Index::new(Arc::clone(&home.disk), path(FileKind::OffsetIndex));
         segment.times = Index::new(Arc::clone(&home.disk), path(FileKind::TimeIndex));
@@ -308,6 +312,10 @@ impl Segment {
     /// An error about the file of batches.
     pub(crate) fn refused(&self, action: &'static str, error: std::io::Error) -> StorageError {
         StorageError::io(action, &self.path(FileKind::Log), error)
+    }
+
+    pub(super) fn lock_indexed(&self) -> MutexGuard<'_, bool> {
+        self.is_indexed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sealed(&self) -> MutexGuard<'_, Option<Seal>> {
