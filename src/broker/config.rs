@@ -1,6 +1,7 @@
 //! The settings of a broker, one row each. A topic's own settings are `storage::LogConfig`'s; their
 //! defaults for all topics are set here under the names Kafka gives them on a broker.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use crate::broker::listeners::{
     check_listeners, parse_listeners, parse_protocols, show_listeners, show_protocols,
 };
-use crate::broker::topic_settings::{broker_names, set_default};
+use crate::broker::topic_settings::{broker_names, set_default, topic_key, unit};
 use crate::broker::{Listener, OffsetsTopicConfig, unserved};
 use crate::config::{
     ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
@@ -23,13 +24,17 @@ use crate::types::BrokerId;
 /// Names that Kafka gives to some of the settings beside their own.
 const OTHER_NAMES: &[(&str, &str)] = &[("log.dir", "log.dirs"), ("node.id", "broker.id")];
 
+/// Names that count with Kafka only where its other name of the same setting is not said.
+const OUTRANKED: &[&str] = &["broker.id", "log.dir"];
+
 /// What a broker makes of one row of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It counts.
     Honoured,
-    /// It is a setting of Kafka's that changes nothing here, for this reason.
-    Ignored(&'static str),
+    /// It changes nothing, for this reason: nothing here has a use for it, or another row of the
+    /// same source says the same setting.
+    Ignored(String),
     /// The broker does not start with it, for this reason.
     Refused(String),
 }
@@ -316,7 +321,9 @@ impl BrokerConfig {
         rows.map_err(|error| error.of(name))
     }
 
-    /// Applies rows of (key, value), as they stand in a file or on the command line.
+    /// Applies rows of (key, value) of one source, such as a file or the command line. Of several
+    /// names of one setting the one counts that counts with Kafka, wherever it stands:
+    /// milliseconds before minutes, and minutes before hours. Of one name the last row counts.
     ///
     /// # Errors
     /// With every unknown key and every value that does not fit.
@@ -324,27 +331,55 @@ impl BrokerConfig {
         &mut self,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<(), ConfigError> {
+        self.set_sources([rows])
+    }
+
+    /// Applies the rows of several sources as [`Self::set`] does, each over those before it. They
+    /// have to fit together in the end only.
+    ///
+    /// # Errors
+    /// With every unknown key and every value that does not fit.
+    pub fn set_sources<'a, S: IntoIterator<Item = (&'a str, &'a str)>>(
+        &mut self,
+        sources: impl IntoIterator<Item = S>,
+    ) -> Result<(), ConfigError> {
         let mut faults = Vec::new();
-        for (name, value) in rows {
-            faults.extend(self.set_one(name, value).err());
+        for source in sources {
+            let rows: Vec<(&str, &str)> = source.into_iter().collect();
+            faults.extend(self.set_source(&rows).into_iter().filter_map(Result::err));
         }
         ConfigError::from_faults(faults)?;
         self.validate()
     }
 
-    /// What a broker that is given all these rows makes of each, in their order.
+    /// What becomes of each row of a source.
+    fn set_source(&mut self, rows: &[(&str, &str)]) -> Vec<Result<(), Fault>> {
+        let mut results = vec![Ok(()); rows.len()];
+        let mut ordered: Vec<_> = rows.iter().zip(&mut results).collect();
+        ordered.sort_by_key(|((name, _), _)| rank(name));
+        for ((name, value), result) in ordered {
+            *result = self.set_one(name, value);
+        }
+        results
+    }
+
+    /// What a broker that is given all these rows of one source makes of each, in their order.
     pub fn judge(rows: &[(String, String)]) -> Vec<Verdict> {
         let mut config = Self::default();
-        let mut verdicts: Vec<Verdict> = Vec::with_capacity(rows.len());
-        for (name, value) in rows {
-            verdicts.push(match config.set_one(name, value) {
-                Ok(()) => Self::ignored(name, value).map_or(Verdict::Honoured, Verdict::Ignored),
+        let borrowed: Vec<_> = rows.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let results = config.set_source(&borrowed).into_iter().enumerate();
+        let mut verdicts: Vec<Verdict> = results
+            .map(|(row, result)| match result {
+                Ok(()) => Self::ignored(rows, row).map_or(Verdict::Honoured, Verdict::Ignored),
                 Err(fault) => Verdict::Refused(fault.reason),
-            });
-        }
+            })
+            .collect();
         // What does not fit together is held against the last row that has a part in it.
         for fault in config.validate().err().into_iter().flat_map(|error| error.faults) {
-            let row = rows.iter().rposition(|(name, _)| own_name(name) == fault.key);
+            let has_part = |row: &usize| {
+                verdicts[*row] == Verdict::Honoured && setting(&rows[*row].0) == setting(&fault.key)
+            };
+            let row = (0..rows.len()).rev().find(has_part);
             let row = row.or_else(|| verdicts.iter().rposition(|v| *v == Verdict::Honoured));
             if let Some(verdict) = row.and_then(|row| verdicts.get_mut(row)) {
                 *verdict = Verdict::Refused(fault.to_string());
@@ -353,9 +388,23 @@ impl BrokerConfig {
         verdicts
     }
 
-    /// Why a setting of this name and value is taken and changes nothing, if that is so.
-    pub fn ignored(name: &str, value: &str) -> Option<&'static str> {
-        unserved::judge(name, value)?.ok()
+    /// Why this row among those of its source is taken and changes nothing, if that is so.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn ignored(rows: &[(String, String)], row: usize) -> Option<String> {
+        let (name, value) = &rows[row];
+        if let Some(judged) = unserved::judge(name, value) {
+            return judged.ok().map(str::to_owned);
+        }
+        let same = |other: &usize| setting(&rows[*other].0) == setting(name);
+        // Of equals the last, as `max_by_key` finds it.
+        let counting = (0..rows.len()).filter(same).max_by_key(|other| rank(&rows[*other].0))?;
+        match rows[counting].0.as_str() {
+            _ if counting == row => None,
+            other if other == name => Some("a later row says it".to_owned()),
+            other => Some(format!("{other} says it")),
+        }
     }
 
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
@@ -401,6 +450,17 @@ impl BrokerConfig {
 /// The name of the setting that Kafka calls `name`.
 fn own_name(name: &str) -> &str {
     OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |&(_, own)| own)
+}
+
+/// What `name` sets: another name of the same leads to the same.
+fn setting(name: &str) -> &str {
+    let own = own_name(name);
+    topic_key(own).unwrap_or(own)
+}
+
+/// Of two names of one setting in one source the higher counts.
+fn rank(name: &str) -> impl Ord + use<> {
+    (!OUTRANKED.contains(&name), Reverse(unit(name)))
 }
 
 /// Sets the row of this name; `None` if there is none.
@@ -451,6 +511,46 @@ mod tests {
         assert!(matches!(&judged(&[larger])[..], [Verdict::Refused(_)]));
         let fitting = judged(&[larger, ("queued.max.request.bytes", "1 GiB")]);
         assert_eq!(fitting, [Verdict::Honoured, Verdict::Honoured]);
+    }
+
+    #[test]
+    fn of_several_names_of_a_setting_the_one_counts_that_counts_with_kafka() {
+        let shipped = ("log.retention.hours", "168");
+        let for_ever = ("log.retention.ms", "-1");
+        for rows in [[shipped, for_ever], [for_ever, shipped]] {
+            let mut config = BrokerConfig::default();
+            config.set(rows).unwrap();
+            assert_eq!(config.log.retention, None, "{rows:?}");
+        }
+        let mut config = BrokerConfig::default();
+        let roll = [("log.roll.ms", "60000"), ("log.roll.hours", "1")];
+        let jitter = [("log.roll.jitter.ms", "500"), ("log.roll.jitter.hours", "1")];
+        config.set(roll.into_iter().chain(jitter)).unwrap();
+        assert_eq!(config.log.segment_age, Duration::from_mins(1));
+        assert_eq!(config.log.segment_jitter, Duration::from_millis(500));
+        config
+            .set([("log.retention.minutes", "3"), shipped, ("log.dirs", "a"), ("log.dir", "b")])
+            .unwrap();
+        assert_eq!(config.log.retention, Some(Duration::from_mins(3)));
+        assert_eq!(config.data_dir, Path::new("a"));
+    }
+
+    #[test]
+    fn a_later_source_counts_whatever_the_names() {
+        let mut config = BrokerConfig::default();
+        config.set_sources([[("log.retention.ms", "-1")], [("log.retention.hours", "1")]]).unwrap();
+        assert_eq!(config.log.retention, Some(Duration::from_hours(1)));
+    }
+
+    #[test]
+    fn a_row_that_another_outranks_is_ignored_and_must_fit_all_the_same() {
+        let outranked = Verdict::Ignored("log.retention.ms says it".to_owned());
+        let rows = [("log.retention.ms", "-1"), ("log.retention.hours", "168")];
+        assert_eq!(judged(&rows), [Verdict::Honoured, outranked]);
+        let rows = [("log.retention.ms", "-1"), ("log.retention.hours", "soon")];
+        assert!(matches!(&judged(&rows)[..], [Verdict::Honoured, Verdict::Refused(_)]));
+        let twice = judged(&[("num.partitions", "3"), ("num.partitions", "4")]);
+        assert_eq!(twice, [Verdict::Ignored("a later row says it".to_owned()), Verdict::Honoured]);
     }
 
     #[test]

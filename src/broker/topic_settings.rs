@@ -79,6 +79,11 @@ pub(crate) fn topic_key(name: &str) -> Option<&'static str> {
     renamed.map(|(_, key)| key).or_else(own)
 }
 
+/// The milliseconds that a value of this name counts in: more than one for a larger unit.
+pub(crate) fn unit(name: &str) -> u64 {
+    SCALED_NAMES.iter().find(|(known, ..)| *known == name).map_or(1, |(.., scale)| *scale)
+}
+
 fn set_row(defaults: &mut LogConfig, key: &str, value: &str, name: &str) -> Result<(), Fault> {
     match LogConfig::KEYS.iter().find(|row| row.name == key) {
         Some(row) => {

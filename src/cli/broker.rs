@@ -65,33 +65,44 @@ impl Options {
 
     /// The settings: those of the file, over them `--set`, over them the other options.
     fn config(&self) -> Result<BrokerConfig, ConfigError> {
-        let mut rows = match &self.config {
+        let file = match &self.config {
             Some(path) => BrokerConfig::read_file(path)?,
             None => Vec::new(),
         };
-        for setting in &self.settings {
-            let (key, value) = setting
-                .split_once('=')
-                .ok_or_else(|| ConfigError::single(setting, "expected --set KEY=VALUE"))?;
-            rows.push((key.trim().to_owned(), value.to_owned()));
+        let sources = [file, self.set_rows()?, self.option_rows()];
+        for source in &sources {
+            for (row, (key, _)) in source.iter().enumerate() {
+                if let Some(reason) = BrokerConfig::ignored(source, row) {
+                    tracing::info!("{key} is ignored: {reason}");
+                }
+            }
         }
+        let mut config = BrokerConfig::default();
+        let sources = sources.iter();
+        config
+            .set_sources(sources.map(|rows| rows.iter().map(|(k, v)| (k.as_str(), v.as_str()))))?;
+        Ok(config)
+    }
+
+    /// What `--set` says.
+    fn set_rows(&self) -> Result<Vec<(String, String)>, ConfigError> {
+        let row = |setting: &String| match setting.split_once('=') {
+            Some((key, value)) => Ok((key.trim().to_owned(), value.to_owned())),
+            None => Err(ConfigError::single(setting, "expected --set KEY=VALUE")),
+        };
+        self.settings.iter().map(row).collect()
+    }
+
+    /// What the options say that have names of their own.
+    fn option_rows(&self) -> Vec<(String, String)> {
         let options = [
             ("listeners", &self.listen),
             ("advertised.listeners", &self.advertise),
             ("log.dirs", &self.data_dir),
             ("broker.id", &self.broker_id),
         ];
-        for (key, value) in options {
-            rows.extend(value.iter().map(|value| (key.to_owned(), value.clone())));
-        }
-        for (key, value) in &rows {
-            if let Some(reason) = BrokerConfig::ignored(key, value) {
-                tracing::info!("{key} is ignored: {reason}");
-            }
-        }
-        let mut config = BrokerConfig::default();
-        config.set(rows.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
-        Ok(config)
+        let given = options.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+        given.map(|(key, value)| (key.to_owned(), value.clone())).collect()
     }
 }
 

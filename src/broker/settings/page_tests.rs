@@ -21,7 +21,9 @@ changing a row: `make settings-page`.
 
 The first value found counts: for a topic's setting, the topic's own; then what was set for the
 broker, then for all brokers, while they ran; then the command line (`--set KEY=VALUE`), the file of
-`--config FILE` (TOML, or Kafka's `server.properties`), and the default.
+`--config FILE` (TOML, or Kafka's `server.properties`), and the default. Of several names of one
+setting in one place the one counts that counts with Kafka: milliseconds before minutes, and minutes
+before hours.
 
 An unknown name is refused with the nearest one. Names and units are Kafka's where Kafka has the
 setting. Sizes may be written with a unit, as `64 MiB`.

@@ -46,7 +46,7 @@ impl VerdictRow {
     fn new((key, value): (String, String), verdict: Verdict) -> Self {
         let (verdict, reason) = match verdict {
             Verdict::Honoured => ("honoured", None),
-            Verdict::Ignored(reason) => ("ignored", Some(reason.to_owned())),
+            Verdict::Ignored(reason) => ("ignored", Some(reason)),
             Verdict::Refused(reason) => ("refused", Some(reason)),
         };
         // Answers go to terminals and into the logs of whoever checks files on every change.
