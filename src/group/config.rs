@@ -1,9 +1,8 @@
 //! The settings of the group coordinator.
 
-use std::str::FromStr;
 use std::time::Duration;
 
-use crate::config::{ByteSize, ConfigError, Fault, Key, Kind};
+use crate::config::{ByteSize, ConfigError, Fault, Key, Kind, millis, number, size};
 
 /// How groups are coordinated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +34,9 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// What fits a string of a record, whose length is 16 bits with sign.
 const RECORD_TEXT_MAX: usize = 32_767;
 
+/// The largest value of a setting whose type is `Int`.
+const INT_MAX: i64 = i32::MAX as i64;
+
 impl Default for GroupConfig {
     fn default() -> Self {
         Self {
@@ -59,14 +61,14 @@ impl GroupConfig {
             name: "group.min.session.timeout.ms",
             about: "Shortest session timeout a group member may ask for, in milliseconds.",
             kind: Kind::Int,
-            set: |c, text| millis(text).map(|v| c.min_session_timeout = v),
+            set: |c, text| int_millis(text).map(|v| c.min_session_timeout = v),
             get: |c| c.min_session_timeout.as_millis().to_string(),
         },
         Key {
             name: "group.max.session.timeout.ms",
             about: "Longest session timeout a group member may ask for, in milliseconds.",
             kind: Kind::Int,
-            set: |c, text| millis(text).map(|v| c.max_session_timeout = v),
+            set: |c, text| int_millis(text).map(|v| c.max_session_timeout = v),
             get: |c| c.max_session_timeout.as_millis().to_string(),
         },
         Key {
@@ -76,7 +78,7 @@ impl GroupConfig {
                     deployment some rebalances and costs every developer three seconds at each \
                     start, so the default is small.",
             kind: Kind::Int,
-            set: |c, text| millis(text).map(|v| c.initial_rebalance_delay = v),
+            set: |c, text| int_millis(text).map(|v| c.initial_rebalance_delay = v),
             get: |c| c.initial_rebalance_delay.as_millis().to_string(),
         },
         Key {
@@ -105,7 +107,11 @@ impl GroupConfig {
             name: "offset.metadata.max.bytes",
             about: "Most bytes of text that a consumer may store with a committed offset.",
             kind: Kind::Int,
-            set: |c, text| number(text, 0, RECORD_TEXT_MAX).map(|v| c.offset_metadata_max = v),
+            set: |c, text| {
+                let fitting = size(text, 0, RECORD_TEXT_MAX as u64)?;
+                c.offset_metadata_max = usize::try_from(fitting.0).unwrap_or(RECORD_TEXT_MAX);
+                Ok(())
+            },
             get: |c| c.offset_metadata_max.to_string(),
         },
         Key {
@@ -113,11 +119,7 @@ impl GroupConfig {
             about: "How long committed offsets outlive the last member of their group, or, of \
                     consumers without a group, the last commit, in minutes.",
             kind: Kind::Int,
-            set: |c, text| {
-                let minutes = number(text, 1, i32::MAX as usize)?;
-                c.offsets_retention = Duration::from_secs(minutes as u64 * 60);
-                Ok(())
-            },
+            set: |c, text| number(text, 1, INT_MAX).map(|v: u32| c.offsets_retention = v * MINUTE),
             get: |c| (c.offsets_retention.as_secs() / 60).to_string(),
         },
         Key {
@@ -125,7 +127,7 @@ impl GroupConfig {
             about: "How often committed offsets are looked through for expired ones, in \
                     milliseconds.",
             kind: Kind::Long,
-            set: |c, text| millis(text).map(|v| c.offsets_check_interval = v),
+            set: |c, text| millis(text, 0).map(|v| c.offsets_check_interval = v),
             get: |c| c.offsets_check_interval.as_millis().to_string(),
         },
         Key {
@@ -133,7 +135,7 @@ impl GroupConfig {
             about: "How long a commit, or an assignment, waits to be on all in-sync replicas \
                     before the client is told to try again, in milliseconds.",
             kind: Kind::Int,
-            set: |c, text| millis(text).map(|v| c.commit_timeout = v),
+            set: |c, text| int_millis(text).map(|v| c.commit_timeout = v),
             get: |c| c.commit_timeout.as_millis().to_string(),
         },
     ];
@@ -157,18 +159,9 @@ impl GroupConfig {
     }
 }
 
-fn number<N>(text: &str, least: N, most: N) -> Result<N, String>
-where
-    N: FromStr + PartialOrd + std::fmt::Display + Copy,
-{
-    text.parse()
-        .ok()
-        .filter(|value| (least..=most).contains(value))
-        .ok_or_else(|| format!("a number from {least} to {most}"))
-}
-
-fn millis(text: &str) -> Result<Duration, String> {
-    number(text, 0, i32::MAX as u64).map(Duration::from_millis)
+/// Milliseconds of a setting whose type is `Int`.
+fn int_millis(text: &str) -> Result<Duration, String> {
+    number(text, 0, INT_MAX).map(Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -186,6 +179,33 @@ mod tests {
             (key.set)(&mut config, "1").unwrap();
             assert_eq!((key.get)(&config), "1", "{}", key.name);
             assert!((key.set)(&mut config, "-1").is_err(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn values_are_written_as_everywhere() {
+        let mut config = GroupConfig::default();
+        set_all(
+            &mut config,
+            GroupConfig::KEYS,
+            [
+                ("offset.metadata.max.bytes", "4 KiB"),
+                ("group.max.size", " 7 "),
+                ("offsets.commit.timeout.ms", " 900 "),
+                // Longer than an Int can say, as Kafka takes it: this one is a Long.
+                ("offsets.retention.check.interval.ms", "3000000000"),
+            ],
+        )
+        .unwrap();
+        assert_eq!((config.offset_metadata_max, config.max_size), (4096, 7));
+        assert_eq!(config.commit_timeout, Duration::from_millis(900));
+        assert_eq!(config.offsets_check_interval, Duration::from_millis(3_000_000_000));
+        for too_much in [
+            ("group.max.session.timeout.ms", "3000000000"),
+            ("offset.metadata.max.bytes", "32 KiB"),
+            ("group.max.bytes", "-1"),
+        ] {
+            assert!(set_all(&mut config, GroupConfig::KEYS, [too_much]).is_err(), "{too_much:?}");
         }
     }
 
