@@ -188,9 +188,10 @@ impl Coordinator {
         if !expiry.is_due(step.now, &self.config) {
             return;
         }
+        let in_flight = self.in_flight.offsets();
         let mut written = 0;
         for group in self.groups.values() {
-            let records = group.expire(step.now.wall, self.config.offsets_retention);
+            let records = group.expire(step.now.wall, self.config.offsets_retention, &in_flight);
             written += records.len();
             step.note(records);
             if written >= EXPIRED_PER_LOOK {

@@ -3,12 +3,13 @@
 //! A log replicates in order, so the first append is the oldest and is decided first, unless one
 //! further back was refused before it reached the log.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use crate::group::records::LogRecord;
 use crate::group::step::{Rests, Step, Write};
-use crate::group::{Append, AppendId};
+use crate::group::{Append, AppendId, GroupId};
+use crate::types::TopicPartition;
 
 /// The most bytes of records in one append that has more than one: a batch has to stay below
 /// `max.message.bytes`.
@@ -22,6 +23,17 @@ const RECORD_OVERHEAD: usize = 32;
 pub(super) struct InFlight {
     appends: VecDeque<Waiting>,
     next_id: u64,
+}
+
+/// Whose offsets are in the appends under way.
+pub(super) struct OffsetsInFlight<'a>(HashSet<(&'a GroupId, &'a TopicPartition)>);
+
+impl OffsetsInFlight<'_> {
+    /// Whether a record of this offset is under way. What is written after it without knowing it,
+    /// such as that the offset before it has expired, would undo it.
+    pub(super) fn has(&self, group: &GroupId, partition: &TopicPartition) -> bool {
+        self.0.contains(&(group, partition))
+    }
 }
 
 /// One append under way.
@@ -67,6 +79,16 @@ impl InFlight {
             .collect();
         self.appends.push_back(Waiting { id, deadline, records, rests });
         Append { id, records: encoded }
+    }
+
+    /// The offsets that are being stored or forgotten.
+    pub(super) fn offsets(&self) -> OffsetsInFlight<'_> {
+        let records = self.appends.iter().flat_map(|waiting| &waiting.records);
+        let offsets = records.filter_map(|record| match record {
+            LogRecord::Offset { group, partition, .. } => Some((group, partition)),
+            LogRecord::Group { .. } => None,
+        });
+        OffsetsInFlight(offsets.collect())
     }
 
     /// The oldest append, if it is replicated with all up to `last`.

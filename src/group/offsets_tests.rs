@@ -285,6 +285,28 @@ fn offsets_of_consumers_without_a_group_expire_a_retention_after_their_last_comm
 }
 
 #[test]
+fn a_commit_on_its_way_outlives_the_expiry_of_the_offset_before_it() {
+    let mut s = Scenario::new();
+    let second = Duration::from_secs(1);
+    // Looks are at whole intervals: one just misses the end of the retention.
+    s.advance(second);
+    s.commit(nobody(), 5).unwrap();
+    s.advance(7 * DAY + s.config.offsets_check_interval - 2 * second);
+    assert_eq!(s.fetched(), Some(5));
+    s.replicates = false;
+    let ticket = s.send_commit(nobody(), 6);
+    s.advance(second);
+    s.replicate();
+    assert!(s.committed(ticket).is_ok());
+    assert_eq!(s.fetched(), Some(6));
+    s.reload();
+    assert_eq!(s.fetched(), Some(6));
+    s.replicates = true;
+    s.advance(8 * DAY);
+    assert!(!s.exists());
+}
+
+#[test]
 fn an_offset_with_its_own_retention_expires_by_it_also_after_a_reload() {
     let mut s = Scenario::new();
     let request = CommitRequest { retention: Some(DAY), ..commit(nobody(), 5) };

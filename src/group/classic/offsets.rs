@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::group::{Group, Phase};
+use crate::group::in_flight::OffsetsInFlight;
 use crate::group::records::LogRecord;
 use crate::group::step::Step;
 use crate::group::{
@@ -135,8 +136,13 @@ impl Group {
     }
 
     /// What forgets the offsets that have not been used for `retention`, and with the last of them
-    /// the group, if it has no members.
-    pub(in crate::group) fn expire(&self, now: Timestamp, retention: Duration) -> Vec<LogRecord> {
+    /// the group, if it has no members. A new offset on its way to the log is a use.
+    pub(in crate::group) fn expire(
+        &self,
+        now: Timestamp,
+        retention: Duration,
+        in_flight: &OffsetsInFlight<'_>,
+    ) -> Vec<LogRecord> {
         let subscribed = match self.phase {
             Phase::Empty | Phase::Stable { .. } => self.subscribed_topics(),
             _ => None,
@@ -150,7 +156,9 @@ impl Group {
         self.tombstones_where(|partition, value| {
             let last_use = emptied_at.unwrap_or(value.committed_at).max(value.committed_at);
             let expires_at = value.expires_at.unwrap_or_else(|| last_use.plus(retention));
-            expires_at <= now && !subscribed.contains(partition.topic.as_str())
+            expires_at <= now
+                && !subscribed.contains(partition.topic.as_str())
+                && !in_flight.has(&self.id, partition)
         })
     }
 
