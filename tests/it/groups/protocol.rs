@@ -414,10 +414,7 @@ fn offsets_of_a_deleted_topic_are_forgotten_for_good() {
     find(&mut client, 5, "g");
     let alone = Member::without_group("g");
     assert_eq!(alone.commit(&mut client, 9, 5), ErrorCode::None);
-    let topic_names = vec![TOPIC.to_owned()];
-    let deletion = DeleteTopicsRequest { topic_names, timeout_ms: 10_000, ..Default::default() };
-    let deleted = client.call(5, &deletion).unwrap();
-    assert_eq!(deleted.responses[0].error_code, ErrorCode::None);
+    delete_topic(&mut client);
     while fetch(&mut client, 9, "g") != Ok(-1) {
         std::thread::yield_now();
     }
@@ -426,6 +423,57 @@ fn offsets_of_a_deleted_topic_are_forgotten_for_good() {
     let broker = LocalBroker::with_topic(broker.stop().unwrap(), SETTINGS);
     assert_eq!(fetch_loaded(&mut broker.connect(), "g"), -1);
     broker.stop().unwrap();
+}
+
+fn delete_topic(client: &mut Connection) {
+    let topic_names = vec![TOPIC.to_owned()];
+    let deletion = DeleteTopicsRequest { topic_names, timeout_ms: 10_000, ..Default::default() };
+    let deleted = client.call(5, &deletion).unwrap();
+    assert_eq!(deleted.responses[0].error_code, ErrorCode::None);
+}
+
+#[test]
+fn offsets_of_a_deleted_topic_are_forgotten_though_the_disk_was_full() {
+    let mut settings = SETTINGS.to_vec();
+    settings.push(("offsets.retention.check.interval.ms", "1000"));
+    let broker = LocalBroker::new(10, &settings);
+    let mut client = broker.connect();
+    find(&mut client, 5, "g");
+    assert_eq!(Member::without_group("g").commit(&mut client, 9, 5), ErrorCode::None);
+    broker.disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(".log").for_ever());
+    delete_topic(&mut client);
+    assert_eq!(fetch(&mut client, 9, "g"), Ok(-1));
+    broker.make_topic();
+    assert_eq!(fetch(&mut client, 9, "g"), Ok(-1));
+    broker.disk.clear_faults();
+    // The next look forgets them for good, and the group with them.
+    while state(&mut client, 5, "g").1 != "Dead" {
+        std::thread::yield_now();
+    }
+    broker.stop().unwrap();
+}
+
+#[test]
+fn a_power_cut_brings_no_offset_of_a_deleted_topic_back() {
+    for is_made_anew in [false, true] {
+        let broker = LocalBroker::new(11, SETTINGS);
+        let mut client = broker.connect();
+        find(&mut client, 5, "g");
+        assert_eq!(Member::without_group("g").commit(&mut client, 9, 5), ErrorCode::None);
+        // What the coordinator says of it does not reach the log.
+        broker.disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(".log").for_ever());
+        delete_topic(&mut client);
+        if is_made_anew {
+            broker.make_topic();
+        }
+        let broker = LocalBroker::on(broker.cut_power(11), SETTINGS).unwrap();
+        let mut client = broker.connect();
+        assert_eq!(fetch_loaded(&mut client, "g"), -1);
+        while state(&mut client, 5, "g").1 != "Dead" {
+            std::thread::yield_now();
+        }
+        broker.stop().unwrap();
+    }
 }
 
 #[test]

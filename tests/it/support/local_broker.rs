@@ -61,7 +61,8 @@ impl LocalBroker {
         self.broker.address()
     }
 
-    fn make_topic(&self) {
+    /// Makes the test's topic if there is none.
+    pub(crate) fn make_topic(&self) {
         let topic = RequestTopic { name: Some(TOPIC.to_owned()), ..Default::default() };
         let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
         let response = self.connect().call(9, &request).unwrap();
