@@ -18,7 +18,7 @@ use crate::group::{
     Answer, AppendId, DamagedRecord, Decision, GroupConfig, GroupError, GroupId, Now, Request,
     Ticket, Unavailable,
 };
-use crate::types::TopicName;
+use crate::types::{TopicId, TopicName};
 
 /// The groups of one partition of the internal topic.
 pub struct Coordinator {
@@ -145,13 +145,19 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// The topics are gone, and with them what was consumed of them. Nothing happens while the
-    /// coordinator loads: the caller says it again afterwards.
-    pub fn topics_deleted(&mut self, topics: &[TopicName], now: Now) -> Decision {
+    /// Forgets the offsets of topics that are gone, by their name and id, as far as nothing is under
+    /// way for them. Nothing happens while the coordinator loads. The caller says it again now and
+    /// then: what this decides may not reach the log.
+    pub fn forget_topics(
+        &mut self,
+        is_gone: impl Fn(&TopicName, TopicId) -> bool,
+        now: Now,
+    ) -> Decision {
         let mut step = Step::new(now, &self.config);
         if let Life::Active(_) = self.life {
+            let in_flight = self.in_flight.offsets();
             for group in self.groups.values() {
-                step.note(group.forget_topics(topics));
+                step.note(group.forget_topics(&is_gone, &in_flight));
             }
         }
         self.conclude(step)

@@ -98,7 +98,7 @@ fn a_damaged_record_costs_itself_only() {
     damaged.value.as_mut().unwrap().pop();
     for record in [&damaged, &s.log[1]] {
         let result = coordinator.replay(&record.key, record.value.as_deref());
-        let expected = Err(DamagedRecord::Truncated { wanted: 8, left: 7 });
+        let expected = Err(DamagedRecord::Truncated { wanted: 16, left: 15 });
         assert_eq!(result, if record == &damaged { expected } else { Ok(()) });
     }
     s.coordinator = coordinator;

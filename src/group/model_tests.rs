@@ -11,14 +11,14 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::checker_tests::Checker;
-use super::scenario_tests::{Dice, join, partition};
+use super::scenario_tests::{Dice, TOPIC_ID, join, partition};
 use crate::group::{
     Answer, Append, Claim, CommitRequest, Coordinator, Decision, DeleteOffsetsRequest, Generation,
     GroupConfig, GroupError, GroupFilter, GroupId, GroupRecord, GroupState, HeartbeatRequest,
     InstanceId, JoinRefusal, JoinRequest, Joined, LeaveRequest, Leaver, MemberId, NewOffset, Now,
     Request, SyncRequest, Ticket, Unavailable,
 };
-use crate::types::{LeaderEpoch, Offset, Timestamp};
+use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
 
 /// A client process, and what it believes.
 #[derive(Default)]
@@ -316,6 +316,7 @@ impl World {
             offset: Offset::new(offset),
             leader_epoch: LeaderEpoch(3),
             metadata: "note".into(),
+            topic_id: if self.dice.chance(90) { TOPIC_ID } else { TopicId::NONE },
         };
         let request = CommitRequest { group_id, claim, retention: None, offsets: vec![new] };
         let asked = Asked::Commit { offset, given, announced };

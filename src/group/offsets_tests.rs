@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use super::scenario_tests::{
-    DAY, SESSION, Scenario, blob, claim, commit, group, join, nobody, partition, protocols, rejoin,
+    DAY, SESSION, Scenario, TOPIC_ID, blob, claim, commit, group, join, nobody, partition,
+    protocols, rejoin,
 };
 use crate::group::{
     AdminRefusal, Answer, Claim, CommitRequest, FetchOffsetsRequest, Generation, GroupError,
     GroupId, GroupState, JoinRequest, OffsetRefusal, Protocol, Request, Unavailable,
 };
-use crate::types::TopicPartition;
+use crate::types::{TopicId, TopicPartition};
 
 #[test]
 fn a_commit_is_answered_and_seen_when_it_is_replicated() {
@@ -288,10 +289,10 @@ fn offsets_of_consumers_without_a_group_expire_a_retention_after_their_last_comm
 fn a_commit_on_its_way_outlives_the_expiry_of_the_offset_before_it() {
     let mut s = Scenario::new();
     let second = Duration::from_secs(1);
-    // Looks are at whole intervals: one just misses the end of the retention.
+    // Looks are every ten minutes: one just misses the end of the retention.
     s.advance(second);
     s.commit(nobody(), 5).unwrap();
-    s.advance(7 * DAY + s.config.offsets_check_interval - 2 * second);
+    s.advance(7 * DAY + Duration::from_secs(598));
     assert_eq!(s.fetched(), Some(5));
     s.replicates = false;
     let ticket = s.send_commit(nobody(), 6);
@@ -352,11 +353,39 @@ fn a_group_with_members_outlives_its_offsets() {
 fn offsets_go_with_their_topic() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
-    let decision = s.coordinator.topics_deleted(&["t".parse().unwrap()], s.now);
-    s.take(decision);
+    forget(&mut s, TopicId([8; 16]));
+    assert_eq!(s.fetched(), Some(5));
+    s.reload();
+    forget(&mut s, TOPIC_ID);
     assert_eq!(s.fetched(), None);
     s.reload();
     assert_eq!(s.fetched(), None);
+}
+
+#[test]
+fn offsets_of_a_topic_that_is_gone_go_as_soon_as_the_log_takes_it() {
+    let mut s = Scenario::new();
+    s.commit(nobody(), 5).unwrap();
+    s.replicates = false;
+    forget(&mut s, TOPIC_ID);
+    forget(&mut s, TOPIC_ID);
+    assert_eq!(s.appended.len(), 1);
+    s.refuse();
+    assert_eq!(s.fetched(), Some(5));
+    // A commit on its way may be of the next topic of this name.
+    s.send_commit(nobody(), 6);
+    forget(&mut s, TOPIC_ID);
+    s.replicate();
+    assert_eq!(s.fetched(), Some(6));
+    s.replicates = true;
+    forget(&mut s, TOPIC_ID);
+    assert!(!s.exists());
+}
+
+/// The topic of this id is gone.
+fn forget(s: &mut Scenario, gone: TopicId) {
+    let decision = s.coordinator.forget_topics(|_, id| id == gone, s.now);
+    s.take(decision);
 }
 
 #[test]

@@ -13,10 +13,12 @@ use crate::group::{
     Joined, LeaveRequest, Leaver, MemberId, NewOffset, Now, OffsetResult, Protocol, Request,
     SyncRequest, Synced, Ticket, Unavailable,
 };
-use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
 pub(super) const SESSION: Duration = Duration::from_secs(10);
 pub(super) const REBALANCE: Duration = Duration::from_mins(1);
+/// Of the topic whose offsets are committed.
+pub(super) const TOPIC_ID: TopicId = TopicId([7; 16]);
 pub(super) const DAY: Duration = Duration::from_hours(24);
 pub(super) const UNKNOWN: GroupError = GroupError::UnknownMemberId;
 pub(super) const REBALANCING: GroupError = GroupError::RebalanceInProgress;
@@ -410,6 +412,7 @@ pub(super) fn commit(claim: Claim, offset: i64) -> CommitRequest {
             offset: Offset::new(offset),
             leader_epoch: LeaderEpoch::NONE,
             metadata: "".into(),
+            topic_id: TOPIC_ID,
         }],
     }
 }

@@ -85,7 +85,7 @@ fn seat_new(shared: &Arc<Shared>, partition: &Arc<Partition>) -> Seat {
     Seat { partition: Arc::clone(partition), inbox }
 }
 
-/// Tells every coordinator, from now on, which topics were deleted.
+/// Tells every coordinator, from now on, when topics were deleted.
 pub(crate) fn forget_deleted_topics(shared: &Arc<Shared>) {
     let mut changes = shared.metadata.changes();
     let following = Arc::clone(shared);
@@ -96,13 +96,12 @@ pub(crate) fn forget_deleted_topics(shared: &Arc<Shared>) {
                 change = changes.next() => change,
             };
             let Some((_, delta)) = change else { return };
-            let names: Arc<[TopicName]> = delta.removed.iter().map(|t| t.name.clone()).collect();
-            if names.is_empty() {
+            if delta.removed.is_empty() {
                 continue;
             }
             for inbox in following.coordinators.inboxes() {
                 // Who has ended needs no telling.
-                let _ = inbox.send(Message::TopicsDeleted(Arc::clone(&names))).await;
+                let _ = inbox.send(Message::TopicsDeleted).await;
             }
         }
     });

@@ -7,6 +7,7 @@
 
 mod asking;
 mod coordinators;
+mod gone;
 mod identity;
 mod journal;
 mod log_reader;
@@ -16,6 +17,7 @@ mod task;
 
 pub(crate) use asking::{ask, ask_each, list_groups};
 pub(crate) use coordinators::{Coordinators, follow_partitions, forget_deleted_topics};
+pub(crate) use gone::is_gone;
 pub(crate) use identity::{claim, member_id};
 pub use offsets_topic::OffsetsTopicConfig;
 pub(crate) use offsets_topic::{coordinator_of, ensure_offsets_topic};

@@ -17,11 +17,11 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::broker::context::Shared;
+use crate::broker::coordinator::gone::is_gone;
 use crate::broker::coordinator::journal::{Journal, Written};
 use crate::broker::coordinator::log_reader::{LogReader, ReadError};
 use crate::group::{Answer, Coordinator, Decision, Now, Request, Ticket};
 use crate::replication::{Partition, PartitionError};
-use crate::types::TopicName;
 
 /// How long requests wait for the log to be read before they are refused for it.
 const LOADING_PATIENCE: Duration = Duration::from_secs(1);
@@ -29,6 +29,9 @@ const LOADING_PATIENCE: Duration = Duration::from_secs(1);
 /// Pauses between attempts to read a log that the disk refuses to give.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Between looks for offsets of topics that are gone, however short an interval is asked for.
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a coordinator's queue holds.
 #[derive(Debug)]
@@ -40,8 +43,8 @@ pub(super) enum Message {
         /// Dropped without an answer when the reign ends.
         answer: oneshot::Sender<Answer>,
     },
-    /// These topics are gone.
-    TopicsDeleted(Arc<[TopicName]>),
+    /// Topics are gone.
+    TopicsDeleted,
 }
 
 /// A coordinator at work.
@@ -55,8 +58,9 @@ pub(super) struct Task {
     next_ticket: u64,
     /// On the monotonic clock: until then requests wait for the log to be read.
     patient_until: Duration,
-    /// Topics deleted while the log is read; its records may name them yet. `None` afterwards.
-    deleted_early: Option<Vec<TopicName>>,
+    /// On the monotonic clock: when offsets of topics that are gone are looked for next. `None`
+    /// while the log is read.
+    next_look: Option<Duration>,
 }
 
 /// Why a reign ended.
@@ -83,7 +87,7 @@ impl Task {
             answers: HashMap::new(),
             next_ticket: 0,
             patient_until: shared.clock.monotonic().saturating_add(LOADING_PATIENCE),
-            deleted_early: Some(Vec::new()),
+            next_look: None,
         }
     }
 
@@ -141,8 +145,7 @@ impl Task {
         }
         let decision = self.coordinator.finish_loading(self.now());
         self.perform(decision);
-        let deleted = self.deleted_early.take().unwrap_or_default();
-        self.forget(&deleted);
+        self.forget_topics();
         Ok(())
     }
 
@@ -175,6 +178,9 @@ impl Task {
             () = sleep_for(left) => {
                 let decision = self.coordinator.on_deadline(self.now());
                 self.perform(decision);
+                if self.next_look.is_some_and(|look| look <= self.shared.clock.monotonic()) {
+                    self.forget_topics();
+                }
             }
         }
         match self.journal.take_replicated() {
@@ -191,12 +197,13 @@ impl Task {
     /// How much longer requests wait for the log to be read, if they still do.
     fn patience_left(&self) -> Option<Duration> {
         let left = self.patient_until.checked_sub(self.shared.clock.monotonic());
-        left.filter(|left| self.deleted_early.is_some() && !left.is_zero())
+        left.filter(|left| self.next_look.is_none() && !left.is_zero())
     }
 
     fn time_left(&self) -> Option<Duration> {
         let now = self.shared.clock.monotonic();
-        self.coordinator.next_deadline().map(|deadline| deadline.saturating_sub(now))
+        let next = [self.coordinator.next_deadline(), self.next_look].into_iter().flatten().min();
+        next.map(|deadline| deadline.saturating_sub(now))
     }
 
     fn take(&mut self, message: Message) {
@@ -208,18 +215,21 @@ impl Task {
                 let decision = self.coordinator.handle(ticket, *request, self.now());
                 self.perform(decision);
             }
-            Message::TopicsDeleted(topics) => match &mut self.deleted_early {
-                Some(early) => early.extend(topics.iter().cloned()),
-                None => self.forget(&topics),
-            },
+            // While the log is read, its end is soon enough.
+            Message::TopicsDeleted if self.next_look.is_none() => {}
+            Message::TopicsDeleted => self.forget_topics(),
         }
     }
 
-    fn forget(&mut self, topics: &[TopicName]) {
-        if !topics.is_empty() {
-            let decision = self.coordinator.topics_deleted(topics, self.now());
-            self.perform(decision);
-        }
+    /// Looks for offsets of topics that are gone, and says when to look again: that a topic is
+    /// deleted is told once, and the disk may be full then, or the broker die of it.
+    fn forget_topics(&mut self) {
+        let now = self.now();
+        let interval = self.shared.config.group.offsets_check_interval.max(SHORTEST_INTERVAL);
+        self.next_look = Some(now.monotonic.saturating_add(interval));
+        let image = self.shared.image();
+        let decision = self.coordinator.forget_topics(|name, id| is_gone(&image, name, id), now);
+        self.perform(decision);
     }
 
     fn conclude(&mut self, mut written: Written) {

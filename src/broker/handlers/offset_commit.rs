@@ -60,14 +60,14 @@ fn check(
     }
     let topic: TopicName = topic.parse().map_err(|_| ErrorCode::UnknownTopicOrPartition)?;
     let partition = PartitionIndex(wanted.partition_index);
-    if image.partition(&topic, partition).is_none() {
-        return Err(ErrorCode::UnknownTopicOrPartition);
-    }
+    let found = image.topic(&topic).filter(|topic| topic.partition(partition).is_some());
+    let topic_id = found.ok_or(ErrorCode::UnknownTopicOrPartition)?.id;
     Ok(NewOffset {
         partition: TopicPartition { topic, partition },
         offset: Offset::checked(wanted.committed_offset).ok_or(ErrorCode::InvalidRequest)?,
         leader_epoch: LeaderEpoch(wanted.committed_leader_epoch),
         metadata: wanted.committed_metadata.as_deref().unwrap_or_default().into(),
+        topic_id,
     })
 }
 

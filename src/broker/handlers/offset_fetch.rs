@@ -3,7 +3,7 @@
 //! Partitions without a stored offset are answered with −1 and no error, whether they exist or not.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::ask;
+use crate::broker::coordinator::{ask, is_gone};
 use crate::broker::dispatch::Call;
 use crate::group::{CommittedOffset, FetchOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
@@ -62,7 +62,14 @@ async fn offsets(
     let group_id = GroupId::from(group);
     let partitions = topics.as_ref().map(|topics| named(call, topics));
     let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
-    let found = ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
+    let mut found =
+        ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
+    // Of a topic that is gone nothing is left, even before the coordinator has stored that; above
+    // all nothing that another topic of its name could be read from.
+    let image = call.shared.image();
+    for (partition, offset) in &mut found {
+        offset.take_if(|offset| is_gone(&image, &partition.topic, offset.topic_id));
+    }
     match topics {
         Some(topics) => Ok(as_asked(call, topics, found)),
         None => Ok(by_topic(call, found)),

@@ -10,7 +10,7 @@ use crate::group::{
     AdminRefusal, Claim, CommitRequest, CommittedOffset, Generation, GroupError, GroupId,
     OffsetRefusal, OffsetResult,
 };
-use crate::types::{Timestamp, TopicName, TopicPartition};
+use crate::types::{Timestamp, TopicId, TopicName, TopicPartition};
 
 /// What a commit stores, and each offset's fate if it is stored.
 pub(in crate::group) fn new_offsets(
@@ -35,6 +35,7 @@ pub(in crate::group) fn new_offsets(
             metadata: new.metadata,
             committed_at: step.now.wall,
             expires_at,
+            topic_id: new.topic_id,
         });
         let group = request.group_id.clone();
         records.push(LogRecord::Offset { group, partition: new.partition, value });
@@ -129,10 +130,17 @@ impl Group {
         Ok(self.tombstones_where(|_, _| true))
     }
 
-    /// What forgets the offsets in `topics`, which are no more.
-    pub(in crate::group) fn forget_topics(&self, topics: &[TopicName]) -> Vec<LogRecord> {
-        let lost = self.offsets.keys().filter(|partition| topics.contains(&partition.topic));
-        lost.map(|partition| self.tombstone(partition)).collect()
+    /// What forgets the offsets in topics that are no more. What is on its way to the log may be of
+    /// a new topic of the same name.
+    pub(in crate::group) fn forget_topics(
+        &self,
+        is_gone: impl Fn(&TopicName, TopicId) -> bool,
+        in_flight: &OffsetsInFlight<'_>,
+    ) -> Vec<LogRecord> {
+        let lost = self.offsets.iter().filter(|(partition, value)| {
+            is_gone(&partition.topic, value.topic_id) && !in_flight.has(&self.id, partition)
+        });
+        lost.map(|(partition, _)| self.tombstone(partition)).collect()
     }
 
     /// What forgets the offsets that have not been used for `retention`, and with the last of them

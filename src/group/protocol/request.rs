@@ -10,7 +10,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::group::{Generation, GroupId, InstanceId, MemberId};
-use crate::types::{LeaderEpoch, Offset, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
 
 /// One request to a coordinator.
 #[derive(Clone, Debug)]
@@ -152,6 +152,8 @@ pub struct NewOffset {
     pub leader_epoch: LeaderEpoch,
     /// The consumer's own note.
     pub metadata: Arc<str>,
+    /// Which topic that is, or [`TopicId::NONE`]: another of its name may come after it.
+    pub topic_id: TopicId,
 }
 
 /// `OffsetFetch` for one group.

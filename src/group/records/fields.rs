@@ -50,6 +50,37 @@ impl<'a> Fields<'a> {
         self.text().map(Arc::from)
     }
 
+    /// An unsigned varint: seven bits a byte, the lowest first.
+    pub(super) fn uvarint(&mut self) -> Result<usize, DamagedRecord> {
+        let mut value = 0;
+        for shift in [0, 7, 14, 21] {
+            let [byte] = self.array()?;
+            value |= usize::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        // Nothing in a record is as long as that.
+        Err(DamagedRecord::Length(i32::MAX))
+    }
+
+    /// Text whose length is a varint, and one more than it is: 0 would be none.
+    pub(super) fn compact_name(&mut self) -> Result<Arc<str>, DamagedRecord> {
+        let length = self.uvarint()?.checked_sub(1).ok_or(DamagedRecord::Length(-1))?;
+        str::from_utf8(self.take(length)?).map(Arc::from).map_err(|_| DamagedRecord::Text)
+    }
+
+    /// The tagged fields at the end of a layout that has them, each with its number.
+    pub(super) fn tagged(&mut self) -> Result<Vec<(usize, &'a [u8])>, DamagedRecord> {
+        let count = self.uvarint()?;
+        (0..count)
+            .map(|_| {
+                let (tag, size) = (self.uvarint()?, self.uvarint()?);
+                Ok((tag, self.take(size)?))
+            })
+            .collect()
+    }
+
     pub(super) fn optional_text(&mut self) -> Result<Option<&'a str>, DamagedRecord> {
         match self.0 {
             [0xff, 0xff, rest @ ..] => {
@@ -101,6 +132,28 @@ impl Writer {
         assert!(length.is_ok(), "{} bytes of text where at most 32767 are admitted", text.len());
         self.0.extend(length.unwrap_or(i16::MAX).to_be_bytes());
         self.0.extend(text.as_bytes());
+        self
+    }
+
+    pub(super) fn uvarint(&mut self, mut value: usize) -> &mut Self {
+        while let low @ 0x80.. = value {
+            self.0.push(low.to_le_bytes()[0] | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value.to_le_bytes()[0]);
+        self
+    }
+
+    pub(super) fn compact_text(&mut self, text: &str) -> &mut Self {
+        self.uvarint(text.len() + 1);
+        self.0.extend(text.as_bytes());
+        self
+    }
+
+    /// The one tagged field that there is.
+    pub(super) fn tagged(&mut self, tag: usize, field: &[u8]) -> &mut Self {
+        self.uvarint(1).uvarint(tag).uvarint(field.len());
+        self.0.extend(field);
         self
     }
 

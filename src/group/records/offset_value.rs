@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::DamagedRecord;
 use super::fields::{Fields, Writer};
-use crate::types::{LeaderEpoch, Offset, Timestamp};
+use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
+
+/// Number of the field that holds the topic's id.
+const TOPIC_ID: usize = 0;
 
 /// Where the consumers of a partition go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +22,22 @@ pub struct CommittedOffset {
     pub committed_at: Timestamp,
     /// When it expires, if the commit said so itself; else the group's use decides.
     pub expires_at: Option<Timestamp>,
+    /// Of which topic: another of the same name may come after it. [`TopicId::NONE`] if that was
+    /// not stored.
+    pub topic_id: TopicId,
 }
 
 impl CommittedOffset {
-    /// Layout 3, or 1 for an own expiry, which only that layout can hold.
+    /// Layout 4; 3 without an id of the topic; 1 for an own expiry, which only that layout can hold.
     pub(super) fn encode(&self) -> Vec<u8> {
         match self.expires_at {
+            None if self.topic_id != TopicId::NONE => Writer::version(4)
+                .i64(self.offset.get())
+                .i32(self.leader_epoch.0)
+                .compact_text(&self.metadata)
+                .i64(self.committed_at.millis())
+                .tagged(TOPIC_ID, &self.topic_id.0)
+                .finish(),
             None => Writer::version(3)
                 .i64(self.offset.get())
                 .i32(self.leader_epoch.0)
@@ -43,19 +56,25 @@ impl CommittedOffset {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DamagedRecord> {
         let mut fields = Fields::of(bytes);
         let version = fields.i16()?;
-        if !(0..=3).contains(&version) {
+        if !(0..=4).contains(&version) {
             return Err(DamagedRecord::ValueVersion(version));
         }
         let offset = fields.i64()?;
         let offset = Offset::checked(offset).ok_or(DamagedRecord::Offset(offset))?;
         let leader_epoch =
             if version >= 3 { LeaderEpoch(fields.i32()?) } else { LeaderEpoch::NONE };
-        let metadata = fields.name()?;
+        let metadata = if version >= 4 { fields.compact_name()? } else { fields.name()? };
         let committed_at = Timestamp::from_millis(fields.i64()?);
         let expires_at = if version == 1 { Some(fields.i64()?) } else { None }
             .map(Timestamp::from_millis)
             .filter(|time| *time != Timestamp::NONE);
+        let tagged = if version >= 4 { fields.tagged()? } else { Vec::new() };
+        let id = tagged.iter().find_map(|(tag, field)| {
+            let id = (*tag == TOPIC_ID).then(|| <[u8; 16]>::try_from(*field));
+            id?.ok()
+        });
         fields.end()?;
-        Ok(Self { offset, leader_epoch, metadata, committed_at, expires_at })
+        let topic_id = id.map_or(TopicId::NONE, TopicId);
+        Ok(Self { offset, leader_epoch, metadata, committed_at, expires_at, topic_id })
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{CommittedOffset, DamagedRecord, GroupSnapshot, LogRecord, MemberSnapshot};
 use crate::group::{Generation, GroupId, InstanceId, MemberId};
-use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicPartition};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
 fn partition(topic: &str, index: i32) -> TopicPartition {
     TopicPartition { topic: topic.parse().unwrap(), partition: PartitionIndex(index) }
@@ -24,7 +24,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[test]
 fn an_offset_has_the_bytes_of_kafkas_schemas() {
-    let record = LogRecord::Offset {
+    let record = |topic_id| LogRecord::Offset {
         group: GroupId::from("g"),
         partition: partition("tt", 5),
         value: Some(CommittedOffset {
@@ -33,13 +33,24 @@ fn an_offset_has_the_bytes_of_kafkas_schemas() {
             metadata: "m".into(),
             committed_at: Timestamp::from_millis(1000),
             expires_at: None,
+            topic_id,
         }),
     };
-    let bytes = record.encode();
-    assert_eq!(bytes.key, hex("0001 0001 67 0002 7474 00000005"));
-    let value = hex("0003 0000000000000102 00000007 0001 6d 00000000000003e8");
-    assert_eq!(bytes.value, Some(value));
-    assert_eq!(LogRecord::decode(&bytes.key, bytes.value.as_deref()), Ok(record));
+    let id = TopicId(std::array::from_fn(|index| u8::try_from(index).unwrap()));
+    for (id, value) in [
+        (TopicId::NONE, "0003 0000000000000102 00000007 0001 6d 00000000000003e8"),
+        (
+            id,
+            "0004 0000000000000102 00000007 02 6d 00000000000003e8 \
+             01 00 10 000102030405060708090a0b0c0d0e0f",
+        ),
+    ] {
+        let record = record(id);
+        let bytes = record.encode();
+        assert_eq!(bytes.key, hex("0001 0001 67 0002 7474 00000005"));
+        assert_eq!(bytes.value, Some(hex(value)));
+        assert_eq!(LogRecord::decode(&bytes.key, bytes.value.as_deref()), Ok(record));
+    }
 }
 
 #[test]
@@ -115,10 +126,17 @@ fn damage_is_named() {
 }
 
 fn any_offset() -> impl Strategy<Value = LogRecord> {
-    let value = (0..i64::MAX, ".{0,40}", any::<i64>(), prop::option::of(0..i64::MAX), any::<i32>())
-        .prop_map(|(offset, metadata, at, expires, epoch)| CommittedOffset {
+    let value = (
+        0..i64::MAX,
+        ".{0,40}",
+        any::<i64>(),
+        prop::option::of(0..i64::MAX),
+        any::<(i32, [u8; 16])>(),
+    )
+        .prop_map(|(offset, metadata, at, expires, (epoch, id))| CommittedOffset {
             offset: Offset::new(offset),
-            // The layout with an own expiry has no epoch.
+            // The layout with an own expiry has no epoch, nor an id.
+            topic_id: if expires.is_some() { TopicId::NONE } else { TopicId(id) },
             leader_epoch: if expires.is_some() { LeaderEpoch::NONE } else { LeaderEpoch(epoch) },
             metadata: metadata.into(),
             committed_at: Timestamp::from_millis(at),

@@ -466,7 +466,9 @@ fn a_power_cut_brings_no_offset_of_a_deleted_topic_back() {
         if is_made_anew {
             broker.make_topic();
         }
-        let broker = LocalBroker::on(broker.cut_power(11), SETTINGS).unwrap();
+        let disk = broker.cut_power(11);
+        disk.clear_faults();
+        let broker = LocalBroker::on(disk, SETTINGS).unwrap();
         let mut client = broker.connect();
         assert_eq!(fetch_loaded(&mut client, "g"), -1);
         while state(&mut client, 5, "g").1 != "Dead" {
