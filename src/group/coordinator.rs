@@ -145,9 +145,9 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// Forgets the offsets of topics that are gone, by their name and id, as far as nothing is under
-    /// way for them. Nothing happens while the coordinator loads. The caller says it again now and
-    /// then: what this decides may not reach the log.
+    /// Forgets the offsets of topics that are gone, by their name and id, as far as nothing is on
+    /// its way for them. Nothing happens while the coordinator loads. The caller says it again now
+    /// and then: what this decides may not reach the log.
     pub fn forget_topics(
         &mut self,
         is_gone: impl Fn(&TopicName, TopicId) -> bool,

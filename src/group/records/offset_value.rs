@@ -28,7 +28,7 @@ pub struct CommittedOffset {
 }
 
 impl CommittedOffset {
-    /// Layout 4; 3 without an id of the topic; 1 for an own expiry, which only that layout can hold.
+    /// Layout 4; 3 without an id of the topic; 1 for an own expiry, which only that one can hold.
     pub(super) fn encode(&self) -> Vec<u8> {
         match self.expires_at {
             None if self.topic_id != TopicId::NONE => Writer::version(4)
