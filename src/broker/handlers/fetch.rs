@@ -3,6 +3,7 @@
 //! A fetch with nothing to send is parked until a watermark moves or its time is up. Larger ranges
 //! go from the file to the socket by the kernel; small ones are read into the answer.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,12 +151,15 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
     }
 }
 
-/// Takes a place at each partition, beyond the watermark that was seen.
+/// Takes a place at each partition, beyond the watermark that was seen. One place, however often a
+/// partition is named: who has many makes all others look through them at each append.
 fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Registration> {
     let seen = found.topics.iter().flat_map(|topic| &topic.partitions);
     let partitions = wanted.iter().flatten().filter_map(|wanted| wanted.partition.as_ref().ok());
+    let mut placed = HashSet::new();
     partitions
         .zip(seen)
+        .filter(|(partition, _)| placed.insert(Arc::as_ptr(partition)))
         .map(|(partition, seen)| {
             let watermark = Offset::checked(seen.high_watermark).unwrap_or_default();
             partition.wait_beyond(watermark, wake)

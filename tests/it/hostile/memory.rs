@@ -192,3 +192,21 @@ fn a_peer_whose_requests_do_not_get_on_is_idle() {
     connection.until_closed().unwrap();
     broker.stop().unwrap();
 }
+
+#[test]
+fn who_names_a_partition_often_waits_for_it_once() {
+    let broker = LocalBroker::new(7, &[]);
+    let mut fetch = endless_fetch();
+    let named = fetch.topics[0].partitions[0].clone();
+    fetch.topics[0].partitions = vec![named; 25_000];
+    let mut parked = Vec::new();
+    for _ in 0..3 {
+        let mut connection = broker.connect();
+        connection.send(FETCH, &fetch).unwrap();
+        parked.push(connection);
+    }
+    for _ in 0..10 {
+        assert!(large_batch(&broker) < Duration::from_secs(10));
+    }
+    broker.stop().unwrap();
+}
