@@ -9,8 +9,8 @@ use serde::Serialize;
 use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, Reach};
-use crate::client::{Admin, MemberDescription, PartitionLag};
-use crate::types::TopicPartition;
+use crate::client::{Admin, GroupDescription, MemberDescription};
+use crate::types::{Offset, TopicPartition};
 
 /// Shows how far groups are, and who is in them
 #[derive(Debug, Args)]
@@ -24,8 +24,8 @@ pub(super) struct Options {
 struct LagRow {
     group: String,
     state: String,
-    topic: String,
-    partition: i32,
+    topic: Option<String>,
+    partition: Option<i32>,
     committed_offset: Option<i64>,
     end_offset: Option<i64>,
     lag: Option<u64>,
@@ -61,45 +61,52 @@ impl Options {
     }
 }
 
+impl LagRow {
+    fn of(
+        group: &GroupDescription,
+        place: Option<&TopicPartition>,
+        member: Option<&MemberDescription>,
+    ) -> Self {
+        Self {
+            group: group.group.clone(),
+            state: group.state.clone(),
+            topic: place.map(|place| place.topic.to_string()),
+            partition: place.map(|place| place.partition.0),
+            committed_offset: None,
+            end_offset: None,
+            lag: None,
+            member: member.map(|member| member.member_id.clone()),
+            client: member.map(|member| member.client_id.clone()),
+            host: member.map(|member| member.host.clone()),
+        }
+    }
+}
+
 fn describe(admin: &Admin, group: &str) -> Result<Vec<LagRow>, CommandError> {
     let found = admin.group(group)?;
     let mut readers: HashMap<TopicPartition, &MemberDescription> = HashMap::new();
     for member in &found.members {
         readers.extend(member.assignment.iter().map(|place| (place.clone(), member)));
     }
-    let row = |lag: &PartitionLag, member: Option<&MemberDescription>| LagRow {
-        group: found.group.clone(),
-        state: found.state.clone(),
-        topic: lag.partition.topic.to_string(),
-        partition: lag.partition.partition.0,
-        committed_offset: lag.committed.map(crate::types::Offset::get),
-        end_offset: Some(lag.end.get()),
-        lag: Some(lag.lag()),
-        member: member.map(|member| member.member_id.clone()),
-        client: member.map(|member| member.client_id.clone()),
-        host: member.map(|member| member.host.clone()),
-    };
-    let lags = admin.lag(group)?;
     let mut rows = Vec::new();
-    for lag in &lags {
-        rows.push(row(lag, readers.remove(&lag.partition)));
+    for lag in admin.lag(group)? {
+        rows.push(LagRow {
+            committed_offset: lag.committed.map(Offset::get),
+            end_offset: Some(lag.end.get()),
+            lag: Some(lag.lag()),
+            ..LagRow::of(&found, Some(&lag.partition), readers.remove(&lag.partition))
+        });
     }
     // Partitions that are read and of which nothing has been stored yet.
     let mut unstored: Vec<_> = readers.into_iter().collect();
     unstored.sort_by(|one, other| one.0.cmp(&other.0));
-    for (partition, member) in unstored {
-        rows.push(LagRow {
-            group: found.group.clone(),
-            state: found.state.clone(),
-            topic: partition.topic.to_string(),
-            partition: partition.partition.0,
-            committed_offset: None,
-            end_offset: None,
-            lag: None,
-            member: Some(member.member_id.clone()),
-            client: Some(member.client_id.clone()),
-            host: Some(member.host.clone()),
-        });
+    let unstored = unstored.iter().map(|(place, member)| (Some(place), Some(*member)));
+    // Who has no partition is there all the same, and so is a group of which there is no more to say.
+    let idle = found.members.iter().filter(|member| member.assignment.is_empty());
+    let idle = idle.map(|member| (None, Some(member)));
+    rows.extend(unstored.chain(idle).map(|(place, member)| LagRow::of(&found, place, member)));
+    if rows.is_empty() {
+        rows.push(LagRow::of(&found, None, None));
     }
     Ok(rows)
 }

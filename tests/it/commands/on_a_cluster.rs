@@ -293,6 +293,9 @@ fn a_group_shows_its_lag_and_is_set_back_only_when_told() {
     desk.text(&["group", "reset", "g", "--to", "earliest", "--yes"]);
     assert_eq!(lag(), 6);
     assert_eq!(desk.rows(&["group", "list"])[0]["state"], "Empty");
+    desk.text(&["topic", "delete", "t", "--yes"]);
+    let [row] = &desk.rows(&["group", "describe", "g"])[..] else { panic!("one row") };
+    assert_eq!((&row["state"], &row["topic"]), (&"Empty".into(), &Value::Null));
     assert_eq!(desk.failure(&["group", "delete", "g"]).0, 2);
     desk.text(&["group", "delete", "g", "--yes"]);
     assert_eq!(desk.failure(&["group", "describe", "g"]).0, 5);
