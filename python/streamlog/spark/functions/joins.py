@@ -41,7 +41,8 @@ def join_streams(
             the watermark says that none can come.
 
     Raises:
-        ConfigError: `by` is empty, a column is missing on one side, or `within` is no duration.
+        ConfigError: `by` is empty, a column is missing on one side, `within` is no duration, or
+            `how` is another.
 
     Example:
         >>> orders = spark.sql("SELECT 1 AS id, TIMESTAMP '2026-11-01 08:00' AS timestamp")
@@ -52,6 +53,7 @@ def join_streams(
         0
     """
     most = Duration.of(within, "within").text
+    _check_how(how, tuple(_HOW))
     _check(left, right, by, [*by, time])
     left, right = watermarked(left, time, most), watermarked(right, time, most)
     ours, theirs = F.col(f"l.{time}"), F.col(f"r.{time}")
@@ -92,8 +94,7 @@ def join_table(
     """
     if table.isStreaming:
         raise ConfigError("table: it is a stream; join_streams joins two of them")
-    if how not in ("inner", "left"):
-        raise ConfigError(f"how: '{how}' does not fit: expected inner or left")
+    _check_how(how, ("inner", "left"))
     _check(rows, table, by, by)
     joined = rows.alias("l").join(table.alias("r"), _same(by), _HOW[how])
     return joined.select(*(F.col(f"l.{name}") for name in by), *_others(rows, table, by))
@@ -113,6 +114,11 @@ def _others(left: DataFrame, right: DataFrame, by: Sequence[str]) -> list[Column
             theirs = F.col(f"r.{name}")
             kept.append(theirs.alias(f"{name}_right") if name in left.columns else theirs)
     return kept
+
+
+def _check_how(how: str, known: tuple[str, ...]) -> None:
+    if how not in known:
+        raise ConfigError(f"how: '{how}' does not fit: expected {' or '.join(known)}")
 
 
 def _check(left: DataFrame, right: DataFrame, by: Sequence[str], needed: Sequence[str]) -> None:
