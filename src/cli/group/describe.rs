@@ -101,7 +101,7 @@ fn describe(admin: &Admin, group: &str) -> Result<Vec<LagRow>, CommandError> {
     let mut unstored: Vec<_> = readers.into_iter().collect();
     unstored.sort_by(|one, other| one.0.cmp(&other.0));
     let unstored = unstored.iter().map(|(place, member)| (Some(place), Some(*member)));
-    // Who has no partition is there all the same, and so is a group of which there is no more to say.
+    // Who has no partition is there all the same, and so is a group without offsets or members.
     let idle = found.members.iter().filter(|member| member.assignment.is_empty());
     let idle = idle.map(|member| (None, Some(member)));
     rows.extend(unstored.chain(idle).map(|(place, member)| LagRow::of(&found, place, member)));

@@ -156,6 +156,6 @@ def test_a_stream_is_joined_with_a_table(spark: SparkSession, tmp_path: Path, ro
         with pytest.raises(ConfigError, match=f"how: '{how}' does not fit: expected inner or left"):
             join_table(names, names, ["id"], how=how)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="expected inner or left or right or full"):
-        join_streams(feed.stream(), names, ["id"], within="5 minutes", how="outer")  # type: ignore[arg-type]
+        join_streams(names, names, ["id"], within="1 hour", how="x")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="right side has no column 'timestamp'"):
         join_streams(feed.stream(), names, ["id"], within="5 minutes")
