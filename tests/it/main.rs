@@ -9,6 +9,7 @@ mod cluster;
 mod cold_reads;
 mod commands;
 mod compaction;
+mod disks;
 mod durability;
 mod embedded;
 mod golden_directory;

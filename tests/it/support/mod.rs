@@ -1,17 +1,21 @@
 //! What the integration tests share.
 
+mod broker_process;
 mod connection;
 mod golden_requests;
 mod local_broker;
+mod preload;
 mod random;
 mod topic_settings;
 mod witness;
 
+pub(crate) use broker_process::BrokerProcess;
 pub(crate) use connection::{
     Connection, accepted, batch, once_loaded, packed_batch, sequenced, values,
 };
 pub(crate) use golden_requests::{Decode, GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};
+pub(crate) use preload::Faults;
 pub(crate) use random::{Random, seeds};
 pub(crate) use topic_settings::{set_topic, topic_setting};
 pub(crate) use witness::Witness;

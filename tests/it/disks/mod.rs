@@ -1,0 +1,3 @@
+//! What a broker process does when its disk, or its data directory, does not do as it should.
+
+mod errors;
