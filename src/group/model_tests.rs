@@ -18,7 +18,7 @@ use crate::group::{
     InstanceId, JoinRefusal, JoinRequest, Joined, LeaveRequest, Leaver, MemberId, NewOffset, Now,
     Request, SyncRequest, Ticket, Unavailable,
 };
-use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
+use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId, each_seed};
 
 /// A client process, and what it believes.
 #[derive(Default)]
@@ -451,19 +451,7 @@ fn assign(joined: &Joined) -> Vec<(MemberId, Bytes)> {
         .collect()
 }
 
-/// Names the schedule when it fails.
-struct Named(u64);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("again with STREAMLOG_SEED={}", self.0);
-        }
-    }
-}
-
 fn run(seed: u64) {
-    let _named = Named(seed);
     let mut world = World::new(seed);
     let events = 50 + world.dice.below(400);
     for _ in 0..events {
@@ -475,12 +463,5 @@ fn run(seed: u64) {
 
 #[test]
 fn groups_keep_their_promises_through_any_schedule() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    if let Some(seed) = number("STREAMLOG_SEED") {
-        run(seed);
-        return;
-    }
-    for seed in 0..number("STREAMLOG_SEEDS").unwrap_or(5_000) {
-        run(seed);
-    }
+    each_seed(5_000, run);
 }

@@ -55,6 +55,4 @@ mod recovery_tests;
 #[cfg(test)]
 mod retention_tests;
 #[cfg(test)]
-mod seeds_tests;
-#[cfg(test)]
 mod world_tests;

@@ -5,12 +5,16 @@
 
 mod ids;
 mod offset;
+#[cfg(test)]
+mod seeds_tests;
 mod timestamp;
 mod topic;
 mod with_causes;
 
 pub use ids::{BrokerId, LeaderEpoch, ProducerEpoch, ProducerId};
 pub use offset::Offset;
+#[cfg(test)]
+pub(crate) use seeds_tests::{each_seed, seeds};
 pub use timestamp::Timestamp;
 pub use topic::{InvalidTopicName, PartitionIndex, TopicId, TopicName, TopicPartition};
 pub use with_causes::WithCauses;

@@ -15,6 +15,8 @@ use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::types::{Offset, Timestamp};
 use tempfile::TempDir;
 
+use crate::support::seeds;
+
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Long enough for a promise to be broken.
 const LONG: Duration = Duration::from_millis(200);
@@ -158,7 +160,7 @@ fn nothing_is_promised_or_read_before_it_is_on_disk() {
 
 #[test]
 fn what_a_ticket_has_promised_survives_a_power_cut() {
-    for seed in 0..20 {
+    for seed in seeds(20) {
         let disk = faulty(seed);
         let logs = open_on(&disk);
         let tickets: Vec<_> = {

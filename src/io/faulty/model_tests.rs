@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, File, MemoryDisk, OpenMode, SeededRandom, read_exact_at};
+use crate::types::seeds;
 
 const DIRECTORIES: [&str; 2] = ["/data/a", "/data/b"];
 const NAMES: [&str; 4] = ["0.log", "1.log", "x", "x.tmp"];
@@ -276,8 +277,7 @@ fn contents(disk: &dyn Disk, path: &Path) -> Vec<u8> {
 
 #[test]
 fn a_disk_is_like_any_other_until_the_power_fails_and_then_keeps_what_was_synced() {
-    for seed in 0..1000 {
-        println!("seed {seed}");
+    for seed in seeds(1000) {
         let mut model = Model::new(seed);
         for _ in 0..3 {
             for _ in 0..model.random.between(1, 60) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::FaultyDisk;
 use crate::io::{Disk, MemoryDisk, OpenMode, SeededRandom};
+use crate::types::seeds;
 
 /// Every path below `dir`, directories with a slash behind.
 fn tree(disk: &dyn Disk, dir: &Path) -> Vec<String> {
@@ -89,8 +90,7 @@ impl Call {
 
 #[test]
 fn a_tree_is_like_any_other_until_the_power_fails_and_hangs_together_then() {
-    for seed in 0..2000 {
-        println!("seed {seed}");
+    for seed in seeds(2000) {
         let mut random = SeededRandom::new(seed);
         let medium = MemoryDisk::default();
         let mut disk = FaultyDisk::new(Arc::new(medium.clone()), seed);

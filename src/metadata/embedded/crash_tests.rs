@@ -15,6 +15,7 @@ use crate::metadata::embedded::EmbeddedStore;
 use crate::metadata::embedded::codec::encode_record;
 use crate::metadata::embedded::tree::{Change, Entry};
 use crate::metadata::{Node, Op, OpResult, Store, StoreError};
+use crate::types::seeds;
 
 const DIR: &str = "/data/metadata";
 /// Small, so that a journal is replaced every few transactions.
@@ -210,7 +211,7 @@ fn a_failure_of_any_call_loses_no_acknowledged_transaction_and_halves_none() {
 
 #[test]
 fn one_power_cut_after_another_loses_no_acknowledged_transaction_and_halves_none() {
-    for seed in 0..400 {
+    for seed in seeds(400) {
         let mut random = SeededRandom::new(seed);
         let mut fault = || {
             let operation =
@@ -247,7 +248,7 @@ fn write(disk: &dyn Disk, path: &Path, bytes: &[u8], position: usize) -> Arc<dyn
 
 #[test]
 fn a_transaction_that_a_killed_process_left_unflushed_stays_once_it_was_shown() {
-    for seed in 0..30 {
+    for seed in seeds(30) {
         let disk = disk_with(seed);
         multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
         let (path, bytes) = journal(&disk);
@@ -264,7 +265,7 @@ fn a_transaction_that_a_killed_process_left_unflushed_stays_once_it_was_shown() 
 
 #[test]
 fn a_journal_whose_name_a_killed_process_left_unflushed_serves_only_once_it_is_durable() {
-    for seed in 0..30 {
+    for seed in seeds(30) {
         let disk = disk_with(seed);
         multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
         let (path, bytes) = journal(&disk);

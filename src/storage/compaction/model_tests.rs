@@ -17,9 +17,8 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom};
 use crate::record::{Compression, ProducerStamp};
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
-use crate::storage::seeds_tests::each_seed;
 use crate::storage::{AppendAt, Log, LogConfig, Marks, StartPoint};
-use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
+use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp, each_seed};
 
 const SEEDS: u64 = 1_000;
 const STEPS: u64 = 45;

@@ -9,9 +9,8 @@ use super::crash_tests::{StoppingDisk, records};
 use super::directory_tests::{DATA, World, append_in, partition, topic};
 use crate::io::faulty::FaultyDisk;
 use crate::io::{Disk, MemoryDisk, SeededRandom};
-use crate::storage::seeds_tests::each_seed;
 use crate::storage::{DataDir, Log, Offsets, StorageError, verify};
-use crate::types::{LeaderEpoch, Offset};
+use crate::types::{LeaderEpoch, Offset, each_seed};
 
 const SEEDS: u64 = 300;
 const PARTITIONS: u64 = 3;

@@ -10,12 +10,12 @@ use crate::config::ByteSize;
 use crate::io::faulty::FaultyDisk;
 use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, ProducerStamp};
-use crate::storage::seeds_tests::each_seed;
 use crate::storage::{
     AppendAt, Log, LogConfig, LogEnv, Marks, OffsetUnit, ProducerLimits, StartPoint, StorageError,
 };
 use crate::types::{
     LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicPartition,
+    each_seed,
 };
 
 const SEEDS: u64 = 10_000;

@@ -11,13 +11,14 @@ use kafka_protocol::messages as theirs;
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Message as TheirMessage};
 
 use super::*;
+use crate::types::seeds;
 use crate::wire::sample::{Sample, Samples};
 use crate::wire::{
     ApiKey, Assignment, ErrorCode, Layout, Message, Subscription, Wire, Writer, encode_request,
     encode_response,
 };
 
-const SEEDS: std::ops::Range<u64> = 0..40;
+const SEEDS: u64 = 40;
 
 fn encode(value: &impl Wire, layout: Layout) -> Bytes {
     let mut writer = Writer::new(layout);
@@ -30,7 +31,7 @@ where
     Ours: Wire + Sample + Debug,
     Theirs: Encodable + Decodable + Debug,
 {
-    for seed in SEEDS {
+    for seed in seeds(SEEDS) {
         let value = Ours::sample(&mut Samples::new(seed, layout));
         let ours = encode(&value, layout);
         let mut rest = ours.clone();

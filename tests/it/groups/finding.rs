@@ -8,7 +8,7 @@ use streamlog::wire::ErrorCode;
 use streamlog::wire::describe_groups::DescribeGroupsRequest;
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 
-use crate::support::LocalBroker;
+use crate::support::{LocalBroker, seeds};
 
 /// Clients that ask at the same moment, of which one makes the internal topic.
 const CLIENTS: usize = 8;
@@ -18,7 +18,7 @@ const BROKERS: u64 = 40;
 
 #[test]
 fn who_is_told_its_coordinator_is_not_sent_away_by_it() {
-    for seed in 0..BROKERS {
+    for seed in seeds(BROKERS) {
         let broker = LocalBroker::new(seed, &[]);
         let together = Barrier::new(CLIENTS);
         let ask = |client: usize| {
@@ -35,7 +35,7 @@ fn who_is_told_its_coordinator_is_not_sent_away_by_it() {
                 (0..CLIENTS).map(|client| scope.spawn(move || ask(client))).collect();
             for client in asked {
                 let code = client.join().unwrap();
-                assert_ne!(code, ErrorCode::NotCoordinator, "on broker {seed}");
+                assert_ne!(code, ErrorCode::NotCoordinator, "STREAMLOG_SEED={seed}");
             }
         });
         broker.stop().unwrap();
