@@ -30,7 +30,7 @@ class AbsentSource(DataSource):
             import_module("streamlog.spark.source")
         except (ImportError, AttributeError) as error:
             message = f"{needed}, but {sys.executable} has {has} ({error})"
-            raise MissingExtra(f"{message}: pip install 'streamlog[spark]'") from error
+            raise MissingExtra(f"{message}: pip install 'pyspark>=4.2,<5' 'pyarrow>=18'") from error
         # Spark looks for sources once, and remembers what it found.
         raise MissingExtra(f"{needed}, and had not when Spark looked for them: start Spark anew")
 

@@ -142,7 +142,7 @@ class Partition:
 
         Raises:
             TopicNotFound: There is no such partition.
-            MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+            MissingExtra: pyarrow is not installed.
 
         Example:
             >>> batches = client.topic("orders").partition(0).arrow(1, 3, columns=["offset"])

@@ -180,7 +180,7 @@ class Topic:
 
         Raises:
             TopicNotFound: There is no such topic.
-            MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+            MissingExtra: pyarrow is not installed.
 
         Example:
             >>> table = pyarrow.table(client.topic("orders").arrow(columns=["key", "value"]))

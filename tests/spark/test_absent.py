@@ -68,7 +68,7 @@ def test_other_sources_are_found_and_streamlog_says_what_is_missing(
     assert names == "['other', 'streamlog']"
     assert told.startswith("MissingExtra format('streamlog') needs PySpark 4.2 or later and pyarro")
     assert has in told
-    assert told.endswith("pip install 'streamlog[spark]'")
+    assert told.endswith("pip install 'pyspark>=4.2,<5' 'pyarrow>=18'")
 
 
 def test_with_all_that_it_needs_the_source_is_there(folder: str) -> None:

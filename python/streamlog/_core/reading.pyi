@@ -178,7 +178,7 @@ class Consumer(Generic[_V]):
             max_wait: Seconds that a batch waits for more after its first row.
 
         Raises:
-            MissingExtra: pyarrow is not installed, which ``streamlog[arrow]`` brings.
+            MissingExtra: pyarrow is not installed.
             ConfigError: There is no such column, or a limit does not fit.
 
         Example:

@@ -236,7 +236,7 @@ fn missing(py: Python<'_>, error: PyErr) -> PyErr {
         return error;
     }
     let raised = MissingExtra::new_err(format!(
-        "Arrow batches need pyarrow, which cannot be imported ({}): pip install 'streamlog[arrow]'",
+        "Arrow batches need pyarrow, which cannot be imported ({}): pip install 'pyarrow>=15'",
         error.value(py)
     ));
     raised.set_cause(py, Some(error));

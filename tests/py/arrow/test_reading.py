@@ -270,12 +270,12 @@ def test_so_is_what_lies_before_an_end(streamlog_client: streamlog.Client, topic
         assert sorted(map(int, table["value"].to_pylist())) == list(range(100))
 
 
-def test_without_pyarrow_the_extra_is_named(
+def test_without_pyarrow_the_error_says_how_to_install_it(
     streamlog_client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with streamlog_client.consumer(topic) as consumer:
-        with pytest.raises(streamlog.MissingExtra, match=r"pip install 'streamlog\[arrow\]'"):
+        with pytest.raises(streamlog.MissingExtra, match=r"pip install 'pyarrow>=15'"):
             consumer.arrow()
         with pytest.raises(ImportError):
             streamlog_client.topic(topic).arrow()

@@ -41,7 +41,7 @@ def decode_avro(
 
     Raises:
         ConfigError: The schema is none, or has what Spark has no type for.
-        MissingExtra: fastavro is not installed, which ``streamlog[avro]`` brings.
+        MissingExtra: fastavro is not installed.
 
     Example:
         >>> schema = '{"type": "record", "name": "O", "fields": [{"name": "id", "type": "long"}]}'
@@ -52,7 +52,7 @@ def decode_avro(
     try:
         import fastavro
     except ImportError as error:
-        message = "fastavro is missing, which decodes Avro: pip install 'streamlog[avro]'"
+        message = "Avro is decoded by fastavro, which is missing: pip install fastavro"
         raise MissingExtra(message) from error
     if framing not in ("none", "confluent"):
         raise ConfigError(f"framing: '{framing}' does not fit: expected 'none' or 'confluent'")

@@ -49,7 +49,7 @@ def open_session(job: Job, *, is_watched: bool) -> "SparkSession":
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        message = "PySpark is missing, which pipelines run on: pip install 'streamlog[spark]'"
+        message = "Pipelines run on PySpark, which is missing: pip install 'pyspark>=4.2,<5'"
         raise MissingExtra(message) from error
     builder = SparkSession.Builder().appName(job.name)
     if job.is_on_connect:
