@@ -57,9 +57,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def running(command: list[str], **options: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def running(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A broker and its address; SIGTERM ends it in order."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as broker:  # type: ignore[call-overload]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd="/") as broker:
         try:
             assert broker.stdout is not None
             assert select.select([broker.stdout], [], [], 60)[0]
@@ -95,7 +95,7 @@ def test_the_image_runs_a_healthy_broker_without_capabilities(
     powerless = ["setpriv", "--no-new-privs"]
     if os.geteuid() == 0:
         powerless += ["--bounding-set=-all", "--inh-caps=-all"]
-    with running([*powerless, *command], cwd="/") as (broker, address):
+    with running([*powerless, *command]) as (broker, address):
         check = json.loads(told["HEALTHCHECK"][0].split("CMD", maxsplit=1)[1])
         program, *words = (word.replace("127.0.0.1:9092", address) for word in check)
         subprocess.run([environment / program, *words], check=True, cwd="/")

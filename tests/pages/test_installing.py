@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from tidy.conftest import Plant
 from tidy.tree import Tree
 
 # `pip install`, then on the same line the bare name or the name with extras; a path to a wheel or
@@ -22,11 +22,14 @@ def installs_by_name(tree: Tree) -> Iterator[str]:
                 yield f"{path}:{number}: {found[0]}"
 
 
-def test_nobody_is_told_to_install_a_strangers_package(tree: Tree) -> None:
-    assert list(installs_by_name(tree)) == []
+def test_nobody_is_told_to_install_a_strangers_package() -> None:
+    assert list(installs_by_name(Tree.of_repository())) == []
 
 
-def test_every_form_of_the_name_is_found(plant: Plant) -> None:
+def test_every_form_of_the_name_is_found(tmp_path: Path) -> None:
+    def found(line: str) -> list[str]:
+        return list(installs_by_name(Tree.planted(tmp_path, {"docs/a.md": line})))
+
     pip = "pip " + "install"
     for offence in (
         f"{pip} streamlog",
@@ -34,10 +37,10 @@ def test_every_form_of_the_name_is_found(plant: Plant) -> None:
         f'python -m {pip} --upgrade "streamlog[arrow,spark]" pandas',
         f"needs it: {pip} streamlog.",
     ):
-        assert len(list(installs_by_name(plant({"docs/a.md": offence})))) == 1, offence
+        assert len(found(offence)) == 1, offence
     for lawful in (
         f"{pip} target/wheels/streamlog-*.whl",
         f'{pip} "$(ls target/wheels/streamlog-*.whl)[spark]"',
         f"{pip} pyarrow",
     ):
-        assert list(installs_by_name(plant({"docs/a.md": lawful}))) == [], lawful
+        assert found(lawful) == [], lawful
