@@ -1,12 +1,11 @@
 //! The seam between the engine and a file system.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::io::File;
+use crate::io::{DirLock, File, Inode};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +54,12 @@ pub trait Disk: Send + Sync + Debug {
     /// Whether the path names something.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
+    /// What the path leads to, through symbolic links.
+    ///
+    /// # Errors
+    /// `NotFound` when it leads to nothing.
+    fn inode(&self, path: &Path) -> io::Result<Inode>;
+
     /// Makes the names in a directory durable.
     ///
     /// # Errors
@@ -78,12 +83,14 @@ pub trait Disk: Send + Sync + Debug {
     /// Bytes that may still be written on the file system of `path`.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 
-    /// Takes the exclusive lock on a file, made when absent, and writes `owner` into it for the
-    /// message another contender shows. Held until the guard is dropped.
+    /// Takes the exclusive lock on a directory, by whatever path it is reached, and writes `owner`
+    /// into the file `note` for the message that another contender shows. The lock does not depend
+    /// on the note, which may be removed, or missing for want of space. Held until the lock is
+    /// dropped.
     ///
     /// # Errors
     /// `WouldBlock` when somebody else holds it; the message is then that owner's text.
-    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>>;
+    fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock>;
 }
 
 /// Makes a directory, and its parents, so that the names of all that were not there are durable;

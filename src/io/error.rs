@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{Error, ErrorKind};
 
+use crate::io::place::Displaced;
+
 /// Whether a write failed for want of space (ENOSPC, EDQUOT, EFBIG): the bytes written so far are
 /// cut back, and the caller may try again when space returns.
 pub fn is_out_of_space(error: &Error) -> bool {
@@ -41,6 +43,9 @@ pub fn is_failed_sync(error: &Error) -> bool {
 
 /// The same error once more.
 pub(crate) fn same_error(error: &Error) -> Error {
+    if let Some(displaced) = Displaced::of(error) {
+        return displaced.into();
+    }
     let again = match error.raw_os_error() {
         Some(code) => Error::from_raw_os_error(code),
         None => Error::new(error.kind(), error.to_string()),

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::io::{Disk, OpenMode};
+use crate::io::{Disk, Inode, OpenMode};
 
 /// An open file. Cheap to share; all calls may come from several threads at once.
 pub trait File: Send + Sync + Debug {
@@ -32,6 +32,9 @@ pub trait File: Send + Sync + Debug {
 
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
+
+    /// Which file it is, whatever its name.
+    fn inode(&self) -> io::Result<Inode>;
 
     /// Whether it has no bytes.
     fn is_empty(&self) -> io::Result<bool> {

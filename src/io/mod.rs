@@ -19,6 +19,9 @@ mod gate;
 mod memory;
 #[cfg(test)]
 mod memory_tests;
+mod place;
+#[cfg(test)]
+mod place_tests;
 mod random;
 mod send_file;
 mod socket;
@@ -34,6 +37,7 @@ pub use error::{is_failed_sync, is_out_of_space};
 pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use gate::{Gate, Waited};
 pub use memory::MemoryDisk;
+pub use place::{DirLock, Inode, is_displaced, require_dir_in_place, require_in_place};
 pub use random::SeededRandom;
 pub use send_file::send_file;
 pub use socket::send_buffers;

@@ -266,6 +266,7 @@ impl Partition {
         // Not to the log's end: another append may have moved it whose bytes nobody can read yet.
         let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
         if let Some(end) = appended.filter(|_| log.config().write_caching) {
+            self.logs.flusher.confirm(log)?;
             self.advance(end);
         }
         let urgent = acks != Acks::None || !self.waiting.is_empty();

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{is_failed_sync, is_out_of_space};
+use crate::io::{is_displaced, is_failed_sync, is_out_of_space};
 use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
 /// An operation on a log or a data directory did not happen.
@@ -174,11 +174,13 @@ impl StorageError {
     }
 
     /// Whether nothing is known any more of what the disk holds, since a sync was tried and has
-    /// failed, or something as grave: only a new start, which looks, may go on. A file that could
-    /// not be opened, read or written is no such thing.
+    /// failed, or a file in use was removed or replaced: only a new start, which looks, may go on.
+    /// A file that could not be opened, read or written is no such thing.
     pub fn leaves_disk_unknown(&self) -> bool {
         match self {
-            Self::Io { source, .. } | Self::OutOfSpace { source, .. } => is_failed_sync(source),
+            Self::Io { source, .. } | Self::OutOfSpace { source, .. } => {
+                is_failed_sync(source) || is_displaced(source)
+            }
             Self::Failed { is_disk_unknown, .. } => *is_disk_unknown,
             Self::ThreadPanicked { .. } => true,
             _ => false,

@@ -1,7 +1,6 @@
 //! The disk as its users see it, and the levers a test pulls.
 
-use std::any::Any;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -9,7 +8,7 @@ use super::fault::{Fault, Operation};
 use super::file::{FaultyFile, fail, fail_sync};
 use super::hold::{ReadHold, SyncHold};
 use super::machine::{Machine, Shared};
-use crate::io::{Disk, Entry, File, OpenMode, is_failed_sync};
+use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode, is_failed_sync};
 
 /// A disk that forgets what was not synced. Clones are the same disk of the same running machine.
 ///
@@ -147,6 +146,10 @@ impl Disk for FaultyDisk {
         self.begin(Operation::Look, path)?.names.exists(path)
     }
 
+    fn inode(&self, path: &Path) -> io::Result<Inode> {
+        self.begin(Operation::Look, path)?.names.inode(path)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let (mut machine, failure) =
             self.shared.begin(self.incarnation, Operation::SyncDir, dir)?;
@@ -186,12 +189,16 @@ impl Disk for FaultyDisk {
         self.shared.inner.free_bytes(self.durable_ancestor(path)?)
     }
 
-    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
+    fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
+        if note.parent() != Some(dir) {
+            return Err(ErrorKind::InvalidInput.into());
+        }
         let mut machine = self.shared.machine();
         machine.check(self.incarnation)?;
-        let guard = Arc::new(Mutex::new(Some(machine.names.lock(path, owner)?)));
+        let (inode, lock) = machine.names.lock(note, owner)?;
+        let guard = Arc::new(Mutex::new(Some(lock)));
         machine.locks.retain(|lock| lock.strong_count() > 0);
         machine.locks.push(Arc::downgrade(&guard));
-        Ok(Box::new(guard))
+        Ok(DirLock::new(inode, Box::new(guard)))
     }
 }

@@ -376,18 +376,19 @@ fn what_was_open_before_the_power_failed_fails_after_it() {
 fn a_lock_ends_with_the_power() {
     let disk = fresh();
     disk.create_dir(Path::new("/data")).unwrap();
+    let dir = Path::new("/data");
     let lock = Path::new("/data/.lock");
-    let held = disk.lock(lock, "the first").unwrap();
-    let refused = disk.lock(lock, "the second").unwrap_err();
+    let held = disk.lock(dir, lock, "the first").unwrap();
+    let refused = disk.lock(dir, lock, "the second").unwrap_err();
     assert_eq!((refused.kind(), refused.to_string()), (ErrorKind::WouldBlock, "the first".into()));
     assert_eq!(names(&disk, "/data"), [".lock"]);
 
     let disk = disk.crash(1).unwrap();
-    let again = disk.lock(lock, "the second").unwrap();
+    let again = disk.lock(dir, lock, "the second").unwrap();
     drop(held);
-    assert!(disk.lock(lock, "the third").is_err(), "an old guard frees nothing");
+    assert!(disk.lock(dir, lock, "the third").is_err(), "an old guard frees nothing");
     drop(again);
-    assert!(disk.lock(lock, "the third").is_ok());
+    assert!(disk.lock(dir, lock, "the third").is_ok());
 }
 
 #[test]

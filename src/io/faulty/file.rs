@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use super::fault::{Failure, Operation};
 use super::machine::{Machine, Shared};
 use super::tree::FileId;
-use crate::io::{File, SeededRandom, failed_sync, is_failed_sync};
+use crate::io::{File, Inode, SeededRandom, failed_sync, is_failed_sync};
 
 /// A handle; it fails once the power has failed.
 #[derive(Debug)]
@@ -91,6 +91,11 @@ impl File for FaultyFile {
         let mut machine = self.shared.machine();
         machine.check(self.incarnation)?;
         Ok(machine.names.cached(self.id)?.len())
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        self.shared.machine().check(self.incarnation)?;
+        Ok(self.id.inode())
     }
 
     fn sync_data(&self) -> io::Result<()> {

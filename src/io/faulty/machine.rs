@@ -1,16 +1,15 @@
 //! The running machine that a disk belongs to: one lock over names, bytes, faults and chance.
 
-use std::any::Any;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::fault::{Failure, FaultPlan, Operation};
 use super::namespace::Namespace;
-use crate::io::{Disk, SeededRandom, failed_sync};
+use crate::io::{DirLock, Disk, SeededRandom, failed_sync};
 
 /// A lock of the inner disk that a power failure can take away from its holder.
-pub(super) type HeldLock = Mutex<Option<Box<dyn Any + Send + Sync>>>;
+pub(super) type HeldLock = Mutex<Option<DirLock>>;
 
 /// What all handles share.
 #[derive(Debug)]

@@ -4,8 +4,6 @@
 //! its directory is synced; only then does the inner disk hear of it. A file whose name is not
 //! durable keeps what was synced of it in memory.
 
-use std::any::Any;
-
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +11,7 @@ use std::sync::Arc;
 use super::change::{Change, Changes};
 use super::page_cache::CachedFile;
 use super::tree::{Child, FileId, FileNode, Place, Tree};
-use crate::io::{Disk, Entry, MemoryDisk, OpenMode, SeededRandom};
+use crate::io::{DirLock, Disk, Entry, Inode, MemoryDisk, OpenMode, SeededRandom};
 
 /// The live view over the inner disk.
 #[derive(Debug)]
@@ -231,6 +229,20 @@ impl Namespace {
         }
     }
 
+    /// What a path leads to.
+    pub(super) fn inode(&mut self, path: &Path) -> io::Result<Inode> {
+        let (root, names) = Tree::names(path)?;
+        if names.is_empty() {
+            return Ok(root.inode());
+        }
+        let place = self.tree.place(&*self.inner, path)?;
+        match self.tree.child(&*self.inner, &place)? {
+            Some(Child::File(id)) => Ok(id.inode()),
+            Some(Child::Directory(id)) => Ok(id.inode()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
     /// Makes the changes in a directory durable, if it is itself; else they wait for its name.
     pub(super) fn sync_dir(&mut self, path: &Path) -> io::Result<()> {
         let directory = self.tree.directory(&*self.inner, path)?;
@@ -278,24 +290,22 @@ impl Namespace {
         self.settle(&changes)
     }
 
-    /// Takes the inner disk's lock; its directory becomes durable for that.
-    pub(super) fn lock(
-        &mut self,
-        path: &Path,
-        owner: &str,
-    ) -> io::Result<Box<dyn Any + Send + Sync>> {
-        let place = self.tree.place(&*self.inner, path)?;
+    /// Takes the inner disk's lock on a directory, the one that `file` is in; it becomes durable
+    /// for that.
+    pub(super) fn lock(&mut self, file: &Path, owner: &str) -> io::Result<(Inode, DirLock)> {
+        let place = self.tree.place(&*self.inner, file)?;
         let changes = self.changes.take_of(place.directory);
         self.settle(&changes)?;
-        let home = self.tree.path_of_place(&place).ok_or(ErrorKind::NotFound)?;
-        let guard = self.inner.lock(&home, owner)?;
+        let dir = self.tree.path_of(place.directory).ok_or(ErrorKind::NotFound)?;
+        let guard = self.inner.lock(&dir, &dir.join(&place.name), owner)?;
+        let inode = place.directory.inode();
         if self.tree.child(&*self.inner, &place)?.is_none() {
             let node =
                 FileNode { home: Some(place.clone()), is_named: true, ..FileNode::default() };
             let child = Child::File(self.tree.add_file(node));
             self.tree.children(&*self.inner, place.directory)?.insert(place.name, child);
         }
-        Ok(guard)
+        Ok((inode, guard))
     }
 
     /// The power fails: some of what is pending reaches the inner disk, the rest never does.

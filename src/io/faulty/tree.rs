@@ -8,13 +8,27 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use super::page_cache::CachedFile;
-use crate::io::Disk;
+use crate::io::{Disk, Inode};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DirectoryId(u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(u64);
+
+impl DirectoryId {
+    /// As the users of the disk know it.
+    pub(super) fn inode(self) -> Inode {
+        Inode { device: 0, number: self.0 }
+    }
+}
+
+impl FileId {
+    /// As the users of the disk know it.
+    pub(super) fn inode(self) -> Inode {
+        Inode { device: 0, number: self.0 }
+    }
+}
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,12 @@
-//! The file system itself: one lock over the tree of names, and who holds which lock file.
+//! The file system itself: one lock over the tree of names, and who holds which directory.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IoSlice};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::tree::{Tree, absolute};
-use crate::io::{Disk, Entry, File, OpenMode};
+use super::tree::Tree;
+use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
 
 /// What `total_bytes` and `free_bytes` answer: no test fills it, and sums with it do not overflow.
 const FREE_BYTES: u64 = 1 << 40;
@@ -16,7 +15,8 @@ const FREE_BYTES: u64 = 1 << 40;
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDisk {
     tree: Arc<Mutex<Tree>>,
-    owners: Arc<Mutex<BTreeMap<PathBuf, String>>>,
+    /// Who holds the lock on which directory.
+    owners: Arc<Mutex<BTreeMap<u64, String>>>,
 }
 
 impl MemoryDisk {
@@ -54,6 +54,10 @@ impl Disk for MemoryDisk {
         self.tree().exists(path)
     }
 
+    fn inode(&self, path: &Path) -> io::Result<Inode> {
+        Ok(Inode { device: 0, number: self.tree().number(path)? })
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         self.tree().require_dir(dir)
     }
@@ -74,28 +78,30 @@ impl Disk for MemoryDisk {
         Ok(FREE_BYTES)
     }
 
-    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
-        let file = self.open(path, OpenMode::Create)?;
-        let path = absolute(path);
+    fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
+        self.tree().require_dir(dir)?;
+        let inode = self.inode(dir)?;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(holder) = owners.get(&path) {
+        if let Some(holder) = owners.get(&inode.number) {
             return Err(io::Error::new(ErrorKind::WouldBlock, holder.clone()));
         }
+        let file = self.open(note, OpenMode::Create)?;
         file.set_len(0)?;
         file.write_at(&[IoSlice::new(owner.as_bytes())], 0)?;
-        owners.insert(path.clone(), owner.to_owned());
-        Ok(Box::new(MemoryLock { owners: Arc::clone(&self.owners), path }))
+        owners.insert(inode.number, owner.to_owned());
+        let held = MemoryLock { owners: Arc::clone(&self.owners), directory: inode.number };
+        Ok(DirLock::new(inode, Box::new(held)))
     }
 }
 
-/// Holds a lock file until it is dropped.
+/// Holds a directory until it is dropped.
 struct MemoryLock {
-    owners: Arc<Mutex<BTreeMap<PathBuf, String>>>,
-    path: PathBuf,
+    owners: Arc<Mutex<BTreeMap<u64, String>>>,
+    directory: u64,
 }
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.directory);
     }
 }

@@ -6,24 +6,30 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nix::errno::Errno;
 
-use crate::io::File;
+use crate::io::{File, Inode};
 
 /// An open file; all that are open on one name share its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryFile {
     bytes: Arc<RwLock<Vec<u8>>>,
+    number: u64,
     writable: bool,
 }
 
 impl MemoryFile {
     /// A new file without a name.
-    pub(super) fn empty() -> Self {
-        Self { bytes: Arc::default(), writable: true }
+    pub(super) fn empty(number: u64) -> Self {
+        Self { bytes: Arc::default(), number, writable: true }
+    }
+
+    /// Which file it is.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The same file opened again.
     pub(super) fn reopen(&self, writable: bool) -> Self {
-        Self { bytes: Arc::clone(&self.bytes), writable }
+        Self { bytes: Arc::clone(&self.bytes), number: self.number, writable }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<u8>> {
@@ -77,6 +83,10 @@ impl File for MemoryFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.read().len() as u64)
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        Ok(Inode { device: 0, number: self.number })
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -12,18 +12,21 @@ use crate::io::{Entry, OpenMode};
 #[derive(Debug)]
 pub(super) enum Node {
     File(MemoryFile),
-    Directory,
+    /// By its number.
+    Directory(u64),
 }
 
 /// All names. The root is there from the start; a relative path begins at it too.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: BTreeMap<PathBuf, Node>,
+    /// How many files and directories were ever made.
+    made: u64,
 }
 
 impl Default for Tree {
     fn default() -> Self {
-        Self { nodes: BTreeMap::from([(PathBuf::from("/"), Node::Directory)]) }
+        Self { nodes: BTreeMap::from([(PathBuf::from("/"), Node::Directory(0))]), made: 0 }
     }
 }
 
@@ -34,13 +37,14 @@ impl Tree {
         match self.nodes.get(&path) {
             Some(_) if mode == OpenMode::CreateNew => Err(ErrorKind::AlreadyExists.into()),
             Some(Node::File(file)) => Ok(file.reopen(writable)),
-            Some(Node::Directory) => Err(ErrorKind::IsADirectory.into()),
+            Some(Node::Directory(_)) => Err(ErrorKind::IsADirectory.into()),
             None if matches!(mode, OpenMode::Read | OpenMode::Write) => {
                 Err(ErrorKind::NotFound.into())
             }
             None => {
                 self.require_parent(&path)?;
-                let file = MemoryFile::empty();
+                self.made += 1;
+                let file = MemoryFile::empty(self.made);
                 self.nodes.insert(path, Node::File(file.clone()));
                 Ok(file)
             }
@@ -51,7 +55,7 @@ impl Tree {
         let (from, to) = (absolute(from), absolute(to));
         self.require_parent(&from)?;
         self.require_parent(&to)?;
-        let is_dir = matches!(self.require(&from)?, Node::Directory);
+        let is_dir = matches!(self.require(&from)?, Node::Directory(_));
         if from == to {
             return Ok(());
         }
@@ -59,9 +63,9 @@ impl Tree {
             return Err(ErrorKind::InvalidInput.into());
         }
         match (is_dir, self.nodes.get(&to)) {
-            (false, Some(Node::Directory)) => return Err(ErrorKind::IsADirectory.into()),
+            (false, Some(Node::Directory(_))) => return Err(ErrorKind::IsADirectory.into()),
             (true, Some(Node::File(_))) => return Err(ErrorKind::NotADirectory.into()),
-            (true, Some(Node::Directory)) if self.has_children(&to) => {
+            (true, Some(Node::Directory(_))) if self.has_children(&to) => {
                 return Err(ErrorKind::DirectoryNotEmpty.into());
             }
             _ => {}
@@ -83,7 +87,7 @@ impl Tree {
     pub(super) fn remove_file(&mut self, path: &Path) -> io::Result<()> {
         let path = absolute(path);
         match self.require(&path)? {
-            Node::Directory => Err(ErrorKind::IsADirectory.into()),
+            Node::Directory(_) => Err(ErrorKind::IsADirectory.into()),
             Node::File(_) => {
                 self.nodes.remove(&path);
                 Ok(())
@@ -96,11 +100,12 @@ impl Tree {
         let parents: Vec<&Path> = path.ancestors().collect();
         for dir in parents.into_iter().rev() {
             match self.nodes.get(dir) {
-                Some(Node::Directory) => {}
+                Some(Node::Directory(_)) => {}
                 Some(Node::File(_)) if dir == path => return Err(ErrorKind::AlreadyExists.into()),
                 Some(Node::File(_)) => return Err(ErrorKind::NotADirectory.into()),
                 None => {
-                    self.nodes.insert(dir.to_owned(), Node::Directory);
+                    self.made += 1;
+                    self.nodes.insert(dir.to_owned(), Node::Directory(self.made));
                 }
             }
         }
@@ -126,7 +131,7 @@ impl Tree {
             .filter(|(path, _)| path.parent() == Some(&dir))
             .filter_map(|(path, node)| {
                 let name = path.file_name()?.to_string_lossy().into_owned();
-                Some(Entry { name, is_dir: matches!(node, Node::Directory) })
+                Some(Entry { name, is_dir: matches!(node, Node::Directory(_)) })
             })
             .collect();
         entries.sort();
@@ -141,10 +146,18 @@ impl Tree {
         }
     }
 
+    /// The number of a file or directory.
+    pub(super) fn number(&self, path: &Path) -> io::Result<u64> {
+        Ok(match self.require(&absolute(path))? {
+            Node::File(file) => file.number(),
+            Node::Directory(number) => *number,
+        })
+    }
+
     /// Fails unless `dir` is a directory.
     pub(super) fn require_dir(&self, dir: &Path) -> io::Result<()> {
         match self.require(&absolute(dir))? {
-            Node::Directory => Ok(()),
+            Node::Directory(_) => Ok(()),
             Node::File(_) => Err(ErrorKind::NotADirectory.into()),
         }
     }

@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the disk they are reached through")]
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,8 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::syncfs;
 
-use super::file::SystemFile;
-use crate::io::{Disk, Entry, File, OpenMode, boot_id, failed_sync};
+use super::file::{SystemFile, inode_of};
+use crate::io::{
+    DirLock, Disk, Entry, File, Inode, OpenMode, boot_id, failed_sync, is_out_of_space,
+};
 
 /// Longest owner's text read from a lock file that somebody else holds, in bytes.
 const OWNER_LIMIT: u64 = 1024;
@@ -77,6 +78,10 @@ impl Disk for SystemDisk {
         fs::exists(path)
     }
 
+    fn inode(&self, path: &Path) -> io::Result<Inode> {
+        Ok(inode_of(&fs::metadata(path)?))
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         // The parent of a relative name is the empty path, which the system does not open.
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
@@ -101,22 +106,54 @@ impl Disk for SystemDisk {
         Ok(usage.blocks_available().saturating_mul(usage.fragment_size()))
     }
 
-    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
-        let mut file = options(OpenMode::Create).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {
-                file.set_len(0)?;
-                file.write_all(owner.as_bytes())?;
-                Ok(Box::new(file))
+    fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
+        let directory = fs::File::open(dir)?;
+        take(&directory, note)?;
+        // Earlier releases lock the note alone, and leave it alone while it is locked.
+        let noted = match options(OpenMode::Create).open(note) {
+            Ok(mut noted) => {
+                take(&noted, note)?;
+                write_note(&mut noted, owner)?;
+                Some(noted)
             }
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = Vec::new();
-                file.take(OWNER_LIMIT).read_to_end(&mut holder)?;
-                let holder = String::from_utf8_lossy(&holder).into_owned();
-                Err(io::Error::new(ErrorKind::WouldBlock, holder))
-            }
-            Err(TryLockError::Error(error)) => Err(error),
+            Err(error) if is_out_of_space(&error) => None,
+            Err(error) => return Err(error),
+        };
+        let inode = inode_of(&directory.metadata()?);
+        Ok(DirLock::new(inode, Box::new((directory, noted))))
+    }
+}
+
+/// Takes the lock on an open file or directory.
+///
+/// # Errors
+/// `WouldBlock` with what the note says, when somebody else has it.
+fn take(file: &fs::File, note: &Path) -> io::Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(ErrorKind::WouldBlock, read_note(note)?))
         }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn read_note(note: &Path) -> io::Result<String> {
+    let mut owner = Vec::new();
+    match fs::File::open(note) {
+        Ok(file) => file.take(OWNER_LIMIT).read_to_end(&mut owner)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    let owner = String::from_utf8_lossy(&owner).into_owned();
+    Ok(if owner.is_empty() { "another process".to_owned() } else { owner })
+}
+
+/// Writes the note; a full disk keeps nobody from their data.
+fn write_note(note: &mut fs::File, owner: &str) -> io::Result<()> {
+    match note.set_len(0).and_then(|()| note.write_all(owner.as_bytes())) {
+        Err(error) if is_out_of_space(&error) => Ok(()),
+        written => written,
     }
 }
 

@@ -3,14 +3,14 @@
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 
 use nix::sys::uio::pwritev;
 
 use super::medium::Medium;
 use crate::io::sys::is_byte_cached;
-use crate::io::{File, failed_sync};
+use crate::io::{File, Inode, failed_sync};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
@@ -68,6 +68,10 @@ impl File for SystemFile {
         Ok(self.file.metadata()?.len())
     }
 
+    fn inode(&self) -> io::Result<Inode> {
+        Ok(inode_of(&self.file.metadata()?))
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         self.file.sync_data().map_err(failed_sync)
     }
@@ -75,4 +79,9 @@ impl File for SystemFile {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.file.as_fd())
     }
+}
+
+/// What the system calls a file or directory.
+pub(super) fn inode_of(metadata: &fs::Metadata) -> Inode {
+    Inode { device: metadata.dev(), number: metadata.ino() }
 }

@@ -1,6 +1,5 @@
 //! A data directory whose process is killed, or whose power fails, at every single step.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::directory_tests::{DATA, World, append, partition, topic};
 use crate::io::faulty::FaultyDisk;
-use crate::io::{Disk, Entry, File, MemoryDisk, OpenMode, read_exact_at};
+use crate::io::{DirLock, Disk, Entry, File, Inode, MemoryDisk, OpenMode, read_exact_at};
 use crate::record::Batches;
 use crate::storage::{
     Checkpoint, DataDir, Flaw, Log, Offsets, ReadLimit, StorageError, Stored, verify,
@@ -103,9 +102,13 @@ impl Disk for StoppingDisk {
         self.disk.boot_id()
     }
 
-    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn Any + Send + Sync>> {
+    fn inode(&self, path: &Path) -> io::Result<Inode> {
+        self.disk.inode(path)
+    }
+
+    fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
         step(&self.left)?;
-        self.disk.lock(path, owner)
+        self.disk.lock(dir, note, owner)
     }
 }
 
@@ -130,6 +133,10 @@ impl File for StoppingFile {
 
     fn len(&self) -> io::Result<u64> {
         self.file.len()
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        self.file.inode()
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -1,11 +1,11 @@
 //! The data directory itself: its logs, their marks, and its end.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
+use crate::io::{DirLock, require_dir_in_place};
 use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
@@ -71,7 +71,7 @@ pub struct DataDir {
     /// Whether the manifest is written, after which nothing else is.
     pub(super) is_closed: Mutex<bool>,
     /// Held until `unlock`, or the end.
-    pub(super) lock: Mutex<Option<Box<dyn Any + Send + Sync>>>,
+    pub(super) lock: Mutex<Option<DirLock>>,
 }
 
 impl DataDir {
@@ -178,6 +178,7 @@ impl DataDir {
     /// As the disk fails. Unless that leaves it unknown, the marks of the other logs are recorded
     /// if only single logs refuse, and the call may be made again.
     pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
+        self.require_in_place()?;
         let mut refused = Ok(());
         for log in self.open_logs() {
             let Some(_hold) = self.hold(&log) else { continue };
@@ -208,6 +209,7 @@ impl DataDir {
         if *is_closed {
             return Ok(());
         }
+        self.require_in_place()?;
         for log in self.open_logs() {
             log.close()?;
         }
@@ -225,6 +227,17 @@ impl DataDir {
     /// is asked of it any more but what reads.
     pub fn unlock(&self) {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Fails unless its path still leads to the directory that was opened.
+    ///
+    /// # Errors
+    /// One that leaves the disk unknown, when it was removed or replaced.
+    pub fn require_in_place(&self) -> Result<(), StorageError> {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(inode) = lock.as_ref().map(DirLock::inode) else { return Ok(()) };
+        require_dir_in_place(&*self.env.disk, &self.path, inode)
+            .map_err(|source| StorageError::io("keep", &self.path, source))
     }
 
     /// Brings the marks up to date.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
-use crate::io::{Clock, Disk, create_dir_durably};
+use crate::io::{Clock, DirLock, Disk, create_dir_durably};
 use crate::storage::directory::checkpoints::Checkpoints;
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::Identity;
@@ -188,17 +188,13 @@ impl Past {
 }
 
 /// Takes the lock on a directory, making the directory when it is not there.
-fn take_lock(
-    disk: &dyn Disk,
-    path: &Path,
-    boot_id: &str,
-) -> Result<Box<dyn std::any::Any + Send + Sync>, StorageError> {
+fn take_lock(disk: &dyn Disk, path: &Path, boot_id: &str) -> Result<DirLock, StorageError> {
     let refused = |action| move |source| StorageError::io(action, path, source);
     if !disk.exists(path).map_err(refused("look for"))? {
         create_dir_durably(disk, path).map_err(refused("create"))?;
     }
     let owner = format!("process {} of boot {boot_id}", std::process::id());
-    disk.lock(&path.join(names::LOCK), &owner).map_err(|source| match source.kind() {
+    disk.lock(path, &path.join(names::LOCK), &owner).map_err(|source| match source.kind() {
         ErrorKind::WouldBlock => {
             StorageError::Locked { path: path.to_owned(), owner: source.to_string() }
         }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, MemoryDisk, SystemClock};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
+use crate::storage::flusher::agenda::TOGETHER_FROM;
 use crate::storage::{
     AppendAt, FlushListener, Flusher, FlusherOptions, Log, LogConfig, LogEnv, ProducerLimits,
     StartPoint, StorageError,
@@ -41,9 +42,16 @@ impl World {
     }
 
     fn with(options: FlusherOptions, listener: impl Fn(SyncSender<Told>) -> FlushListener) -> Self {
+        Self::with_clock(options, listener, Arc::new(SystemClock))
+    }
+
+    fn with_clock(
+        options: FlusherOptions,
+        listener: impl Fn(SyncSender<Told>) -> FlushListener,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
         disk.create_dir(Path::new("/data")).unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         let (sender, told) = sync_channel(10_000);
         let world = (Arc::clone(&shared), Arc::clone(&clock));
@@ -328,4 +336,57 @@ fn a_thread_that_panics_is_reported_as_a_failed_flush_is() {
     let [Told::Fatal(reason)] = &world.told(1)[..] else { panic!("nobody is told") };
     assert!(reason.contains("flusher-"), "{reason}");
     world.flusher.stop();
+}
+
+/// Puts `path` out of reach of whoever goes by its name.
+fn rename_aside(disk: &FaultyDisk, path: &str) {
+    disk.rename(Path::new(path), Path::new("/aside")).unwrap();
+}
+
+#[test]
+fn nothing_is_flushed_into_what_was_removed_or_replaced_and_that_is_fatal() {
+    for (gone, count) in [("/data/web-0", 1), ("/data", 1), ("/data/web-0", TOGETHER_FROM)] {
+        let world = World::new(FlusherOptions { threads: 1, ..FlusherOptions::default() });
+        let logs: Vec<_> =
+            (0..count).map(|index| world.log(index.try_into().unwrap(), lazy())).collect();
+        // All of them become due while the first is flushed.
+        append(&logs[0], b"a");
+        let hold = world.disk.hold_sync();
+        world.flusher.schedule(&logs[0], true);
+        assert!(hold.wait_for(1, PATIENCE));
+        for log in &logs {
+            append(log, b"b");
+            world.flusher.schedule(log, true);
+        }
+        drop(hold);
+        assert_eq!(world.told(1), [flushed(0, 1)]);
+        world.told(count);
+
+        append(&logs[0], b"c");
+        rename_aside(&world.disk, gone);
+        world.disk.create_dir(Path::new(gone)).unwrap();
+        world.flusher.schedule(&logs[0], true);
+        let told = world.told(1);
+        assert!(matches!(&told[..], [Told::Fatal(said)] if said.contains(gone)), "{told:?}");
+        assert_eq!(logs[0].flushed_offset(), Offset::new(2));
+        assert_eq!(world.flusher.failed(), [logs[0].partition().clone()]);
+    }
+}
+
+#[test]
+fn an_append_that_waits_for_no_flush_is_confirmed_once_a_second() {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let world = World::with_clock(FlusherOptions::default(), listener, Arc::clone(&clock) as _);
+    let log = world.log(0, lazy());
+    append(&log, b"a");
+    world.flusher.confirm(&log).unwrap();
+    rename_aside(&world.disk, "/data/web-0");
+    clock.advance(Duration::from_millis(999));
+    world.flusher.confirm(&log).unwrap();
+    clock.advance(Duration::from_millis(1));
+    let refused = world.flusher.confirm(&log).unwrap_err();
+    assert!(refused.leaves_disk_unknown(), "{refused}");
+    assert_eq!(world.told(1), [Told::Fatal(refused.to_string())]);
+    let again = log.append(&mut [], AppendAt { epoch: EPOCH, now: NOW }).unwrap_err();
+    assert!(matches!(again, StorageError::Failed { .. }), "{again}");
 }

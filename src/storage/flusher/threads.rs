@@ -6,7 +6,11 @@
 //! again, for the kernel tells of a failed write-back only once. One that could not be tried, for
 //! want of a descriptor, is tried again after a pause; and a log that had failed for some other
 //! reason is left alone. With nothing unflushed no thread wakes up.
+//!
+//! A directory or file that was removed or replaced takes writes and syncs as before, and nobody
+//! would find the records again: each flush looks, and so do appends that are answered without one.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::config::ByteSize;
-use crate::io::{Clock, Disk, is_failed_sync, same_error};
+use crate::io::{Clock, Disk, Inode, is_failed_sync, require_dir_in_place, same_error};
 use crate::storage::flusher::Alarm;
 use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
 use crate::storage::{FlushTicket, Log, StorageError};
@@ -63,6 +67,8 @@ struct Shared {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     dir: PathBuf,
+    /// What `dir` led to at the start; whoever has locked it keeps it.
+    inode: Inode,
     listener: FlushListener,
     state: Mutex<State>,
     /// Wakes a flusher thread.
@@ -102,10 +108,12 @@ impl Flusher {
         listener: FlushListener,
     ) -> Result<Self, StorageError> {
         let agenda = Agenda::new(options.budget.0);
+        let inode = disk.inode(dir).map_err(|source| StorageError::io("look for", dir, source))?;
         let shared = Arc::new(Shared {
             disk,
             clock,
             dir: dir.to_owned(),
+            inode,
             listener,
             state: Mutex::new(State { agenda, timer: None, stopping: false }),
             work: Condvar::new(),
@@ -144,6 +152,26 @@ impl Flusher {
     /// Forgets a log that is going away.
     pub fn forget(&self, partition: &TopicPartition) {
         self.shared.change(|agenda| agenda.forget(partition));
+    }
+
+    /// Fails unless the directory and the log are still where their names lead; to be called after
+    /// an append that is answered before it is flushed. Looks once a second at most.
+    ///
+    /// # Errors
+    /// When one of them was removed or replaced, which is reported as fatal too.
+    pub fn confirm(&self, log: &Arc<Log>) -> Result<(), StorageError> {
+        if !log.is_look_due(self.shared.clock.monotonic()) {
+            return Ok(());
+        }
+        let dir = &self.shared.dir;
+        let kept = self.shared.require_in_place();
+        let kept = kept.map_err(|source| StorageError::io("keep", dir, source));
+        kept.and_then(|()| log.require_in_place()).inspect_err(|error| {
+            if error.leaves_disk_unknown() {
+                log.fail(error);
+                (self.shared.listener.on_fatal)(error);
+            }
+        })
     }
 
     /// Whether producers are to be kept waiting.
@@ -263,10 +291,15 @@ impl Shared {
         }
     }
 
+    fn require_in_place(&self) -> io::Result<()> {
+        require_dir_in_place(&*self.disk, &self.dir, self.inode)
+    }
+
     fn flush(&self, jobs: &[Job<Arc<Log>>]) -> MutexGuard<'_, State> {
-        let results = match jobs {
-            [job] => vec![job.log.flush()],
-            jobs => together(self, jobs),
+        let results = match (self.require_in_place(), jobs) {
+            (Ok(()), [job]) => vec![job.log.flush()],
+            (Ok(()), jobs) => together(self, jobs),
+            (Err(cause), jobs) => not_in_place(self, &cause, jobs),
         };
         let again = self.clock.monotonic().saturating_add(POSTPONED_PAUSE);
         let mut is_postponed = false;
@@ -306,6 +339,22 @@ fn ending(result: &Result<Offset, StorageError>, again: Duration) -> Ending {
         Err(error) if error.leaves_disk_unknown() => Ending::Failed,
         Err(_) => Ending::Postponed(again),
     }
+}
+
+/// Nothing is flushed in a directory that is not the one that was opened.
+fn not_in_place(
+    shared: &Shared,
+    cause: &io::Error,
+    jobs: &[Job<Arc<Log>>],
+) -> Vec<Result<Offset, StorageError>> {
+    let refuse = |job: &Job<Arc<Log>>| {
+        let error = StorageError::io("keep", &shared.dir, same_error(cause));
+        if error.leaves_disk_unknown() {
+            job.log.fail(&error);
+        }
+        Err(error)
+    };
+    jobs.iter().map(refuse).collect()
 }
 
 /// Flushes many logs by one sync of the file system they are on.

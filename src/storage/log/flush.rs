@@ -5,9 +5,12 @@
 //! began; unless the log was cut meanwhile. One flush of a log is under way at a time, so that the
 //! flushed offset only speaks of what its own or an earlier flush has synced.
 //!
-//! A sync that fails is the end of the log until the next start. One that could not even be tried,
-//! since there was no descriptor to open the directory with, leaves what it took up to the next.
+//! A sync that fails is the end of the log until the next start, and so is one of a file whose name
+//! was removed or given to another meanwhile: nobody would find the records again. One that could
+//! not even be tried, since there was no descriptor to open the directory with, leaves what it took
+//! up to the next.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +48,9 @@ pub struct FlushTicket<'log> {
     generation: u64,
     _turn: MutexGuard<'log, ()>,
 }
+
+/// So long an answer that waits for no flush may trust an earlier look at the names.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The active segment's index is written when so many entries wait.
 const INDEX_ENTRIES_PENDING: usize = 512;
@@ -112,6 +118,27 @@ impl Log {
         Some(Unflushed { records, bytes, due })
     }
 
+    /// Whether it is a second since this was last true: then `require_in_place` is due.
+    pub(in crate::storage) fn is_look_due(&self, now: Duration) -> bool {
+        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let next = self.next_look.load(Ordering::Relaxed);
+        let interval = u64::try_from(LOOK_INTERVAL.as_millis()).unwrap_or(u64::MAX);
+        // Of several threads that find it due, any may look, or all.
+        now >= next && {
+            self.next_look.store(now.saturating_add(interval), Ordering::Relaxed);
+            true
+        }
+    }
+
+    /// Fails unless the segment that grows is still where its name leads.
+    ///
+    /// # Errors
+    /// One that leaves the disk unknown, when it was removed or replaced.
+    pub(in crate::storage) fn require_in_place(&self) -> Result<(), StorageError> {
+        let active = self.lock_tail().active.as_ref().map(|active| Arc::clone(&active.segment));
+        active.map_or(Ok(()), |segment| segment.require_in_place())
+    }
+
     fn publish_flushed(&self, ticket: &FlushTicket<'_>) -> Offset {
         let tail = self.lock_tail();
         let before = self.flushed_offset();
@@ -151,7 +178,7 @@ impl FlushTicket<'_> {
     /// of the whole file system. When a sync has failed the log fails; when none was tried, what
     /// was taken up is left to the next flush.
     pub fn finish(self, synced: Result<(), StorageError>) -> Result<Offset, StorageError> {
-        if let Err(error) = synced {
+        if let Err(error) = synced.and_then(|()| self.require_in_place()) {
             if error.leaves_disk_unknown() {
                 self.log.fail(&error);
             } else {
@@ -169,6 +196,24 @@ impl FlushTicket<'_> {
             }
         }
         Ok(flushed)
+    }
+
+    /// Fails unless the segments that hold what was not flushed before are where their names lead:
+    /// a sync succeeds on a file that was removed as well.
+    fn require_in_place(&self) -> Result<(), StorageError> {
+        let flushed = self.log.flushed_offset();
+        // One that ends below is due for its end only, and may be removed at any moment.
+        let ends = self.segments.iter().skip(1).map(|next| next.base());
+        let ends = ends.chain([Offset::new(i64::MAX)]);
+        let holding = self.segments.iter().zip(ends).filter(|(_, end)| *end > flushed);
+        for (segment, _) in holding {
+            if let Err(error) = segment.require_in_place() {
+                let is_cut = self.log.lock_tail().generation != self.generation;
+                // A cut has removed it, and then this flush publishes nothing.
+                return if is_cut { Ok(()) } else { Err(error) };
+            }
+        }
+        Ok(())
     }
 
     /// Leaves to the next flush what this one has taken up.

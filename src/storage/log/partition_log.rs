@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,6 +72,8 @@ pub struct Log {
     pub(super) listener: ArcSwapOption<FlushListener>,
     /// Files to be removed, and when, by the monotonic clock.
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
+    /// When to look for its files next, in milliseconds of the monotonic clock.
+    pub(super) next_look: AtomicU64,
 }
 
 impl Log {
@@ -250,6 +253,7 @@ impl Log {
             flush_turn: Mutex::new(()),
             listener: ArcSwapOption::empty(),
             deleted: Mutex::new(Vec::new()),
+            next_look: AtomicU64::new(0),
         }
     }
 

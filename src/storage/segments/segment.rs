@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::io::{File, OpenMode};
+use crate::io::{File, OpenMode, require_in_place};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::file_name;
@@ -259,6 +259,15 @@ impl Segment {
     /// Makes bytes and length durable. Any error means that nothing is known of the disk any more.
     pub(crate) fn sync(&self) -> Result<(), StorageError> {
         self.file()?.sync_data().map_err(|error| self.refused("sync", error))
+    }
+
+    /// Fails unless its name still leads to the file of batches that is open.
+    ///
+    /// # Errors
+    /// One that leaves the disk unknown, when the file was removed or replaced.
+    pub(crate) fn require_in_place(&self) -> Result<(), StorageError> {
+        require_in_place(&*self.home.disk, &self.path(FileKind::Log), &**self.file()?)
+            .map_err(|error| self.refused("keep", error))
     }
 
     /// Takes hold of everything that its names lead to, before they become another segment's:

@@ -1,3 +1,4 @@
 //! What a broker process does when its disk, or its data directory, does not do as it should.
 
+mod directory;
 mod errors;
