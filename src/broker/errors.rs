@@ -7,7 +7,7 @@ use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavail
 use crate::metadata::MetadataError;
 use crate::record::RecordError;
 use crate::replication::PartitionError;
-use crate::storage::{SequenceError, StorageError};
+use crate::storage::{SequenceError, SkipError, StorageError};
 use crate::wire::ErrorCode;
 
 /// A refusal as a client gets it.
@@ -110,6 +110,11 @@ impl From<&PartitionError> for Refusal {
             PartitionError::FencedEpoch { .. } => ErrorCode::FencedLeaderEpoch,
             PartitionError::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,
             PartitionError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+            PartitionError::Repairable { .. } => ErrorCode::PolicyViolation,
+            PartitionError::Skip(error) => match error {
+                SkipError::Storage(error) => return Self::from(error),
+                _ => ErrorCode::InvalidRequest,
+            },
             PartitionError::Storage(error) => return Self::from(error),
         };
         Self::because(code, error)

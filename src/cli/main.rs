@@ -11,7 +11,7 @@ use clap_complete::CompleteEnv;
 
 use crate::cli::records::{consume, produce, tail};
 use crate::cli::{
-    Exit, bench, broker, cluster, completion, config, group, log, node, pipeline, topic,
+    Exit, bench, broker, cluster, completion, config, group, log, node, partition, pipeline, topic,
 };
 
 /// The command's name.
@@ -29,6 +29,7 @@ struct Cli {
 enum Noun {
     Broker(broker::Options),
     Topic(topic::Options),
+    Partition(partition::Options),
     Produce(produce::Options),
     Consume(consume::Options),
     Tail(tail::Options),
@@ -47,6 +48,7 @@ impl Noun {
         match self {
             Self::Broker(options) => options.run(),
             Self::Topic(options) => options.run(),
+            Self::Partition(options) => options.run(),
             Self::Produce(options) => options.run(),
             Self::Consume(options) => options.run(),
             Self::Tail(options) => options.run(),

@@ -20,6 +20,7 @@ mod log;
 mod main;
 mod node;
 mod output;
+mod partition;
 mod payload;
 mod pipeline;
 mod position;

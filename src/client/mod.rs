@@ -29,8 +29,9 @@ pub use crate::record::Header;
 pub use crate::wire::ErrorCode;
 pub use admin::{
     Admin, AdminCalls, BrokerDescription, ClusterDescription, ConfigEntry, ConfigSource,
-    GroupDescription, GroupListing, MemberDescription, NewTopic, OffsetChange,
-    PartitionDescription, PartitionLag, PartitionSize, ResetTo, Resource, TopicDescription,
+    DamagedStretch, GroupDescription, GroupListing, MemberDescription, NewTopic, OffsetChange,
+    PartitionDescription, PartitionLag, PartitionSize, ResetTo, Resource, SkippedStretch,
+    TopicDescription,
 };
 #[cfg(feature = "arrow")]
 pub use arrow::{Column, RecordBatch, Rows, RowsMax};

@@ -125,7 +125,9 @@ fn of_partition(error: &PartitionError) -> Remedy {
     match error {
         PartitionError::Storage(StorageError::Io { .. } | StorageError::OutOfSpace { .. })
         | PartitionError::NotOpen => Remedy::Retry,
-        PartitionError::Storage(StorageError::Corrupt { .. }) => Remedy::Reject,
+        PartitionError::Storage(StorageError::Corrupt { .. })
+        | PartitionError::Repairable { .. }
+        | PartitionError::Skip(_) => Remedy::Reject,
         PartitionError::Storage(StorageError::Failed { .. }) => Remedy::Fatal,
         _ => Remedy::Refresh,
     }

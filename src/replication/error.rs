@@ -1,6 +1,6 @@
 //! Why a partition refused.
 
-use crate::storage::StorageError;
+use crate::storage::{SkipError, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Why a partition did not do what was asked.
@@ -41,6 +41,15 @@ pub enum PartitionError {
     /// Its log could not be opened or made; the log of this broker says why.
     #[error("the partition's log is not open")]
     NotOpen,
+    /// Damage is not given up that another replica can repair.
+    #[error("{others} other replicas are in sync and have what is damaged here")]
+    Repairable {
+        /// So many.
+        others: usize,
+    },
+    /// Damage was not skipped.
+    #[error(transparent)]
+    Skip(#[from] SkipError),
     /// The log refused.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -4,6 +4,7 @@
 //! with `write.caching`). Consumers see what lies below it; `acks=all` is answered when it covers
 //! the record. It never goes back. Followers fetch as consumers do; nothing here knows a socket.
 
+mod damage;
 mod error;
 mod history;
 mod leadership;

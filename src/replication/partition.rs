@@ -396,6 +396,12 @@ impl Partition {
         }
     }
 
+    /// How many in-sync replicas other brokers have.
+    pub(super) fn other_in_sync_replicas(&self) -> usize {
+        let leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
+        leadership.in_sync().filter(|broker| *broker != self.spec.broker).count()
+    }
+
     /// Where this broker's logs are.
     pub(super) fn logs(&self) -> &LocalLogs {
         &self.logs

@@ -18,6 +18,7 @@ mod log_tests;
 mod producers;
 mod recovery;
 mod segments;
+mod skipping;
 mod small_file;
 mod upkeep;
 
@@ -43,6 +44,7 @@ pub use producers::{
     Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
 };
 pub use segments::{BadBatch, Damage, Expected};
+pub use skipping::{DamagedStretch, SkipError, SkippedStretch};
 pub use small_file::Stored;
 pub use upkeep::{CompactionOptions, Upkeep, UpkeepListener, UpkeepOptions};
 

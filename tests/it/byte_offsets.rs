@@ -183,7 +183,7 @@ fn ends_are_positions_and_times_lead_to_records() {
 
 /// Deletes what lies before an offset, and tells where the log begins then.
 fn delete_before(client: &mut Connection, offset: i64) -> i64 {
-    let partition = delete_records::RequestPartition { partition_index: 0, offset };
+    let partition = delete_records::RequestPartition { offset, ..Default::default() };
     let topic =
         delete_records::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
     let request = DeleteRecordsRequest { topics: vec![topic], timeout_ms: 9_000 };

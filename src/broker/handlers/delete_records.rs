@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::broker::authorize::Operation;
+use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
+use crate::broker::handlers::describe_log_dirs::shown;
 use crate::broker::topics::{name_of, stopping};
+use crate::storage;
 use crate::types::Offset;
 use crate::wire::ErrorCode;
 use crate::wire::delete_records::{
-    DeleteRecordsRequest, DeleteRecordsResponse, Partition, RequestPartition, Topic,
+    DeleteRecordsRequest, DeleteRecordsResponse, OffsetRange, Partition, RequestPartition,
+    SkippedStretch, Topic,
 };
 
 pub(crate) type Request = DeleteRecordsRequest;
@@ -23,11 +26,16 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteRecordsRe
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
-            let cut = delete(call, &topic.name, wanted).await;
-            partitions.push(Partition {
-                partition_index: wanted.partition_index,
-                low_watermark: cut.as_ref().map_or(-1, |start| start.get()),
-                error_code: cut.map_or_else(|refusal| refusal.code, |_| ErrorCode::None),
+            partitions.push(if wanted.skip_damage == OffsetRange::default() {
+                let cut = delete(call, &topic.name, wanted).await;
+                Partition {
+                    partition_index: wanted.partition_index,
+                    low_watermark: cut.as_ref().map_or(-1, |start| start.get()),
+                    error_code: cut.map_or_else(|refusal| refusal.code, |_| ErrorCode::None),
+                    ..Partition::default()
+                }
+            } else {
+                skip_damage(call, &topic.name, wanted).await
             });
         }
         topics.push(Topic { name: topic.name, partitions });
@@ -53,4 +61,60 @@ async fn delete(
     let start = start.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
     tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
     Ok(start)
+}
+
+/// Skips damage on a person's word. Whoever may not delete the records may not give them up
+/// either, nor does it go without the say over the cluster, whose disk it is.
+async fn skip_damage(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
+    let partition_index = wanted.partition_index;
+    match skip(call, topic, wanted).await {
+        Ok((start, skipped)) => Partition {
+            partition_index,
+            low_watermark: start.get(),
+            skipped: skipped.into_iter().map(skipped_stretch).collect(),
+            ..Partition::default()
+        },
+        Err(refusal) => Partition {
+            partition_index,
+            low_watermark: -1,
+            error_code: refusal.code,
+            error_message: refusal.message,
+            ..Partition::default()
+        },
+    }
+}
+
+async fn skip(
+    call: &Call<'_>,
+    topic: &str,
+    wanted: &RequestPartition,
+) -> Result<(Offset, Vec<storage::SkippedStretch>), Refusal> {
+    name_of(topic)?;
+    if !call.session.may(Operation::Alter, Resource::Cluster) {
+        return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
+    }
+    let partition = call.partition(topic, wanted.partition_index, Operation::Delete).await?;
+    let OffsetRange { first_offset, next_offset } = wanted.skip_damage;
+    let range = Offset::checked(first_offset).zip(Offset::checked(next_offset));
+    let range = range.ok_or_else(|| {
+        let words = format!("offsets {first_offset} to {next_offset}: neither may be negative");
+        Refusal::because(ErrorCode::InvalidRequest, &words)
+    })?;
+    let by = format!("{} from {}", call.session.principal.name, call.session.peer);
+    let skipping = Arc::clone(&partition);
+    let skipped = call.shared.control.run_blocking(move || skipping.skip_damage(range, &by));
+    let skipped = skipped.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
+    Ok((partition.log_start_offset(), skipped))
+}
+
+fn skipped_stretch(stretch: storage::SkippedStretch) -> SkippedStretch {
+    let storage::SkippedStretch { damage, copy, unreadable } = stretch;
+    let count = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
+    SkippedStretch {
+        first_offset: damage.first.get(),
+        next_offset: damage.next.get(),
+        copy: copy.as_deref().map(shown).unwrap_or_default(),
+        bytes: count(damage.end - damage.start),
+        unreadable_bytes: count(unreadable),
+    }
 }

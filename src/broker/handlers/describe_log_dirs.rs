@@ -1,7 +1,7 @@
 //! `DescribeLogDirs`: what the data directory holds, how large it is, and what its disk has left.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path;
+use std::path::{self, Path};
 use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
@@ -9,11 +9,12 @@ use crate::broker::context::Shared;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::stopping;
-use crate::storage::StorageError;
+use crate::storage::{self, StorageError};
 use crate::types::{TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::describe_log_dirs::{
-    DescribeLogDirsRequest, DescribeLogDirsResponse, LogDir, Partition, RequestTopic, Topic,
+    DamagedStretch, DescribeLogDirsRequest, DescribeLogDirsResponse, LogDir, Partition,
+    RequestTopic, Topic,
 };
 
 pub(crate) type Request = DescribeLogDirsRequest;
@@ -27,8 +28,9 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirs
         };
     }
     let wanted = wanted(call.shared, request.topics.as_deref());
-    let shared = Arc::clone(call.shared);
-    let described = call.shared.control.run_blocking(move || describe(&shared, wanted)).await;
+    let (shared, with_damage) = (Arc::clone(call.shared), request.with_damage);
+    let described = move || describe(&shared, wanted, with_damage);
+    let described = call.shared.control.run_blocking(described).await;
     let dir = match described.map_err(stopping).and_then(|dir| dir.map_err(|e| Refusal::from(&e))) {
         Ok(dir) => dir,
         Err(refusal) => {
@@ -55,16 +57,25 @@ fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicP
 }
 
 /// Waits for the disk. A log that cannot be opened has no size; whoever uses it is told why.
-fn describe(shared: &Shared, wanted: Vec<TopicPartition>) -> Result<LogDir, StorageError> {
+fn describe(
+    shared: &Shared,
+    wanted: Vec<TopicPartition>,
+    with_damage: bool,
+) -> Result<LogDir, StorageError> {
     let data = &shared.logs.data;
     let mut topics: BTreeMap<TopicName, Vec<Partition>> = BTreeMap::new();
     for replica in wanted {
         // A partition that was never written has no log yet.
-        let size = data.log(&replica).and_then(|log| log.map_or(Ok(0), |log| log.size_bytes()));
-        let Ok(size) = size else { continue };
+        let measured = data.log(&replica).and_then(|log| {
+            let Some(log) = log else { return Ok((0, Vec::new())) };
+            let damaged = if with_damage { log.damaged_stretches()? } else { Vec::new() };
+            Ok((log.size_bytes()?, damaged))
+        });
+        let Ok((size, damaged)) = measured else { continue };
         topics.entry(replica.topic).or_default().push(Partition {
             partition_index: replica.partition.0,
             partition_size: i64::try_from(size).unwrap_or(i64::MAX),
+            damaged: damaged.into_iter().map(damaged_stretch).collect(),
             ..Partition::default()
         });
     }
@@ -79,7 +90,24 @@ fn describe(shared: &Shared, wanted: Vec<TopicPartition>) -> Result<LogDir, Stor
     })
 }
 
+fn damaged_stretch(stretch: storage::DamagedStretch) -> DamagedStretch {
+    let storage::DamagedStretch { damage, path, is_skipped } = stretch;
+    let position = |position| i64::try_from(position).unwrap_or(i64::MAX);
+    DamagedStretch {
+        first_offset: damage.first.get(),
+        next_offset: damage.next.get(),
+        file: shown(&path),
+        start_position: position(damage.start),
+        end_position: position(damage.end),
+        is_skipped,
+    }
+}
+
 fn absolute(shared: &Shared) -> String {
-    let path = shared.logs.data.path();
+    shown(shared.logs.data.path())
+}
+
+/// A path that means the same wherever its reader is.
+pub(super) fn shown(path: &Path) -> String {
     path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::client::admin::handle::Admin;
 use crate::client::{
-    ClientError, ClusterDescription, ConfigEntry, FoundOffset, GroupDescription, GroupListing,
-    NewTopic, OffsetChange, PartitionLag, PartitionSize, ResetTo, Resource, TopicDescription,
+    ClientError, ClusterDescription, ConfigEntry, DamagedStretch, FoundOffset, GroupDescription,
+    GroupListing, NewTopic, OffsetChange, PartitionLag, PartitionSize, ResetTo, Resource,
+    SkippedStretch, TopicDescription,
 };
 use crate::types::{Offset, Timestamp, TopicPartition};
 
@@ -190,5 +191,31 @@ impl Admin {
     /// Those of reaching the brokers, and `KafkaStorageError` of one whose disk failed.
     pub fn partition_sizes(&self) -> Asked<Vec<PartitionSize>> {
         self.calls().partition_sizes().wait()
+    }
+
+    /// The damaged stretches that the live brokers know of, by partition and offset. A broker
+    /// that is not streamlog's tells of none.
+    ///
+    /// # Errors
+    /// Those of reaching the brokers, and `KafkaStorageError` of one whose disk failed.
+    pub fn damage(&self) -> Asked<Vec<DamagedStretch>> {
+        self.calls().damage().wait()
+    }
+
+    /// Gives up the damaged stretches of a partition between two offsets, the end excluded, so
+    /// that readers go on behind them. Sound records stay; the damaged bytes are kept in the
+    /// broker's `quarantine/`. After an error that leaves open whether it was done, look at
+    /// [`Admin::damage`].
+    ///
+    /// # Errors
+    /// [`ClientError::TopicNotFound`]; `InvalidRequest` for a range that holds no damage, or only a
+    /// part of some; `PolicyViolation` while another replica can repair it; and
+    /// `UnsupportedVersion` from a broker that does not know how.
+    pub fn skip_damage(
+        &self,
+        partition: &TopicPartition,
+        (from, to): (Offset, Offset),
+    ) -> Asked<Vec<SkippedStretch>> {
+        self.calls().skip_damage(partition, (from, to)).wait()
     }
 }

@@ -7,6 +7,7 @@
 mod blocking;
 mod cluster;
 mod configs;
+mod damage;
 mod group_offsets;
 mod groups;
 mod handle;
@@ -15,6 +16,7 @@ mod topics;
 
 pub use cluster::{BrokerDescription, ClusterDescription, PartitionSize};
 pub use configs::{ConfigEntry, ConfigSource, Resource};
+pub use damage::{DamagedStretch, SkippedStretch};
 pub use group_offsets::{OffsetChange, PartitionLag, ResetTo};
 pub use groups::{GroupDescription, GroupListing, MemberDescription};
 pub use handle::{Admin, AdminCalls};

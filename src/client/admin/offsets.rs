@@ -51,7 +51,11 @@ impl AdminCalls {
     pub fn delete_records(&self, partition: &TopicPartition, offset: Offset) -> Call<Offset> {
         let partition = partition.clone();
         let about = partition.to_string();
-        let row = RequestPartition { partition_index: partition.partition.0, offset: offset.get() };
+        let row = RequestPartition {
+            partition_index: partition.partition.0,
+            offset: offset.get(),
+            ..RequestPartition::default()
+        };
         let topic =
             RequestTopic { name: partition.topic.as_str().to_owned(), partitions: vec![row] };
         let request = DeleteRecordsRequest { topics: vec![topic], timeout_ms: self.timeout_ms() };

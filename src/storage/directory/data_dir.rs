@@ -12,6 +12,7 @@ use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
+use crate::storage::skipping::AuditLog;
 use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, StorageError};
 use crate::types::{Offset, TopicId, TopicPartition};
 
@@ -68,6 +69,8 @@ pub struct DataDir {
     /// Held for writing while a log's directory goes away, for reading by those who write to a log
     /// by the names of its files: the next log under its name has the same.
     pub(super) removal: RwLock<()>,
+    /// The decisions of people that gave up records.
+    pub(super) audit: AuditLog,
     /// Whether the manifest is written, after which nothing else is.
     pub(super) is_closed: Mutex<bool>,
     /// Held until `unlock`, or the end.

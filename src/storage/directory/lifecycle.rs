@@ -169,7 +169,7 @@ impl DataDir {
     }
 
     /// Holds a log that must be there.
-    fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
+    pub(super) fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
         let partition = || log.partition().clone();
         self.hold(log).ok_or_else(|| StorageError::Closed { partition: partition() })
     }

@@ -12,6 +12,7 @@ mod names;
 mod open;
 mod partition_metadata;
 mod run;
+mod skipping;
 mod slot;
 mod space;
 mod survey;

@@ -8,6 +8,7 @@
 //! | `clean-stop` | the manifest of that run, if it ended well |
 //! | `durable-point-checkpoint`, `rebuild-point-checkpoint` | offsets by partition |
 //! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | the same |
+//! | `audit.log` | the decisions of people that gave up records |
 //! | `<topic>-<partition>/` | a log |
 //! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |
@@ -28,12 +29,22 @@ pub(super) const DURABLE_POINTS: &str = "durable-point-checkpoint";
 pub(super) const REBUILD_POINTS: &str = "rebuild-point-checkpoint";
 pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
+pub(super) const AUDIT_LOG: &str = "audit.log";
 pub(super) const QUARANTINE: &str = "quarantine";
 /// Kept by the metadata store, which looks after it itself.
 const METADATA: &str = "metadata";
 
-const OWN_FILES: [&str; 8] =
-    [LOCK, IDENTITY, RUN, MANIFEST, DURABLE_POINTS, REBUILD_POINTS, LOG_STARTS, HIGH_WATERMARKS];
+const OWN_FILES: [&str; 9] = [
+    LOCK,
+    IDENTITY,
+    RUN,
+    MANIFEST,
+    DURABLE_POINTS,
+    REBUILD_POINTS,
+    LOG_STARTS,
+    HIGH_WATERMARKS,
+    AUDIT_LOG,
+];
 const LOST_AND_FOUND: &str = "lost+found";
 const UNFINISHED: &str = ".tmp";
 const DELETED: &str = ".deleted";

@@ -20,6 +20,7 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, require_empty};
+use crate::storage::skipping::AuditLog;
 use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
 use crate::types::TopicPartition;
 
@@ -68,6 +69,7 @@ impl DataDir {
             deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
             creation: Mutex::default(),
             removal: RwLock::default(),
+            audit: AuditLog::at(path.join(names::AUDIT_LOG)),
             is_closed: Mutex::default(),
             lock: Mutex::new(Some(lock)),
             options,

@@ -84,7 +84,7 @@ impl Log {
     ) -> Result<(), StorageError> {
         if ends_in_damage {
             tail.state = State::EndsInDamage;
-            return Ok(());
+            return self.leave_skipped_end(tail, last);
         }
         let size = last.size()?;
         let (indexer, batch) = last.end_at(size)?;
@@ -100,6 +100,29 @@ impl Log {
             began: self.home.clock.monotonic(),
             last_append: self.home.clock.now(),
         });
+        tail.state = State::Open;
+        Ok(())
+    }
+
+    /// Lets a log that ends in damage take records again once that damage was skipped.
+    pub(in crate::storage) fn go_on_behind_damage(&self) -> Result<(), StorageError> {
+        let mut tail = self.lock_tail();
+        let segments = self.segments.load_full();
+        match segments.last() {
+            Some(last) if tail.state == State::EndsInDamage => {
+                self.leave_skipped_end(&mut tail, last)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on in a new segment behind damage with which the last one ends, if it was skipped.
+    fn leave_skipped_end(&self, tail: &mut Tail, last: &Segment) -> Result<(), StorageError> {
+        let damages = last.damages();
+        if !damages.last().is_some_and(|damage| self.home.is_skipped(damage)) {
+            return Ok(());
+        }
+        self.roll_tail(tail, self.home.clock.now())?;
         tail.state = State::Open;
         Ok(())
     }

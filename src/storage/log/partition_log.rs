@@ -15,6 +15,7 @@ use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{Failure, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
+use crate::storage::skipping::Skips;
 use crate::storage::{
     EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
 };
@@ -95,6 +96,7 @@ impl Log {
             dir,
             partition,
             config: ArcSwap::from(config),
+            skips: Skips::default(),
         });
         match start {
             StartPoint::New => {
@@ -185,6 +187,16 @@ impl Log {
     /// Where it lives.
     pub(in crate::storage) fn home(&self) -> &Arc<Home> {
         &self.home
+    }
+
+    /// Its segments, sorted by base offset.
+    pub(in crate::storage) fn segments(&self) -> Arc<Vec<Arc<Segment>>> {
+        self.segments.load_full()
+    }
+
+    /// Looks at the files of a log that was closed in order, if nobody has yet.
+    pub(in crate::storage) fn look(&self) -> Result<(), StorageError> {
+        self.awake_tail().map(drop)
     }
 
     /// The segments that do not grow any more, of a log that takes records.

@@ -83,6 +83,8 @@ impl Log {
             .truncate_to(end)
             .map_err(|error| self.home.refused("cut the epochs of", error))?;
         discard_snapshots(&self.home, end)?;
+        let skips = self.home.skips.cut((&*self.home.disk, &self.home.dir), end);
+        skips.map_err(|error| self.home.refused("note the skipped damage of", error))?;
         Compacted::cut(&*self.home.disk, &self.home.dir, end)
             .map_err(|error| self.home.refused("note the compaction of", error))?;
         let limits = (end, self.producer_limits);

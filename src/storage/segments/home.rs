@@ -7,7 +7,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk};
-use crate::storage::segments::SegmentFile;
+use crate::storage::segments::{Damage, SegmentFile};
+use crate::storage::skipping::Skips;
 use crate::storage::{LogConfig, StorageError};
 use crate::types::{Offset, TopicPartition};
 
@@ -19,6 +20,7 @@ pub(crate) struct Home {
     pub(crate) dir: PathBuf,
     pub(crate) partition: TopicPartition,
     pub(crate) config: ArcSwap<LogConfig>,
+    pub(crate) skips: Skips,
 }
 
 impl Home {
@@ -30,6 +32,11 @@ impl Home {
     ) -> StorageError {
         let partition = self.partition.clone();
         StorageError::Corrupt { partition, first, next, path: path.to_owned(), position }
+    }
+
+    /// Whether a person has given up what a damaged stretch held, so that readers pass over it.
+    pub(crate) fn is_skipped(&self, damage: &Damage) -> bool {
+        self.skips.cover((&*self.disk, &self.dir), damage)
     }
 
     /// The segments' files in the directory, with their names; none when there is no directory.

@@ -261,8 +261,8 @@ impl Segment {
         Ok(())
     }
 
-    /// The next batch of a walk. A damaged stretch that `refuses` says so of is an error; others
-    /// are passed over.
+    /// The next batch of a walk. A damaged stretch that `refuses` says so of is an error, unless a
+    /// person has given it up; others are passed over.
     fn step(
         &self,
         walk: &mut BatchWalk<'_>,
@@ -271,7 +271,7 @@ impl Segment {
         let position = walk.position();
         let mut at_position = self.damages.iter().filter(|damage| damage.start == position);
         if let Some(damage) = at_position.next() {
-            if refuses(damage) {
+            if refuses(damage) && !self.home.is_skipped(damage) {
                 let path = self.path(FileKind::Log);
                 let offsets = (damage.first, damage.next);
                 return Err(self.home.corrupt(offsets, (&path, damage.start)));

@@ -26,6 +26,18 @@ structure! {
         partition_index: i32,
         /// The first offset to keep; −1 means the high watermark.
         offset: i64,
+        /// Streamlog's own: damage to be skipped, in which case nothing is deleted. `offset` is 0
+        /// then, by which a broker that does not know this field deletes nothing either.
+        skip_damage: OffsetRange [2.., tag 10_000],
+    }
+}
+
+structure! {
+    /// Offsets from the first to the last; the default holds none.
+    OffsetRange {
+        first_offset: i64 = -1,
+        /// The offset after the last.
+        next_offset: i64 = -1,
     }
 }
 
@@ -52,6 +64,25 @@ structure! {
         /// The first offset now, or −1 beside an error.
         low_watermark: i64,
         error_code: ErrorCode,
+        /// Streamlog's own: the reason of an error, where damage was to be skipped.
+        error_message: Option<String> [2.., tag 10_000],
+        /// Streamlog's own: the damaged stretches that are skipped now.
+        skipped: Vec<SkippedStretch> [2.., tag 10_001],
+    }
+}
+
+structure! {
+    /// A damaged stretch that readers pass over from now on.
+    SkippedStretch {
+        first_offset: i64,
+        /// The first offset behind it.
+        next_offset: i64,
+        /// The absolute path of the copy of its bytes, empty where there were none.
+        copy: String,
+        /// Bytes of the stretch.
+        bytes: i64,
+        /// Bytes of the copy that are zeros, since the disk does not give them.
+        unreadable_bytes: i64,
     }
 }
 

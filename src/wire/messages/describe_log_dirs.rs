@@ -8,6 +8,8 @@ structure! {
     DescribeLogDirsRequest {
         /// The partitions meant; `None` means all.
         topics: Option<Vec<RequestTopic>>,
+        /// Streamlog's own: whether the damaged stretches of the partitions are wanted as well.
+        with_damage: bool [2.., tag 10_000],
     }
 }
 
@@ -60,6 +62,26 @@ structure! {
         offset_lag: i64,
         /// Whether it is a copy that will replace the log of another directory.
         is_future_key: bool,
+        /// Streamlog's own, if it was asked for: stretches that are known to be damaged.
+        damaged: Vec<DamagedStretch> [2.., tag 10_000],
+    }
+}
+
+structure! {
+    /// A damaged stretch of a segment.
+    DamagedStretch {
+        /// The first offset that cannot be read.
+        first_offset: i64,
+        /// The first offset behind it that can.
+        next_offset: i64,
+        /// The absolute path of the segment.
+        file: String,
+        /// Position of the first damaged byte.
+        start_position: i64,
+        /// Position after the last; the start where the bytes are missing.
+        end_position: i64,
+        /// Whether a person has given it up, so that readers pass over it.
+        is_skipped: bool,
     }
 }
 

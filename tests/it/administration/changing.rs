@@ -132,7 +132,7 @@ fn settings_of_what_is_not_here_are_refused() {
 }
 
 fn first_offset_after_deleting(client: &mut Connection, offset: i64) -> (ErrorCode, i64) {
-    let partition = delete_records::RequestPartition { partition_index: 0, offset };
+    let partition = delete_records::RequestPartition { offset, ..Default::default() };
     let topic =
         delete_records::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
     let request = DeleteRecordsRequest { topics: vec![topic], timeout_ms: 1000 };

@@ -1,6 +1,7 @@
 //! What administrators and their tools ask of a broker, and what they change.
 
 mod changing;
+mod damage;
 mod deleting;
 mod inspection;
 mod nonsense;

@@ -152,7 +152,7 @@ fn an_epoch_before_the_first_ends_where_the_log_begins_now() {
     let broker = LocalBroker::new(1, &[]);
     let mut client = broker.connect();
     client.produce(batch([1, 2, 3]), -1).unwrap().unwrap();
-    let partition = delete_records::RequestPartition { partition_index: 0, offset: 2 };
+    let partition = delete_records::RequestPartition { offset: 2, ..Default::default() };
     let topic =
         delete_records::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
     let request = delete_records::DeleteRecordsRequest { topics: vec![topic], timeout_ms: 5_000 };

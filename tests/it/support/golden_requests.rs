@@ -128,7 +128,7 @@ impl Goldens {
             validate_only: true,
         });
 
-        let partitions = vec![delete_records::RequestPartition { partition_index: 0, offset: 0 }];
+        let partitions = vec![delete_records::RequestPartition::default()];
         let topics = vec![delete_records::RequestTopic { name: topic.to_owned(), partitions }];
         self.add(&delete_records::DeleteRecordsRequest { topics, timeout_ms: 100 });
 
@@ -182,7 +182,10 @@ impl Goldens {
         });
         let asked =
             describe_log_dirs::RequestTopic { topic: topic.to_owned(), partitions: vec![0] };
-        self.add(&describe_log_dirs::DescribeLogDirsRequest { topics: Some(vec![asked]) });
+        self.add(&describe_log_dirs::DescribeLogDirsRequest {
+            topics: Some(vec![asked]),
+            ..Default::default()
+        });
         self.add(&DescribeClusterRequest::default());
         self.add(&ApiVersionsRequest {
             client_software_name: "golden".into(),

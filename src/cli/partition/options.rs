@@ -1,0 +1,35 @@
+//! The verbs of `streamlog partition`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::partition::{damage, skip_damage};
+use crate::cli::{Exit, Reach, answer};
+
+/// Shows what is damaged, and lets readers go on behind it.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Damage(damage::Options),
+    SkipDamage(skip_damage::Options),
+}
+
+impl Options {
+    /// Answers on standard output.
+    pub(crate) fn run(self) -> Exit {
+        let Self { verb, reach } = self;
+        answer(|out| {
+            match verb {
+                Verb::Damage(options) => options.answer(&reach, out),
+                Verb::SkipDamage(options) => options.answer(&reach, out),
+            }?;
+            Ok(Exit::Done)
+        })
+    }
+}

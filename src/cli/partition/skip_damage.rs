@@ -1,0 +1,159 @@
+//! `streamlog partition skip-damage`: readers go on behind damage, whose records are given up.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::output::{Row, Rows};
+use crate::cli::{CommandError, Reach};
+use crate::client::{Admin, DamagedStretch, SkippedStretch};
+use crate::config::ConfigError;
+use crate::types::{Offset, PartitionIndex, TopicPartition};
+
+/// Gives up the records of damaged stretches, so that readers go on behind them; with --yes
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The partition, as orders-0
+    #[arg(value_name = "TOPIC-N")]
+    partition: String,
+    /// The first offset of the range, which must hold whole damaged stretches
+    #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+    from: i64,
+    /// The end of the range: the first offset behind it
+    #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+    to: i64,
+    /// Really do it
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+struct SkippedRow {
+    topic: String,
+    partition: i32,
+    first_offset: i64,
+    next_offset: i64,
+    bytes: u64,
+    unreadable_bytes: u64,
+    copy: Option<String>,
+}
+
+impl Row for SkippedRow {
+    const COLUMNS: &'static [&'static str] =
+        &["topic", "partition", "first_offset", "next_offset", "bytes", "unreadable_bytes", "copy"];
+}
+
+impl Options {
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+        let partition = partition(&self.partition)?;
+        let from = offset("--from", self.from)?;
+        let to = offset("--to", self.to)?;
+        if from >= to {
+            let reason = format!("{to} is not behind --from {from}: the end is excluded");
+            return Err(ConfigError::single("--to", reason).into());
+        }
+        let admin = reach.connect()?.0.admin();
+        require(&admin, &partition)?;
+        if !self.yes {
+            let damage = admin.damage()?;
+            return Err(CommandError::Unconfirmed(loss(&partition, (from, to), &damage)));
+        }
+        let skipped = admin.skip_damage(&partition, (from, to))?;
+        let row = |stretch: SkippedStretch| SkippedRow {
+            topic: partition.topic.to_string(),
+            partition: partition.partition.0,
+            first_offset: stretch.first.get(),
+            next_offset: stretch.next.get(),
+            bytes: stretch.bytes,
+            unreadable_bytes: stretch.unreadable_bytes,
+            copy: stretch.copy,
+        };
+        Rows::new(reach.output).write(out, skipped.into_iter().map(row))
+    }
+}
+
+/// The partition of a name like `orders-0`.
+fn partition(name: &str) -> Result<TopicPartition, ConfigError> {
+    let read = || {
+        let (topic, number) = name.rsplit_once('-')?;
+        let partition = PartitionIndex(number.parse::<u16>().ok()?.into());
+        Some(TopicPartition { topic: topic.parse().ok()?, partition })
+    };
+    let expected = "expected a topic and the number of a partition, as orders-0";
+    read().ok_or_else(|| ConfigError::single(name, expected))
+}
+
+fn offset(option: &str, number: i64) -> Result<Offset, ConfigError> {
+    let refused = || ConfigError::single(option, format!("{number}: offsets are not negative"));
+    Offset::checked(number).ok_or_else(refused)
+}
+
+/// Refuses a partition that does not exist, before anything about it is said.
+fn require(admin: &Admin, partition: &TopicPartition) -> Result<(), CommandError> {
+    let count = admin.topic(partition.topic.as_str())?.partitions.len();
+    let number = partition.partition.0;
+    if usize::try_from(number).is_ok_and(|number| number < count) {
+        return Ok(());
+    }
+    let reason = format!("the topic has {count} partitions, counted from 0");
+    Err(ConfigError::single(&partition.to_string(), reason).into())
+}
+
+/// The records that would be lost, in words.
+fn loss(
+    partition: &TopicPartition,
+    (from, to): (Offset, Offset),
+    damage: &[DamagedStretch],
+) -> String {
+    let is_meant = |stretch: &&DamagedStretch| {
+        stretch.partition == *partition
+            && !stretch.is_skipped
+            && stretch.first < to
+            && stretch.next > from
+    };
+    let stretches = damage.iter().filter(is_meant).map(|stretch| {
+        let DamagedStretch { first, next, file, positions: (start, end), .. } = stretch;
+        format!("offsets {first} to {next} ({} bytes of {file})", end - start)
+    });
+    let stretches: Vec<String> = stretches.collect();
+    if stretches.is_empty() {
+        return format!("{partition} has no damage that is known between {from} and {to}");
+    }
+    format!("this gives up what {partition} held at {}", stretches.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::BrokerId;
+
+    #[test]
+    fn a_partition_is_named_by_its_topic_and_its_number() {
+        assert_eq!(partition("a-b-7").unwrap().to_string(), "a-b-7");
+        for name in ["orders", "orders-", "orders-x", "-0", "a/b-0"] {
+            let text = partition(name).unwrap_err().to_string();
+            assert!(text.contains(name) && text.contains("as orders-0"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_be_lost_is_said_exactly() {
+        let place = partition("orders-0").unwrap();
+        let stretch = |first, next, is_skipped| DamagedStretch {
+            broker: BrokerId(1),
+            partition: place.clone(),
+            first: Offset::new(first),
+            next: Offset::new(next),
+            file: "/data/orders-0/0.log".to_owned(),
+            positions: (100, 150),
+            is_skipped,
+        };
+        let damage = [stretch(3, 5, false), stretch(7, 8, true), stretch(9, 10, false)];
+        let range = |from, to| (Offset::new(from), Offset::new(to));
+        let expected = "this gives up what orders-0 held at \
+                        offsets 3 to 5 (50 bytes of /data/orders-0/0.log)";
+        assert_eq!(loss(&place, range(0, 9), &damage), expected);
+        assert!(loss(&place, range(5, 9), &damage).contains("has no damage"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Giving up damaged records on a person's word, which the audit log keeps.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::storage::directory::data_dir::DataDir;
+use crate::storage::skipping::SkipOrder;
+use crate::storage::{Log, SkipError, SkippedStretch, StorageError};
+use crate::types::{Offset, TopicPartition};
+
+/// A line of the audit log.
+struct Decision<'a> {
+    verb: &'static str,
+    partition: &'a TopicPartition,
+    stretch: &'a SkippedStretch,
+    by: &'a str,
+}
+
+impl DataDir {
+    /// Lets readers of a log pass over its damaged stretches between `from` and `to`, the end
+    /// excluded, because `by` wants it. Durable on return, with a copy of the bytes in
+    /// `quarantine/skipped/` and a line for each stretch in `audit.log`.
+    ///
+    /// # Errors
+    /// When the range holds no damage or cuts through some, and as the disk refuses; then nothing
+    /// is given up.
+    pub fn skip_damage(
+        &self,
+        log: &Arc<Log>,
+        (from, to): (Offset, Offset),
+        by: &str,
+    ) -> Result<Vec<SkippedStretch>, SkipError> {
+        let _hold = self.require(log)?;
+        let mut recorded = Vec::new();
+        let skipped = log.skip_damage(SkipOrder { from, to }, |stretches| {
+            recorded = stretches.to_vec();
+            self.audit("skip-damage", log, stretches, by)
+        });
+        if skipped.is_err() && !recorded.is_empty() {
+            // The first lines must not stand alone; without room for these, nobody can be told.
+            let _ = self.audit("failed skip-damage", log, &recorded, by);
+        }
+        skipped
+    }
+
+    fn audit(
+        &self,
+        verb: &'static str,
+        log: &Log,
+        stretches: &[SkippedStretch],
+        by: &str,
+    ) -> Result<(), StorageError> {
+        let partition = log.partition();
+        stretches.iter().try_for_each(|stretch| {
+            let decision = Decision { verb, partition, stretch, by };
+            self.audit.append(&*self.env.disk, self.env.clock.now(), &decision)
+        })
+    }
+}
+
+impl fmt::Display for Decision<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { verb, partition, stretch, by } = self;
+        let damage = &stretch.damage;
+        write!(
+            f,
+            "{verb} {partition} offsets={}..{} segment={} positions={}..{} unreadable={}",
+            damage.first, damage.next, damage.segment, damage.start, damage.end, stretch.unreadable
+        )?;
+        if let Some(copy) = &stretch.copy {
+            write!(f, " copy={:?}", copy.display().to_string())?;
+        }
+        // Escaped: whoever asks must not be able to write lines of their own.
+        write!(f, " by={by:?}")
+    }
+}

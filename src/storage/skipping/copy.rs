@@ -1,0 +1,77 @@
+//! Keeping the bytes of a damaged stretch, as far as the medium gives them.
+
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+
+use crate::io::{File, OpenMode, create_dir_durably, write_all_at};
+use crate::storage::StorageError;
+use crate::storage::segments::{Damage, Segment};
+
+/// The copies of skipped stretches, a directory per log, within the data directory.
+const DIRECTORY: [&str; 2] = ["quarantine", "skipped"];
+
+/// Bytes read at a time, and where the medium refuses them, at a time again.
+const STRETCH: usize = 1 << 20;
+const SECTOR: usize = 4096;
+
+/// The copy of a stretch's bytes.
+#[derive(Debug)]
+pub(super) struct Copied {
+    pub(super) path: PathBuf,
+    /// So many of its bytes are zeros since the medium does not give them.
+    pub(super) unreadable: u64,
+}
+
+/// Copies the bytes of a damaged stretch; durable on return.
+///
+/// # Errors
+/// When there is no room, or the file cannot be made. Bytes that cannot be read are no error.
+pub(super) fn copy(segment: &Segment, damage: &Damage) -> Result<Copied, StorageError> {
+    let home = segment.home();
+    let root = home.dir.parent().unwrap_or(&home.dir);
+    let mut dir = DIRECTORY.iter().fold(root.to_owned(), |dir, name| dir.join(name));
+    // A directory for each log: with more in it, the name of the file could be too long.
+    dir.push(home.partition.to_string());
+    let disk = &*home.disk;
+    create_dir_durably(disk, &dir).map_err(|error| StorageError::io("create", &dir, error))?;
+    let Damage { segment: base, start, end, .. } = damage;
+    let path = dir.join(format!("{base}.{start}-{end}.{}", home.clock.now().millis()));
+    let from = segment.file()?;
+    let copied = disk.open(&path, OpenMode::CreateNew).and_then(|to| {
+        let unreadable = copy_range(&**from, (*start, *end), &*to)?;
+        to.sync_data()?;
+        disk.sync_dir(&dir)?;
+        Ok(unreadable)
+    });
+    let unreadable = copied.map_err(|error| refused(disk, &path, error))?;
+    Ok(Copied { path, unreadable })
+}
+
+/// Takes back what was written of a copy: nothing may look like one that is whole.
+fn refused(disk: &dyn crate::io::Disk, path: &Path, error: io::Error) -> StorageError {
+    if error.kind() != io::ErrorKind::AlreadyExists {
+        let _ = disk.remove_file(path);
+    }
+    StorageError::io("write", path, error)
+}
+
+fn copy_range(from: &dyn File, (start, end): (u64, u64), to: &dyn File) -> io::Result<u64> {
+    let mut buffer = vec![0; STRETCH];
+    let (mut position, mut unreadable) = (start, 0);
+    while position < end {
+        let left = usize::try_from(end - position).unwrap_or(usize::MAX);
+        let mut read = from.read_medium_at(&mut buffer[..left.min(STRETCH)], position);
+        if read.is_err() {
+            let sector = left.min(SECTOR);
+            read = from.read_medium_at(&mut buffer[..sector], position).or_else(|_lost| {
+                buffer[..sector].fill(0);
+                unreadable += sector as u64;
+                Ok(sector)
+            });
+        }
+        let Ok(count @ 1..) = read else { break };
+        write_all_at(to, &mut [IoSlice::new(&buffer[..count])], position - start)?;
+        position += count as u64;
+    }
+    Ok(unreadable)
+}

@@ -1,0 +1,66 @@
+//! Reasons for which damage is not skipped.
+
+use crate::storage::StorageError;
+use crate::types::{Offset, TopicPartition};
+
+/// A range of offsets was not given up; readers find the log as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum SkipError {
+    /// The range holds no offset.
+    #[error("offsets {from} to {to} of {partition}: the end is excluded and must be the larger")]
+    EmptyRange {
+        /// The log.
+        partition: TopicPartition,
+        /// The first offset given.
+        from: Offset,
+        /// The end given.
+        to: Offset,
+    },
+
+    /// The range holds no damage that is not skipped already.
+    #[error(
+        "offsets {from} to {to} of {partition} hold no damage that is known and not skipped; \
+         {}", known(.damaged)
+    )]
+    NoDamage {
+        /// The log.
+        partition: TopicPartition,
+        /// The first offset given.
+        from: Offset,
+        /// The end given.
+        to: Offset,
+        /// The damaged ranges that there are.
+        damaged: Vec<(Offset, Offset)>,
+    },
+
+    /// The range ends within a damaged stretch, of which nothing can be read.
+    #[error(
+        "offsets {from} to {to} of {partition} cut through the damaged stretch {first} to {next}; \
+         give a range that holds all of it"
+    )]
+    CutsThrough {
+        /// The log.
+        partition: TopicPartition,
+        /// The first offset given.
+        from: Offset,
+        /// The end given.
+        to: Offset,
+        /// The first offset of the stretch.
+        first: Offset,
+        /// The first offset behind it.
+        next: Offset,
+    },
+
+    /// The bytes could not be kept, or the decision not be recorded.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The damaged ranges, in words.
+fn known(damaged: &[(Offset, Offset)]) -> String {
+    if damaged.is_empty() {
+        return "the log has none".to_owned();
+    }
+    let ranges = damaged.iter().map(|(first, next)| format!("{first} to {next}"));
+    format!("damaged are {}", ranges.collect::<Vec<_>>().join(", "))
+}

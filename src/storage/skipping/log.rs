@@ -1,0 +1,117 @@
+//! Skipping the damage of one log.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::storage::segments::{Damage, FileKind, Segment};
+use crate::storage::skipping::copy::copy;
+use crate::storage::{Log, SkipError, StorageError};
+use crate::types::Offset;
+
+/// A damaged stretch of a log, as people are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedStretch {
+    /// Its offsets and its positions.
+    pub damage: Damage,
+    /// The segment's file.
+    pub path: PathBuf,
+    /// Whether readers pass over it.
+    pub is_skipped: bool,
+}
+
+/// A damaged stretch that was given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedStretch {
+    /// Its offsets and its positions.
+    pub damage: Damage,
+    /// The copy of its bytes; `None` where there were none, for the file had lost them.
+    pub copy: Option<PathBuf>,
+    /// So many bytes of the copy are zeros, since the disk does not give them.
+    pub unreadable: u64,
+}
+
+/// The offsets that a person wants to give up.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::storage) struct SkipOrder {
+    /// The first.
+    pub(in crate::storage) from: Offset,
+    /// The one after the last.
+    pub(in crate::storage) to: Offset,
+}
+
+impl Log {
+    /// The damaged stretches at or above the log's start, in their order.
+    ///
+    /// # Errors
+    /// When the log cannot be looked at.
+    pub fn damaged_stretches(&self) -> Result<Vec<DamagedStretch>, StorageError> {
+        self.look()?;
+        let start = self.log_start_offset();
+        let segments = self.segments();
+        let of = |segment: &Arc<Segment>| {
+            let stretches = segment.damages().to_vec().into_iter().map(|damage| DamagedStretch {
+                path: segment.path(FileKind::Log),
+                is_skipped: self.home().is_skipped(&damage),
+                damage,
+            });
+            stretches.collect::<Vec<_>>()
+        };
+        let all = segments.iter().flat_map(of);
+        let mut readable: Vec<_> = all.filter(|stretch| stretch.damage.next > start).collect();
+        readable.sort_by_key(|stretch| (stretch.damage.first, stretch.damage.start));
+        Ok(readable)
+    }
+
+    /// Lets readers pass over the damaged stretches within `order`: their bytes are kept aside, and
+    /// `record` is called with them, before anything else changes. Sound records stay readable.
+    pub(in crate::storage) fn skip_damage(
+        &self,
+        order: SkipOrder,
+        record: impl FnOnce(&[SkippedStretch]) -> Result<(), StorageError>,
+    ) -> Result<Vec<SkippedStretch>, SkipError> {
+        let damages = self.plan_skip(order)?;
+        // Neither retention nor compaction takes the files away meanwhile.
+        let _segments = self.hold_segments();
+        let skipped = damages.iter().map(|damage| self.keep_aside(damage));
+        let skipped: Vec<_> = skipped.collect::<Result<_, _>>()?;
+        record(&skipped)?;
+        let home = self.home();
+        let stored = home.skips.add((&*home.disk, &home.dir), &damages);
+        stored.map_err(|error| home.refused("note the skipped damage of", error))?;
+        self.go_on_behind_damage()?;
+        Ok(skipped)
+    }
+
+    /// The stretches that `order` gives up.
+    fn plan_skip(&self, SkipOrder { from, to }: SkipOrder) -> Result<Vec<Damage>, SkipError> {
+        let partition = || self.partition().clone();
+        if from >= to {
+            return Err(SkipError::EmptyRange { partition: partition(), from, to });
+        }
+        let known = self.damaged_stretches()?.into_iter();
+        let known = known.filter(|stretch| !stretch.is_skipped).map(|stretch| stretch.damage);
+        let known: Vec<Damage> = known.filter(|damage| damage.first < damage.next).collect();
+        let touched = known.iter().filter(|damage| damage.first < to && damage.next > from);
+        let touched: Vec<Damage> = touched.copied().collect();
+        if touched.is_empty() {
+            let damaged = known.iter().map(|damage| (damage.first, damage.next)).collect();
+            return Err(SkipError::NoDamage { partition: partition(), from, to, damaged });
+        }
+        match touched.iter().find(|damage| damage.first < from || damage.next > to) {
+            Some(&Damage { first, next, .. }) => {
+                Err(SkipError::CutsThrough { partition: partition(), from, to, first, next })
+            }
+            None => Ok(touched),
+        }
+    }
+
+    fn keep_aside(&self, damage: &Damage) -> Result<SkippedStretch, StorageError> {
+        let segments = self.segments();
+        let segment = segments.iter().find(|segment| segment.base() == damage.segment);
+        let segment = segment.filter(|_| damage.start < damage.end);
+        let copied = segment.map(|segment| copy(segment, damage)).transpose()?;
+        let unreadable = copied.as_ref().map_or(0, |copied| copied.unreadable);
+        let copy = copied.map(|copied| copied.path);
+        Ok(SkippedStretch { damage: *damage, copy, unreadable })
+    }
+}

@@ -1,0 +1,20 @@
+//! Going on behind damage: a person gives up the offsets of damaged stretches.
+//!
+//! Nothing here happens by itself. The damaged bytes are copied to `quarantine/`, the decision is
+//! written to the audit log, and only then do readers pass over the offsets. Sound records are
+//! never given up: a range that ends within a damaged stretch, or holds none, is refused.
+
+mod audit;
+mod copy;
+mod error;
+mod log;
+mod skips;
+
+pub(in crate::storage) use audit::AuditLog;
+pub use error::SkipError;
+pub(in crate::storage) use log::SkipOrder;
+pub use log::{DamagedStretch, SkippedStretch};
+pub(crate) use skips::Skips;
+
+#[cfg(test)]
+mod skipping_tests;

@@ -1,0 +1,186 @@
+//! The offsets of a log that a person has given up.
+//!
+//! They stand in the file `skipped` of the log's directory, a checked text with a row
+//! `first next` for each range, end excluded. A damaged stretch whose offsets lie in one range is
+//! passed over by readers; one that has grown beyond is refused again. The file is looked for
+//! only once a log is damaged.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+
+use crate::io::Disk;
+use crate::storage::segments::Damage;
+use crate::storage::{Stored, checked_text, small_file};
+use crate::types::Offset;
+
+/// A range of offsets that readers pass over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Skip {
+    first: Offset,
+    next: Offset,
+}
+
+/// All such ranges of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Skips {
+    /// Sorted, without overlaps; `None` until the file was read.
+    ranges: ArcSwapOption<Vec<Skip>>,
+}
+
+const FILE_NAME: &str = "skipped";
+const VERSION: i64 = 0;
+
+impl Skips {
+    /// Whether all offsets of a damaged stretch were given up. When the file cannot be read they
+    /// count as not given up: readers are refused rather than led past records unasked.
+    pub(crate) fn cover(&self, (disk, dir): (&dyn Disk, &Path), damage: &Damage) -> bool {
+        let ranges = self.ranges(disk, dir).unwrap_or_else(|error| {
+            tracing::error!(dir = %dir.display(), %error, "skipped damage is refused again");
+            Arc::default()
+        });
+        ranges.iter().any(|skip| skip.first <= damage.first && damage.next <= skip.next)
+    }
+
+    /// Gives up more offsets; durable on return. Not to be called twice at a time.
+    pub(super) fn add<'d>(
+        &self,
+        (disk, dir): (&dyn Disk, &Path),
+        damages: impl IntoIterator<Item = &'d Damage>,
+    ) -> io::Result<()> {
+        let added = damages.into_iter().map(|d| Skip { first: d.first, next: d.next });
+        let known = self.ranges(disk, dir)?;
+        self.replace((disk, dir), merged(known.iter().copied().chain(added).collect()))
+    }
+
+    /// Forgets what lies at or above `end`, where the log is cut: other records will be there.
+    pub(in crate::storage) fn cut(
+        &self,
+        (disk, dir): (&dyn Disk, &Path),
+        end: Offset,
+    ) -> io::Result<()> {
+        let known = self.ranges(disk, dir)?;
+        if known.iter().all(|skip| skip.next <= end) {
+            return Ok(());
+        }
+        let below = known.iter().filter(|skip| skip.first < end);
+        let below = below.map(|skip| Skip { next: skip.next.min(end), ..*skip });
+        self.replace((disk, dir), below.collect())
+    }
+
+    fn replace(&self, (disk, dir): (&dyn Disk, &Path), ranges: Vec<Skip>) -> io::Result<()> {
+        let path = dir.join(FILE_NAME);
+        if ranges.is_empty() {
+            small_file::remove(disk, &path)?;
+        } else {
+            checked_text::write(disk, &path, VERSION, ranges.iter())?;
+        }
+        self.ranges.store(Some(Arc::new(ranges)));
+        Ok(())
+    }
+
+    fn ranges(&self, disk: &dyn Disk, dir: &Path) -> io::Result<Arc<Vec<Skip>>> {
+        if let Some(ranges) = self.ranges.load_full() {
+            return Ok(ranges);
+        }
+        let ranges = match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
+            Stored::Absent => Vec::new(),
+            Stored::Sound(ranges) => ranges,
+            Stored::Damaged(reason) => {
+                // What it held can be said again; guessing could hide records that are sound.
+                let path = dir.join(FILE_NAME);
+                tracing::error!(path = %path.display(), reason, "skipped damage is refused again");
+                Vec::new()
+            }
+        };
+        let ranges = Arc::new(ranges);
+        // Another thread may have replaced them meanwhile, by what is in the file now.
+        self.ranges.compare_and_swap(&None::<Arc<Vec<Skip>>>, Some(Arc::clone(&ranges)));
+        Ok(self.ranges.load_full().unwrap_or(ranges))
+    }
+}
+
+/// The same offsets in as few ranges as possible, sorted.
+fn merged(mut ranges: Vec<Skip>) -> Vec<Skip> {
+    ranges.sort_by_key(|skip| skip.first);
+    let mut merged: Vec<Skip> = Vec::with_capacity(ranges.len());
+    for skip in ranges {
+        match merged.last_mut() {
+            Some(last) if skip.first <= last.next => last.next = last.next.max(skip.next),
+            _ => merged.push(skip),
+        }
+    }
+    merged
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.first, self.next)
+    }
+}
+
+fn parse(row: &str) -> Option<Skip> {
+    let (first, next) = row.split_once(' ')?;
+    let first = Offset::checked(first.parse().ok()?)?;
+    let next = Offset::checked(next.parse().ok()?)?;
+    (first < next).then_some(Skip { first, next })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryDisk;
+
+    fn damage(first: i64, next: i64) -> Damage {
+        let [segment, first, next] = [0, first, next].map(Offset::new);
+        Damage { segment, start: 10, end: 20, first, next }
+    }
+
+    #[test]
+    fn only_offsets_that_were_all_given_up_are_covered_also_after_a_restart() {
+        let disk = MemoryDisk::default();
+        let place = (&disk as &dyn Disk, Path::new("/"));
+        let skips = Skips::default();
+        assert!(!skips.cover(place, &damage(5, 8)));
+        skips.add(place, &[damage(5, 8), damage(20, 30), damage(8, 9)]).unwrap();
+        for skips in [skips, Skips::default()] {
+            for (first, next, is_covered) in
+                [(5, 8, true), (5, 9, true), (4, 8, false), (5, 10, false), (25, 30, true)]
+            {
+                let found = skips.cover(place, &damage(first, next));
+                assert_eq!(found, is_covered, "{first} to {next}");
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_of_a_log_that_was_cut_are_not_given_up_any_more() {
+        let disk = MemoryDisk::default();
+        let place = (&disk as &dyn Disk, Path::new("/"));
+        let skips = Skips::default();
+        skips.add(place, &[damage(5, 8), damage(20, 30)]).unwrap();
+        skips.cut(place, Offset::new(22)).unwrap();
+        assert!(Skips::default().cover(place, &damage(20, 22)));
+        assert!(!Skips::default().cover(place, &damage(20, 23)));
+        skips.cut(place, Offset::new(0)).unwrap();
+        assert!(!disk.exists(&Path::new("/").join(FILE_NAME)).unwrap());
+    }
+
+    #[test]
+    fn a_damaged_file_gives_nothing_up() {
+        let disk = MemoryDisk::default();
+        let place = (&disk as &dyn Disk, Path::new("/"));
+        Skips::default().add(place, &[damage(5, 8)]).unwrap();
+        let path = Path::new("/").join(FILE_NAME);
+        let mut bytes = small_file::read(&disk, &path).unwrap().unwrap();
+        bytes[4] ^= 1;
+        small_file::write_new(&disk, &path, &bytes).unwrap();
+        let skips = Skips::default();
+        assert!(!skips.cover(place, &damage(5, 8)));
+        skips.add(place, &[damage(5, 8)]).unwrap();
+        assert!(Skips::default().cover(place, &damage(5, 8)));
+    }
+}
