@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: help setup demo example-mail example-logs serve build docs bench bench-python bench-spark
-.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all
+.PHONY: check check-bench check-deps check-trace fix fuzz lock settings-page test test-all test-disks
 .PHONY: test-spark spark-shared spark-apart interop differential compatibility wheels packages clean
 
 PYTHON ?= python3
@@ -150,6 +150,9 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-spark
+
+test-disks: ## The long forms of what disks do to a broker: each file system is filled and freed 78 times
+	STREAMLOG_FILLS=6 cargo test --locked --test it full_disk:: -- --nocapture
 
 # Each of the two mostly waits, for processes to start and for time to pass.
 test-spark: ## The tests on Spark, as two runs side by side; each is shown when it is over

@@ -13,7 +13,8 @@ use crate::broker::context::{Session, Shared};
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::{self, Appends, Taken};
 use crate::net::Piece;
-use crate::replication::Partition;
+use crate::replication::{Partition, PartitionError};
+use crate::storage::StorageError;
 use crate::types::PartitionIndex;
 use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader, WireError, encode_response};
 
@@ -203,7 +204,8 @@ async fn produce(
 async fn lead(partition: Arc<Partition>, shared: &Arc<Shared>) {
     let name = partition.id().clone();
     match shared.control.run_blocking(move || partition.lead()).await {
-        Ok(Ok(())) => {}
+        // Upkeep tells of a full disk, once a minute.
+        Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
         Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
         Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
     }

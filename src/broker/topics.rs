@@ -58,6 +58,10 @@ pub(crate) async fn create_topic(
     topic: NewTopic,
     within: Duration,
 ) -> Result<TopicId, Refusal> {
+    // The internal topics are the brokers' own, and groups need them to go on.
+    if !topic.name.is_internal() {
+        shared.logs.data.require_room().map_err(|error| Refusal::from(&error))?;
+    }
     let maker = Arc::clone(shared);
     let topic = settled(shared, topic);
     let name = topic.name.clone();
@@ -100,6 +104,7 @@ pub(crate) async fn create_partitions(
     growth: Growth,
     within: Duration,
 ) -> Result<(), Refusal> {
+    shared.logs.data.require_room().map_err(|error| Refusal::from(&error))?;
     let maker = Arc::clone(shared);
     let name = growth.topic.clone();
     let made = shared.control.run(async move {

@@ -30,6 +30,15 @@ pub trait File: Send + Sync + Debug {
     /// Cuts or extends (with zeros) to `length` bytes.
     fn set_len(&self, length: u64) -> io::Result<()>;
 
+    /// Makes the file at least `length` bytes long with room for all of them on the medium, so that
+    /// writing them finds some. What was not written reads as zeros.
+    ///
+    /// # Errors
+    /// Those of the disk; `Unsupported` where the file system cannot promise room.
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        if self.len()? < length { self.set_len(length) } else { Ok(()) }
+    }
+
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
 

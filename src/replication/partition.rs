@@ -217,6 +217,7 @@ impl Partition {
         let log = if let Some(log) = self.log.get() {
             log
         } else {
+            self.require_room()?;
             let metadata = PartitionMetadata {
                 topic_id: self.spec.topic_id,
                 offset_unit: self.config().offset_unit,
@@ -259,10 +260,16 @@ impl Partition {
         now: Timestamp,
     ) -> Result<Vec<Result<Appended, SequenceError>>, PartitionError> {
         self.check_running()?;
+        self.require_room()?;
         let (Some(()), Some(log)) = (self.leading.get(), self.log.get()) else {
             return Err(PartitionError::NotOpen);
         };
-        let outcomes = log.append(batches, AppendAt { epoch: self.spec.epoch, now })?;
+        let appended = log.append(batches, AppendAt { epoch: self.spec.epoch, now });
+        let outcomes = appended.inspect_err(|error| {
+            if matches!(error, StorageError::OutOfSpace { .. }) {
+                self.logs.data.note_refusal();
+            }
+        })?;
         // Not to the log's end: another append may have moved it whose bytes nobody can read yet.
         let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
         if let Some(end) = appended.filter(|_| log.config().write_caching) {
@@ -400,6 +407,15 @@ impl Partition {
     pub(super) fn other_in_sync_replicas(&self) -> usize {
         let leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
         leadership.in_sync().filter(|broker| *broker != self.spec.broker).count()
+    }
+
+    /// Refuses records of producers while the disk is full; what groups commit has a part of the
+    /// reserve.
+    fn require_room(&self) -> Result<(), PartitionError> {
+        if self.spec.partition.topic.is_internal() {
+            return Ok(());
+        }
+        Ok(self.logs.data.require_room().inspect_err(|_| self.logs.data.note_refusal())?)
     }
 
     /// Where this broker's logs are.

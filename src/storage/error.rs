@@ -25,7 +25,8 @@ pub enum StorageError {
     },
 
     /// There was no room; what had been written of it is cut off again.
-    #[error("no space left to write '{}'", .path.display())]
+    #[error("no space left to write '{}': producers are refused until there is room",
+             .path.display())]
     OutOfSpace {
         /// The file that could not grow.
         path: PathBuf,

@@ -17,6 +17,7 @@ mod log_model;
 mod log_tests;
 mod producers;
 mod recovery;
+mod reserve;
 mod segments;
 mod skipping;
 mod small_file;
@@ -43,6 +44,7 @@ pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,
     Staged, Verdict, latest_snapshot, retain_snapshots, write_snapshot,
 };
+pub use reserve::Reserve;
 pub use segments::{BadBatch, Damage, Expected};
 pub use skipping::{DamagedStretch, SkipError, SkippedStretch};
 pub use small_file::Stored;

@@ -46,6 +46,7 @@ impl World {
     pub(super) fn try_open(&self, start: StartPoint) -> Result<Log, StorageError> {
         let env = LogEnv {
             disk: Arc::new(self.disk.clone()),
+            reserve: None,
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             producers: ProducerLimits::default(),
         };

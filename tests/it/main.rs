@@ -12,6 +12,7 @@ mod compaction;
 mod disks;
 mod durability;
 mod embedded;
+mod full_disk;
 mod golden_directory;
 mod groups;
 mod hostile;

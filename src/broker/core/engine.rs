@@ -57,7 +57,7 @@ impl Engine {
         let failure = Arc::new(Failure::default());
         let partitions = Arc::new(Partitions::default());
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
-        let metadata = runtime.block_on(open_metadata(&config, world, &logs.data, &listeners))?;
+        let metadata = runtime.block_on(open_metadata(&config, world.1, &logs.data, &listeners))?;
         let request_memory =
             Budget::new(in_memory(config.request_memory), in_memory(config.frame_max));
         let shared = Arc::new(Shared {

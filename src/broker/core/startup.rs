@@ -137,11 +137,11 @@ fn report(data: &DataDir) {
 /// Opens the metadata and takes office: every partition of ours gets a new leader epoch.
 pub(crate) async fn open_metadata(
     config: &BrokerConfig,
-    (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
+    clock: &Arc<dyn Clock>,
     data: &DataDir,
     listeners: &Listeners,
 ) -> Result<Metadata, BrokerError> {
-    let store = EmbeddedStore::open(Arc::clone(disk), &data.path().join(METADATA_DIR))
+    let store = EmbeddedStore::open(Arc::clone(data.disk()), &data.path().join(METADATA_DIR))
         .map_err(MetadataError::from)?;
     let identity = data.identity();
     let metadata = Metadata::open(

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::uio::pwritev;
 
 use super::medium::Medium;
@@ -62,6 +64,14 @@ impl File for SystemFile {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        let length = i64::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?;
+        match fallocate(&self.file, FallocateFlags::empty(), 0, length) {
+            Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => Err(ErrorKind::Unsupported.into()),
+            allocated => Ok(allocated?),
+        }
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -58,7 +58,7 @@ pub(super) fn open(
     start: StartPoint,
 ) -> Result<Arc<Log>, StorageError> {
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
-    let env = LogEnv { disk, clock, producers: ProducerLimits::default() };
+    let env = LogEnv { disk, reserve: None, clock, producers: ProducerLimits::default() };
     let config = Arc::new(config.clone());
     Log::open(&env, PathBuf::from(DIR), partition(), config, start).map(Arc::new)
 }

@@ -1,11 +1,11 @@
 //! The data directory itself: its logs, their marks, and its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use crate::io::{DirLock, require_dir_in_place};
+use crate::io::{DirLock, Disk, require_dir_in_place};
 use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
@@ -13,7 +13,7 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
-use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, StorageError};
+use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError};
 use crate::types::{Offset, TopicId, TopicPartition};
 
 /// What a data directory has to be told.
@@ -55,6 +55,9 @@ pub struct StartReport {
 /// Locks are taken in the order creation, removal, closing, checkpoints, logs, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
+    /// The disk with the whole reserve behind it.
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) reserve: Arc<Reserve>,
     pub(super) path: PathBuf,
     pub(super) options: DataDirOptions,
     pub(super) identity: Identity,
@@ -197,12 +200,15 @@ impl DataDir {
         }
         let mut checkpoints = self.lock_checkpoints();
         self.gather(&mut checkpoints, high_watermarks);
-        checkpoints.write(&*self.env.disk)?;
+        checkpoints.write(&*self.disk)?;
         refused
     }
 
     /// Flushes and closes all logs and leaves the manifest by which the next opening knows that
     /// nothing has to be recovered. Logs can still be read; nothing is written any more.
+    ///
+    /// A disk without room for what spares the next opening work does not keep a directory from
+    /// closing: all records are flushed, and the next opening reads the logs concerned.
     ///
     /// # Errors
     /// When a log cannot be flushed: there is no manifest then.
@@ -213,15 +219,23 @@ impl DataDir {
             return Ok(());
         }
         self.require_in_place()?;
+        let mut to_recover = BTreeSet::new();
         for log in self.open_logs() {
-            log.close()?;
+            if !spare(log.close().map(drop))? {
+                to_recover.insert(log.partition().clone());
+            }
         }
         let mut checkpoints = self.lock_checkpoints();
         self.gather(&mut checkpoints, high_watermarks);
-        checkpoints.write(&*self.env.disk)?;
-        let logs = self.stopped_logs(&checkpoints);
+        let are_recorded = spare(checkpoints.write(&*self.disk))?;
+        let mut logs = self.stopped_logs(&checkpoints);
+        logs.retain(|log| !to_recover.contains(&log.partition));
         let manifest = Manifest { run: self.run.clone(), logs };
-        manifest.write(&*self.env.disk, &self.path.join(names::MANIFEST))?;
+        let path = self.path.join(names::MANIFEST);
+        let is_complete = spare(manifest.write(&*self.disk, &path))? && to_recover.is_empty();
+        if !(are_recorded && is_complete) {
+            tracing::warn!("the disk is full: the next start reads logs that it need not have");
+        }
         *is_closed = true;
         Ok(())
     }
@@ -239,7 +253,7 @@ impl DataDir {
     pub fn require_in_place(&self) -> Result<(), StorageError> {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(inode) = lock.as_ref().map(DirLock::inode) else { return Ok(()) };
-        require_dir_in_place(&*self.env.disk, &self.path, inode)
+        require_dir_in_place(&*self.disk, &self.path, inode)
             .map_err(|source| StorageError::io("keep", &self.path, source))
     }
 
@@ -286,6 +300,14 @@ impl DataDir {
 
     fn lock_closed(&self) -> MutexGuard<'_, bool> {
         self.is_closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether something was written that can be spared when the disk is full.
+fn spare(written: Result<(), StorageError>) -> Result<bool, StorageError> {
+    match written {
+        Err(error @ StorageError::OutOfSpace { .. }) if !error.leaves_disk_unknown() => Ok(false),
+        written => written.map(|()| true),
     }
 }
 

@@ -18,8 +18,11 @@ use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{quarantine, remove_tree};
-use crate::storage::{Log, StartPoint, StorageError, small_file};
+use crate::storage::{Log, Marks, StartPoint, StorageError, small_file};
 use crate::types::{Offset, TopicId, TopicPartition};
+
+/// So long after a removal that was refused comes the next attempt.
+const REMOVAL_PAUSE: Duration = Duration::from_mins(1);
 
 impl DataDir {
     /// The log of a partition, made when there is none; its directory is durable on return.
@@ -39,7 +42,7 @@ impl DataDir {
         }
         let mut checkpoints = self.lock_checkpoints();
         if checkpoints.forget(partition) {
-            checkpoints.write(&*self.env.disk)?;
+            checkpoints.write(&*self.disk)?;
         }
         drop(checkpoints);
         self.create_directory(partition, metadata)?;
@@ -73,7 +76,7 @@ impl DataDir {
         }
         self.forget(&slot);
         let (from, to) = (names::log_path(&self.path, partition), names::deleted_path(&self.path));
-        let disk = &self.env.disk;
+        let disk = &self.disk;
         if let Err(source) = disk.rename(&from, &to) {
             self.lock_logs().insert(partition.clone(), slot);
             return Err(StorageError::io("delete", &from, source));
@@ -103,7 +106,7 @@ impl DataDir {
             }
             let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
             self.take_out(&slot)?;
-            quarantine(&*self.env.disk, &self.path, &partition.to_string())?;
+            quarantine(&*self.disk, &self.path, &partition.to_string())?;
             strays.push(partition.clone());
         }
         Ok(strays)
@@ -118,7 +121,7 @@ impl DataDir {
         let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
         checkpoints.lower(log.partition(), log.cut_at(to)?);
-        checkpoints.write(&*self.env.disk)?;
+        checkpoints.write(&*self.disk)?;
         log.truncate(to)
     }
 
@@ -126,29 +129,44 @@ impl DataDir {
     /// return. What lies below is removed by retention.
     ///
     /// # Errors
-    /// As the disk fails, or when `to` lies beyond the log end.
+    /// As the disk fails, or when `to` lies beyond the log end. The log begins where it did then.
     pub fn advance_log_start(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
         let _hold = self.require(log)?;
-        let start = log.advance_log_start(to)?;
+        let log_start = log.start_at(to)?;
         let mut checkpoints = self.lock_checkpoints();
-        checkpoints.set(log.partition(), log.marks());
-        checkpoints.write(&*self.env.disk)?;
-        Ok(start)
+        checkpoints.set(log.partition(), Marks { log_start, ..log.marks() });
+        if let Err(error) = checkpoints.write(&*self.disk) {
+            checkpoints.set(log.partition(), log.marks());
+            return Err(error);
+        }
+        // Only now: a reader must not be refused what a failed call would leave.
+        log.advance_log_start(log_start)
     }
 
-    /// Removes the files of deleted logs whose time has come, and tells when to come again.
+    /// Removes the files of deleted logs whose time has come, and tells when to come again. What
+    /// cannot be removed is tried again later.
     pub fn remove_deleted(&self) -> Result<Option<Duration>, StorageError> {
-        let now = self.env.clock.monotonic();
+        self.remove_due(self.env.clock.monotonic())
+    }
+
+    /// As `remove_deleted`, at another time by the monotonic clock.
+    pub(in crate::storage) fn remove_due(
+        &self,
+        now: Duration,
+    ) -> Result<Option<Duration>, StorageError> {
         let mut deleted = self.lock_deleted();
-        let (due, later) = deleted.drain(..).partition(|(due, _)| *due <= now);
+        let (due, later): (Vec<_>, _) = deleted.drain(..).partition(|(due, _)| *due <= now);
         *deleted = later;
-        let next = deleted.iter().map(|(due, _)| *due).min();
         drop(deleted);
-        let due: Vec<(Duration, std::path::PathBuf)> = due;
+        let mut removed = Ok(());
         for (_, path) in due {
-            remove_tree(&*self.env.disk, &path, true)?;
+            if let Err(error) = remove_tree(&*self.disk, &path, true) {
+                let again = self.env.clock.monotonic().saturating_add(REMOVAL_PAUSE);
+                self.lock_deleted().push((again, path));
+                removed = Err(error);
+            }
         }
-        Ok(next)
+        removed.map(|()| self.lock_deleted().iter().map(|(due, _)| *due).min())
     }
 
     fn create_directory(
@@ -156,7 +174,7 @@ impl DataDir {
         partition: &TopicPartition,
         metadata: PartitionMetadata,
     ) -> Result<(), StorageError> {
-        let disk = &*self.env.disk;
+        let disk = &*self.disk;
         let unfinished = names::unfinished_path(&self.path);
         let refused = |source| StorageError::io("create", &unfinished, source);
         disk.create_dir(&unfinished).map_err(refused)?;

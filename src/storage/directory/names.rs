@@ -12,6 +12,7 @@
 //! | `<topic>-<partition>/` | a log |
 //! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |
+//! | `reserve/` | room kept back for a full disk |
 //! | `quarantine/` | what nobody knew; never removed |
 //! | `lost+found/` | the file system's own |
 
@@ -30,6 +31,7 @@ pub(super) const REBUILD_POINTS: &str = "rebuild-point-checkpoint";
 pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
 pub(super) const AUDIT_LOG: &str = "audit.log";
+pub(super) const RESERVE: &str = "reserve";
 pub(super) const QUARANTINE: &str = "quarantine";
 /// Kept by the metadata store, which looks after it itself.
 const METADATA: &str = "metadata";
@@ -79,7 +81,7 @@ pub(super) fn meaning(name: &str, is_dir: bool) -> Meaning {
 
 fn directory(name: &str) -> Meaning {
     let is_uuid = |stem: &str| Uuid::parse_str(stem).is_ok();
-    if [QUARANTINE, METADATA, LOST_AND_FOUND].contains(&name) {
+    if [RESERVE, QUARANTINE, METADATA, LOST_AND_FOUND].contains(&name) {
         Meaning::Own
     } else if name.strip_suffix(UNFINISHED).is_some_and(is_uuid) {
         Meaning::Unfinished

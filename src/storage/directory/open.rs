@@ -20,6 +20,7 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, require_empty};
+use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
 use crate::types::TopicPartition;
@@ -46,6 +47,8 @@ impl DataDir {
     ) -> Result<Self, StorageError> {
         let lock = take_lock(&*disk, path, &options.boot_id)?;
         let identity = admit(&*disk, path, &options)?;
+        let (plain, reserve) = (Arc::clone(&disk), open_reserve(&disk, path)?);
+        let disk = reserve.disk_for(Purpose::Upkeep);
         let (past, rebuilt) = Past::read(&*disk, path)?;
         let survey = Survey::take(&*disk, path)?;
         let run = match &past.run {
@@ -61,7 +64,14 @@ impl DataDir {
         let mut directory = Self {
             run,
             start: StartReport { rebuilt, quarantined: survey.quarantined, ..past.report(&logs) },
-            env: LogEnv { disk, clock, producers: options.producers },
+            env: LogEnv {
+                disk: plain,
+                reserve: Some(Arc::clone(&reserve)),
+                clock,
+                producers: options.producers,
+            },
+            disk,
+            reserve,
             path: path.to_owned(),
             identity,
             logs: Mutex::new(logs),
@@ -81,7 +91,7 @@ impl DataDir {
 
     /// Begins the run: from here on the last one's manifest means nothing.
     fn begin(&self) -> Result<(), StorageError> {
-        let disk = &*self.env.disk;
+        let disk = &*self.disk;
         let mut checkpoints = self.lock_checkpoints();
         let logs = self.lock_logs();
         checkpoints.retain(|partition| logs.contains_key(partition));
@@ -202,6 +212,13 @@ fn take_lock(disk: &dyn Disk, path: &Path, boot_id: &str) -> Result<DirLock, Sto
         }
         _ => StorageError::io("lock", path, source),
     })
+}
+
+/// The reserve that an earlier run has left.
+fn open_reserve(disk: &Arc<dyn Disk>, path: &Path) -> Result<Arc<Reserve>, StorageError> {
+    let dir = path.join(names::RESERVE);
+    let reserve = Reserve::open(disk, &dir);
+    reserve.map(Arc::new).map_err(|source| StorageError::io("open", &dir, source))
 }
 
 /// The directory's identity, made for an empty one.

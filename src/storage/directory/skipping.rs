@@ -53,7 +53,7 @@ impl DataDir {
         let partition = log.partition();
         stretches.iter().try_for_each(|stretch| {
             let decision = Decision { verb, partition, stretch, by };
-            self.audit.append(&*self.env.disk, self.env.clock.now(), &decision)
+            self.audit.append(&*self.disk, self.env.clock.now(), &decision)
         })
     }
 }

@@ -56,7 +56,8 @@ impl World {
         let (sender, told) = sync_channel(10_000);
         let world = (Arc::clone(&shared), Arc::clone(&clock));
         let flusher = Flusher::start(world, Path::new("/data"), options, listener(sender)).unwrap();
-        let env = LogEnv { disk: shared, clock, producers: ProducerLimits::default() };
+        let producers = ProducerLimits::default();
+        let env = LogEnv { disk: shared, reserve: None, clock, producers };
         Self { disk, env, flusher, told }
     }
 

@@ -22,6 +22,7 @@ fn disk_with_log() -> MemoryDisk {
     disk.create_dir(Path::new("/data")).unwrap();
     let env = LogEnv {
         disk: Arc::new(disk.clone()),
+        reserve: None,
         clock: Arc::new(ManualClock::at(NOW)),
         producers: ProducerLimits::default(),
     };

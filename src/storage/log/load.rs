@@ -40,7 +40,7 @@ impl Log {
             Some(_) if recovered.ends_in_damage && recovered.log_end == tail.next_offset => {
                 // The close has told where the log ends, so it goes on there, behind the damage.
                 tail.state = State::Open;
-                self.roll_tail(tail, self.home.clock.now())
+                self.roll_tail(tail, self.home.clock.now(), &*self.home.disk)
             }
             Some(last) => self.settle(tail, last, recovered.ends_in_damage),
             None => Err(self.home.corrupt((log_start, tail.next_offset), (&self.home.dir, 0))),
@@ -122,7 +122,7 @@ impl Log {
         if !damages.last().is_some_and(|damage| self.home.is_skipped(damage)) {
             return Ok(());
         }
-        self.roll_tail(tail, self.home.clock.now())?;
+        self.roll_tail(tail, self.home.clock.now(), &*self.home.disk)?;
         tail.state = State::Open;
         Ok(())
     }

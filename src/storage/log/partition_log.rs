@@ -15,9 +15,8 @@ use crate::storage::log::offsets::{Offsets, Published};
 use crate::storage::log::tail::{Failure, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
-use crate::storage::skipping::Skips;
 use crate::storage::{
-    EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, StorageError,
+    EpochCache, LogConfig, OffsetUnit, ProducerLimits, ProducerStates, Reserve, StorageError,
 };
 use crate::types::{Offset, ProducerId, TopicPartition};
 
@@ -26,6 +25,8 @@ use crate::types::{Offset, ProducerId, TopicPartition};
 pub struct LogEnv {
     /// Where the files are.
     pub disk: Arc<dyn Disk>,
+    /// The room kept back on that disk; `None` where nothing is.
+    pub reserve: Option<Arc<Reserve>>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// How many idempotent producers are remembered, and how long.
@@ -90,14 +91,7 @@ impl Log {
         config: Arc<LogConfig>,
         start: StartPoint,
     ) -> Result<Self, StorageError> {
-        let home = Arc::new(Home {
-            disk: Arc::clone(&env.disk),
-            clock: Arc::clone(&env.clock),
-            dir,
-            partition,
-            config: ArcSwap::from(config),
-            skips: Skips::default(),
-        });
+        let home = Arc::new(Home::new(env, dir, partition, config));
         match start {
             StartPoint::New => {
                 let log = Self::with(home, env.producers, Vec::new(), (Offset::ZERO, Offset::ZERO));

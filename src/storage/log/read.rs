@@ -35,7 +35,7 @@ impl Log {
         loop {
             let segments = self.segments.load_full();
             match self.read_in(&segments, from, limit) {
-                Err(StorageError::Io { .. }) if !Arc::ptr_eq(&segments, &self.segments.load()) => {}
+                Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
                 result => return result,
             }
         }
@@ -54,6 +54,13 @@ impl Log {
     ) -> Result<Option<FileRange>, StorageError> {
         let found = self.find(&self.segments.load_full(), offset, limit)?;
         Ok(found.and_then(|(_, range)| range))
+    }
+
+    /// Whether the segments are others now. Who removes one renames its files first, under the
+    /// tail's lock.
+    fn has_replaced(&self, segments: &Arc<Vec<Arc<Segment>>>) -> bool {
+        let _tail = self.lock_tail();
+        !Arc::ptr_eq(segments, &self.segments.load())
     }
 
     fn read_in(

@@ -48,7 +48,17 @@ impl Log {
         self.delete_first(deleted, below, |segments| Ok(self.is_before_start(segments)))
     }
 
-    /// Removes the first segment for as long as it `is_unwanted`.
+    /// Removes the oldest segment, whatever the topic's settings want. `below` is as for
+    /// `delete_expired`.
+    pub(in crate::storage) fn delete_oldest(&self, below: Offset) -> Result<Removed, StorageError> {
+        let deleted = self.lock_deleted();
+        let oldest = self.segments.load().first().map(|first| first.base());
+        let is_oldest = |segments: &[Arc<Segment>]| Some(segments[0].base()) == oldest;
+        self.delete_first(deleted, below, |segments| Ok(is_oldest(segments)))
+    }
+
+    /// Removes the first segment for as long as it `is_unwanted`. Its files have other names before
+    /// the log begins behind it, so that its records can be read or their room is on its way back.
     fn delete_first(
         &self,
         mut deleted: MutexGuard<'_, Vec<(Duration, PathBuf)>>,
@@ -57,12 +67,14 @@ impl Log {
     ) -> Result<Removed, StorageError> {
         let delay = self.home.config.load().file_delete_delay;
         let mut removed = Removed::default();
-        while let Some(segment) = self.take_first(below, &is_unwanted)? {
-            removed.segments += 1;
-            removed.bytes += segment.size()?;
+        while let Some((segment, end)) = self.first_unwanted(below, &is_unwanted)? {
+            let size = segment.size()?;
+            let names = self.take_out(&segment, end)?;
             let due = self.home.clock.monotonic().saturating_add(delay);
-            let names = segment.delete().inspect_err(|_| self.take_back(&segment))?;
             deleted.extend(names.into_iter().map(|name| (due, name)));
+            self.home.sync_names()?;
+            removed.segments += 1;
+            removed.bytes += size;
         }
         drop(deleted);
         if removed.segments > 0
@@ -70,13 +82,16 @@ impl Log {
         {
             // Not from the log start: that is not durable yet, and the records before it are there.
             let advanced = self.lock_epochs().advance_start(first.base());
-            advanced.map_err(|error| self.home.refused("write the epochs of", error))?;
+            // Entries of what is gone do no harm, and recovery drops them.
+            advanced.unwrap_or_else(|error| {
+                tracing::warn!(partition = %self.home.partition, %error, "old epochs stay on disk");
+            });
         }
         Ok(removed)
     }
 
-    /// Removes the files of segments deleted long enough ago; `now` is the monotonic clock's. What
-    /// cannot be removed is tried again later.
+    /// Removes the files of segments deleted long enough ago to be due at `now`, by the monotonic
+    /// clock. What cannot be removed is tried again later.
     pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
         let mut deleted = self.lock_deleted();
         let due: Vec<PathBuf> =
@@ -87,8 +102,8 @@ impl Log {
             match self.home.disk.remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     refused = Err(StorageError::io("remove", &path, error));
-                    let again = now.saturating_add(REMOVAL_PAUSE);
-                    self.deleted.lock().unwrap_or_else(PoisonError::into_inner).push((again, path));
+                    let again = self.home.clock.monotonic().saturating_add(REMOVAL_PAUSE);
+                    self.lock_deleted().push((again, path));
                 }
                 _ => {}
             }
@@ -111,23 +126,33 @@ impl Log {
         self.segments.load().get(1).map(|second| second.base())
     }
 
-    /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
-    /// records it durably before it answers, and whole segments below go by `delete_before_start`.
+    /// The offset at which the log begins once it is told to begin at `to`: not before it does now.
+    /// Everything below is durable on return, so that a restart does not find the start beyond the
+    /// end.
     ///
     /// # Errors
     /// `OffsetOutOfRange` beyond the log end.
-    pub fn advance_log_start(&self, to: Offset) -> Result<Offset, StorageError> {
+    pub(in crate::storage) fn start_at(&self, to: Offset) -> Result<Offset, StorageError> {
         let (start, end) = (self.log_start_offset(), self.log_end_offset());
         if to > end {
             let partition = self.home.partition.clone();
             return Err(StorageError::OffsetOutOfRange { partition, offset: to, start, end });
         }
         if to > self.flushed_offset() {
-            // A restart must not find the start beyond the end.
             self.flush()?;
         }
+        Ok(self.log_start_offset().max(to.min(self.flushed_offset())))
+    }
+
+    /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
+    /// records it durably, and whole segments below go by `delete_before_start`.
+    ///
+    /// # Errors
+    /// `OffsetOutOfRange` beyond the log end.
+    pub fn advance_log_start(&self, to: Offset) -> Result<Offset, StorageError> {
+        let start = self.start_at(to)?;
         let _tail = self.lock_tail();
-        let start = self.log_start_offset().max(to.min(self.flushed_offset()));
+        let start = self.log_start_offset().max(start);
         self.offsets.log_start.set(start);
         Ok(start)
     }
@@ -154,7 +179,7 @@ impl Log {
             && tail.next_offset <= below
         {
             // Left when it last grew, not now: else it would be kept as long once more.
-            self.roll_tail(&mut tail, last_append)?;
+            self.roll_tail(&mut tail, last_append, &*self.home.disk)?;
             drop(tail);
             // The new segment must be there for good before the old one goes.
             self.flush()?;
@@ -162,39 +187,41 @@ impl Log {
         Ok(())
     }
 
-    /// Takes the oldest segment out of the log if it is to go.
-    fn take_first(
+    /// The first segment and the offset after its last, if it is to go.
+    fn first_unwanted(
         &self,
         below: Offset,
         is_unwanted: impl Fn(&[Arc<Segment>]) -> Result<bool, StorageError>,
-    ) -> Result<Option<Arc<Segment>>, StorageError> {
+    ) -> Result<Option<(Arc<Segment>, Offset)>, StorageError> {
         let segments = self.segments.load_full();
         let [first, next, ..] = segments.as_slice() else { return Ok(None) };
         let end = next.base();
         if end > below.min(self.flushed_offset()) || !is_unwanted(&segments)? {
             return Ok(None);
         }
-        let _tail = self.lock_tail();
+        Ok(Some((Arc::clone(first), end)))
+    }
+
+    /// Renames the files of the first segment and lets the log begin at `end`, behind it; or does
+    /// neither. Returns the new names.
+    fn take_out(&self, segment: &Arc<Segment>, end: Offset) -> Result<Vec<PathBuf>, StorageError> {
+        // Held from the first name to the new list: a reader that finds a name gone waits for it.
+        let mut tail = self.lock_tail();
+        let names = segment.delete()?;
+        // What keeps a segment keeps its files open, and with them their room.
+        tail.unsealed.retain(|unsealed| !Arc::ptr_eq(unsealed, segment));
+        tail.dirty.retain(|dirty| !Arc::ptr_eq(dirty, segment));
         self.offsets.log_start.set(self.log_start_offset().max(end));
         let mut rest = self.segments.load_full().to_vec();
-        assert!(Arc::ptr_eq(&rest[0], first), "only retention removes the first segment");
+        assert!(Arc::ptr_eq(&rest[0], segment), "only retention removes the first segment");
         rest.remove(0);
         self.segments.store(Arc::new(rest));
-        Ok(Some(Arc::clone(first)))
+        Ok(names)
     }
 
     /// Whether nobody can read the first segment any more.
     fn is_before_start(&self, segments: &[Arc<Segment>]) -> bool {
         segments.get(1).is_some_and(|next| next.base() <= self.log_start_offset())
-    }
-
-    /// Lets a segment that could not be deleted be the first one again: the next to be tried, for
-    /// what follows must not go before it.
-    fn take_back(&self, segment: &Arc<Segment>) {
-        let _tail = self.lock_tail();
-        let mut segments = self.segments.load_full().to_vec();
-        segments.insert(0, Arc::clone(segment));
-        self.segments.store(Arc::new(segments));
     }
 
     /// Whether the first segment is to go.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::io::Disk;
 use crate::storage::log::Log;
 use crate::storage::log::tail::{Active, Failure, State, Tail};
 use crate::storage::segments::{Indexer, Segment};
@@ -18,9 +19,14 @@ impl Log {
     pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut tail = self.writable_tail()?;
         if tail.active.as_ref().is_some_and(|active| active.size > 0) {
-            self.roll_tail(&mut tail, now)?;
+            self.roll_tail(&mut tail, now, &*self.home.disk)?;
         }
         Ok(())
+    }
+
+    /// Bytes of the segment that grows; 0 before there is one.
+    pub(in crate::storage) fn active_size(&self) -> u64 {
+        self.lock_tail().active.as_ref().map_or(0, |active| active.size)
     }
 
     /// Leaves the active segment if its first record is older than `age`. Tells whether it did.
@@ -35,7 +41,7 @@ impl Log {
             |active: &Active| active.size > 0 && elapsed.saturating_sub(active.began) >= age;
         let is_old = tail.active.as_ref().is_some_and(is_old);
         if is_old {
-            self.roll_tail(&mut tail, now)?;
+            self.roll_tail(&mut tail, now, &*self.home.disk)?;
         }
         Ok(is_old)
     }
@@ -49,7 +55,7 @@ impl Log {
         now: Timestamp,
     ) -> Result<(), StorageError> {
         let Some(active) = &mut tail.active else {
-            return self.roll_tail(tail, now);
+            return self.roll_tail(tail, now, &*self.home.batches);
         };
         let elapsed = self.home.clock.monotonic();
         if active.size == 0 {
@@ -63,14 +69,19 @@ impl Log {
             || age >= self.age_max(&config)
             || span > i32::MAX.into()
             || active.segment.index_size()? >= config.segment_index_size.0;
-        if is_full { self.roll_tail(tail, now) } else { Ok(()) }
+        if is_full { self.roll_tail(tail, now, &*self.home.batches) } else { Ok(()) }
     }
 
-    /// Makes the segment that begins at the log's end the active one.
-    pub(super) fn roll_tail(&self, tail: &mut Tail, now: Timestamp) -> Result<(), StorageError> {
+    /// Makes the segment that begins at the log's end, on a disk of the home's, the active one.
+    pub(super) fn roll_tail(
+        &self,
+        tail: &mut Tail,
+        now: Timestamp,
+        disk: &dyn Disk,
+    ) -> Result<(), StorageError> {
         // Even a name that is taken back has to be gone for good before more is promised.
         tail.names_dirty = true;
-        let created = Segment::create(&self.home, tail.next_offset);
+        let created = Segment::create(&self.home, tail.next_offset, disk);
         if let Err(error @ StorageError::Failed { .. }) = &created {
             tail.state = State::Failed(Failure::half_way(error));
         }

@@ -335,6 +335,7 @@ fn open(
 ) -> Result<Log, StorageError> {
     let env = LogEnv {
         disk: Arc::new(disk.clone()),
+        reserve: None,
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         producers: ProducerLimits::default(),
     };

@@ -7,15 +7,19 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk};
+use crate::storage::reserve::Purpose;
 use crate::storage::segments::{Damage, SegmentFile};
 use crate::storage::skipping::Skips;
-use crate::storage::{LogConfig, StorageError};
+use crate::storage::{LogConfig, LogEnv, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// Where a log lives, whose it is, and what rules it.
 #[derive(Debug)]
 pub(crate) struct Home {
+    /// For everything but batches; it may use the whole reserve.
     pub(crate) disk: Arc<dyn Disk>,
+    /// For batches: those of internal topics may use a part of the reserve, producers' none.
+    pub(crate) batches: Arc<dyn Disk>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dir: PathBuf,
     pub(crate) partition: TopicPartition,
@@ -24,6 +28,39 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// The home of the log in `dir`.
+    pub(crate) fn new(
+        env: &LogEnv,
+        dir: PathBuf,
+        partition: TopicPartition,
+        config: Arc<LogConfig>,
+    ) -> Self {
+        let for_purpose = |purpose| match &env.reserve {
+            Some(reserve) => reserve.disk_for(purpose),
+            None => Arc::clone(&env.disk),
+        };
+        let batches = if partition.topic.is_internal() {
+            for_purpose(Purpose::Commits)
+        } else {
+            Arc::clone(&env.disk)
+        };
+        Self {
+            disk: for_purpose(Purpose::Upkeep),
+            batches,
+            clock: Arc::clone(&env.clock),
+            dir,
+            partition,
+            config: ArcSwap::from(config),
+            skips: Skips::default(),
+        }
+    }
+
+    /// The disk to which compaction writes the batches that survive. Those of internal topics may
+    /// use the whole reserve: nothing else gives back what commits have taken of it.
+    pub(crate) fn cleaning_disk(&self) -> &Arc<dyn Disk> {
+        if self.partition.topic.is_internal() { &self.disk } else { &self.batches }
+    }
+
     /// The refusal to read offsets that are damaged.
     pub(crate) fn corrupt(
         &self,

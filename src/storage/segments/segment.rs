@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::io::{File, OpenMode, require_in_place};
+use crate::io::{Disk, File, OpenMode, is_failed_sync, require_in_place};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::file_name;
@@ -53,16 +53,22 @@ impl Segment {
         }
     }
 
-    /// Makes an empty segment. Its name is durable after the directory is synced, and until then
-    /// nothing in it may count as flushed.
+    /// Makes an empty segment on `disk`, which is one of the home's. Its name is durable after the
+    /// directory is synced, and until then nothing in it may count as flushed.
     ///
     /// # Errors
     /// `Failed` when the name is left behind: a restart would take it for the log's end.
-    pub(crate) fn create(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
+    pub(crate) fn create(
+        home: &Arc<Home>,
+        base: Offset,
+        disk: &dyn Disk,
+    ) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Log);
         let refused = |error| StorageError::io("create", &path, error);
-        let file = home.disk.open(&path, OpenMode::Create).map_err(refused)?;
-        if let Err(error) = file.set_len(0) {
+        let created = disk.open(&path, OpenMode::Create).map_err(refused)?;
+        // Whoever made room for the name, its batches come by the disk that is for them.
+        let file = created.set_len(0).and_then(|()| home.batches.open(&path, OpenMode::Write));
+        if file.is_err() {
             // Nobody may find a segment that the log knows nothing of.
             home.disk.remove_file(&path).map_err(|left| StorageError::Failed {
                 partition: home.partition.clone(),
@@ -70,9 +76,8 @@ impl Segment {
                     .into(),
                 is_disk_unknown: true,
             })?;
-            return Err(refused(error));
         }
-        Ok(Self::empty(home, base, file))
+        Ok(Self::empty(home, base, file.map_err(refused)?))
     }
 
     /// A segment that nothing but `file`, which is empty, belongs to.
@@ -91,7 +96,7 @@ impl Segment {
     /// takes their place.
     pub(crate) fn cleaned(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
-        let made = home.disk.open(&path, OpenMode::Create).and_then(|file| {
+        let made = home.cleaning_disk().open(&path, OpenMode::Create).and_then(|file| {
             // An earlier attempt may have left something.
             file.set_len(0)?;
             Ok(file)
@@ -126,7 +131,7 @@ impl Segment {
             return Ok(file);
         }
         let path = self.path(FileKind::Log);
-        let opened = self.home.disk.open(&path, OpenMode::Write);
+        let opened = self.home.batches.open(&path, OpenMode::Write);
         let file = opened.map_err(|error| StorageError::io("open", &path, error))?;
         Ok(self.file.get_or_init(|| file))
     }
@@ -228,7 +233,11 @@ impl Segment {
         let max_timestamp = self.end_at(size)?.0.max_timestamp();
         let seal = Seal { sealed_at: self.home.clock.now(), max_timestamp, next_offset, size };
         *self.sealed() = Some(seal);
-        self.write_seal()?;
+        match self.write_seal() {
+            // It is known from now on, and found out again after a restart.
+            Err(StorageError::OutOfSpace { source, .. }) if !is_failed_sync(&source) => {}
+            written => written?,
+        }
         Ok(seal)
     }
 
@@ -282,9 +291,12 @@ impl Segment {
             .map_err(|error| self.refused("index", error))
     }
 
-    /// Gives all its files the names of what nobody looks for, the batches first, and makes
-    /// that durable. The new names are returned, to be removed; those too that an earlier call has
-    /// given which came no further.
+    /// Gives all its files the names of what nobody looks for, the batches first. The new names
+    /// are returned, to be removed once the directory is synced; of a file that kept its name,
+    /// which means nothing without the batches, that one.
+    ///
+    /// # Errors
+    /// When the batches have kept their name: then all have.
     pub(crate) fn delete(&self) -> Result<Vec<PathBuf>, StorageError> {
         let mut deleted = Vec::new();
         for kind in FileKind::OF_SEGMENT {
@@ -292,15 +304,13 @@ impl Segment {
             let name = file_name::deleted(&path);
             match self.home.disk.rename(&path, &name) {
                 Ok(()) => deleted.push(name),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    if self.home.disk.exists(&name).is_ok_and(|is_there| is_there) {
-                        deleted.push(name);
-                    }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if kind == FileKind::Log => {
+                    return Err(StorageError::io("delete", &path, error));
                 }
-                Err(error) => return Err(StorageError::io("delete", &path, error)),
+                Err(_) => deleted.push(path),
             }
         }
-        self.home.sync_names()?;
         Ok(deleted)
     }
 

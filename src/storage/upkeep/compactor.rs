@@ -69,6 +69,9 @@ struct Aside {
     resting: Vec<Weak<Log>>,
 }
 
+/// On a full disk the active segment of an internal topic is compacted from so many bytes on.
+const COMMITS_MIN: u64 = 32 << 10;
+
 /// It does not wait for less: a wait takes longer than it should.
 const WAIT_MIN: Duration = Duration::from_millis(20);
 
@@ -185,8 +188,14 @@ impl Shared {
     /// Leaves the active segments whose first record has waited too long to be compacted.
     fn leave_overdue(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut has_left = false;
+        let is_short = self.directory.is_short_of_room();
         for log in self.compacted_logs() {
-            let left = log.roll_older(log.config().max_compaction_lag, now).and_then(|left| {
+            let age = if is_short && has_commits(&log) {
+                Duration::ZERO
+            } else {
+                log.config().max_compaction_lag
+            };
+            let left = log.roll_older(age, now).and_then(|left| {
                 // What follows must be there for good before the segment counts as closed.
                 if left { log.flush().map(|_| true) } else { Ok(false) }
             });
@@ -264,6 +273,12 @@ impl Shared {
         let ahead = worth.saturating_sub(elapsed);
         if ahead < WAIT_MIN { !*self.lock() } else { self.wait(ahead) }
     }
+}
+
+/// Whether a log holds so many commits since its last segment was left that compacting them gives
+/// back what they have taken of the reserve.
+fn has_commits(log: &Log) -> bool {
+    log.partition().topic.is_internal() && log.active_size() >= COMMITS_MIN
 }
 
 impl Aside {

@@ -4,6 +4,7 @@
 mod clock_watch;
 mod compactor;
 mod passes;
+mod relief;
 mod schedule;
 mod thread;
 

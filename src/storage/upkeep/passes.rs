@@ -50,7 +50,7 @@ pub(super) fn hold_to_size(
         let Some(index) = largest.map(|(index, _)| index) else { break };
         let (size, log, below) = &mut candidates[index];
         let went = match directory.hold(log) {
-            Some(_hold) => tolerate(log.partition(), delete_oldest(log, *below))?,
+            Some(_hold) => tolerate(log.partition(), log.delete_oldest(*below))?,
             None => Removed::default(),
         };
         if went.segments == 0 {
@@ -62,15 +62,6 @@ pub(super) fn hold_to_size(
         add(&mut removed, went);
     }
     Ok(removed)
-}
-
-/// Deletes the oldest segment of a log, if it is not the active one.
-fn delete_oldest(log: &Log, below: Offset) -> Result<Removed, StorageError> {
-    let Some(end) = log.first_segment_end().filter(|end| *end <= below) else {
-        return Ok(Removed::default());
-    };
-    log.advance_log_start(end)?;
-    log.delete_expired(Timestamp::from_millis(i64::MIN), below)
 }
 
 /// All logs whose high watermark is known, and it; the recorded one where nobody holds another.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::storage::CompactionOptions;
+use crate::storage::upkeep::relief::RELIEF_INTERVAL;
 
 /// How often a data directory is looked after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub(super) enum Step {
     Checkpoint,
     Retention,
     Removal,
+    Relief,
     WaitUntil(Duration),
 }
 
@@ -39,6 +41,10 @@ pub(super) struct Schedule {
     checkpoint_at: Option<Duration>,
     /// Only when something is deleted and still there.
     removal_at: Option<Duration>,
+    /// Only while the disk is full.
+    relief_at: Option<Duration>,
+    /// Before that none comes, however many producers meet the full disk.
+    relief_not_before: Duration,
     flushed: u64,
 }
 
@@ -58,7 +64,15 @@ impl Schedule {
     /// A schedule that begins at `now`, by the monotonic clock.
     pub(super) fn new(options: UpkeepOptions, now: Duration) -> Self {
         let retention_at = now.saturating_add(options.retention_interval);
-        Self { options, retention_at, checkpoint_at: None, removal_at: Some(now), flushed: 0 }
+        Self {
+            options,
+            retention_at,
+            checkpoint_at: None,
+            removal_at: Some(now),
+            relief_at: None,
+            relief_not_before: now,
+            flushed: 0,
+        }
     }
 
     /// Takes note of a flush. Tells whether something is due earlier than it was.
@@ -85,6 +99,17 @@ impl Schedule {
         is_earlier
     }
 
+    /// The disk is full: room is to be looked for at `due`, or a second after the last look. Tells
+    /// whether that is earlier than before.
+    pub(super) fn relieve_at(&mut self, due: Duration) -> bool {
+        let due = due.max(self.relief_not_before);
+        let is_earlier = self.relief_at.is_none_or(|at| due < at);
+        if is_earlier {
+            self.relief_at = Some(due);
+        }
+        is_earlier
+    }
+
     /// The next step. What is due counts as done from now on.
     pub(super) fn next(&mut self, now: Duration) -> Step {
         if self.checkpoint_at.is_some_and(|at| at <= now) {
@@ -94,11 +119,16 @@ impl Schedule {
         } else if self.removal_at.is_some_and(|at| at <= now) {
             self.removal_at = None;
             Step::Removal
+        } else if self.relief_at.is_some_and(|at| at <= now) {
+            self.relief_at = None;
+            self.relief_not_before = now.saturating_add(RELIEF_INTERVAL);
+            Step::Relief
         } else if self.retention_at <= now {
             self.retention_at = now.saturating_add(self.options.retention_interval);
             Step::Retention
         } else {
-            let others = [self.checkpoint_at, self.removal_at].into_iter().flatten();
+            let others =
+                [self.checkpoint_at, self.removal_at, self.relief_at].into_iter().flatten();
             Step::WaitUntil(others.fold(self.retention_at, Duration::min))
         }
     }
@@ -147,5 +177,18 @@ mod tests {
         assert_eq!(schedule.next(s(59)), Step::WaitUntil(s(60)));
         assert_eq!(schedule.next(s(60)), Step::Removal);
         assert_eq!(schedule.next(s(60)), Step::WaitUntil(s(300)));
+    }
+
+    #[test]
+    fn relief_comes_when_it_was_asked_for_and_once() {
+        let mut schedule = schedule();
+        assert!(schedule.relieve_at(s(5)));
+        assert!(!schedule.relieve_at(s(6)));
+        assert_eq!(schedule.next(s(4)), Step::WaitUntil(s(5)));
+        assert_eq!(schedule.next(s(5)), Step::Relief);
+        assert!(schedule.relieve_at(s(5)), "the disk is full still");
+        assert_eq!(schedule.next(s(5)), Step::WaitUntil(s(6)));
+        assert_eq!(schedule.next(s(6)), Step::Relief);
+        assert_eq!(schedule.next(s(6)), Step::WaitUntil(s(300)));
     }
 }

@@ -6,12 +6,14 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::io::Clock;
 use crate::storage::flusher::Alarm;
 use crate::storage::upkeep::clock_watch::ClockWatch;
 use crate::storage::upkeep::compactor::Compactor;
 use crate::storage::upkeep::passes::{hold_to_size, is_local, retain, tolerate};
+use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 use crate::types::WithCauses;
@@ -74,6 +76,13 @@ impl Upkeep {
             state,
             changed: Condvar::new(),
         });
+        let informed = Arc::downgrade(&shared);
+        shared.directory.on_shortage(move || {
+            if let Some(shared) = informed.upgrade() {
+                shared.relieve_at(shared.clock.monotonic());
+            }
+        });
+        shared.restore_reserve()?;
         let runner = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("upkeep".to_owned())
@@ -133,6 +142,7 @@ impl Shared {
 
     fn run(&self) {
         let mut watch = ClockWatch::new(&*self.clock);
+        let mut relief = Relief::default();
         let mut state = self.lock();
         while !state.stopping {
             let now = self.clock.monotonic();
@@ -146,7 +156,8 @@ impl Shared {
             let done = match step {
                 Step::Checkpoint => self.checkpoint(),
                 Step::Retention => self.retention(&mut watch),
-                Step::Removal => self.removal(),
+                Step::Removal => self.removal(self.clock.monotonic()),
+                Step::Relief => self.relieve(&mut relief, &mut watch),
                 Step::WaitUntil(_) => Ok(()),
             };
             match done {
@@ -191,13 +202,55 @@ impl Shared {
             tracing::info!(removed.segments, removed.bytes, "retention");
             self.checkpoint()?;
         }
-        self.removal()
+        self.removal(self.clock.monotonic())?;
+        // It grows with the number of logs.
+        self.restore_reserve().map(drop)
     }
 
-    /// Removes the files whose time has come.
-    fn removal(&self) -> Result<(), StorageError> {
-        let mut next = self.directory.remove_deleted()?;
+    /// Makes room on a full disk, as far as that can be done without a person.
+    fn relieve(&self, relief: &mut Relief, watch: &mut ClockWatch) -> Result<(), StorageError> {
         let now = self.clock.monotonic();
+        // Nothing that was deleted is kept for anybody's sake now.
+        self.removal(Duration::MAX)?;
+        if relief.takes_retention(now) {
+            self.retention(watch)?;
+            self.removal(Duration::MAX)?;
+        }
+        let is_refusing = self.directory.take_refusal();
+        if self.restore_reserve()? && !is_refusing {
+            if relief.ends() {
+                tracing::info!(dir = %self.directory.path().display(), "there is room again");
+            }
+        } else if relief.takes_word(now) {
+            let (missing, whole) = self.directory.reserve_missing();
+            let free = self.directory.space()?.free;
+            tracing::error!(
+                dir = %self.directory.path().display(), free, missing, whole,
+                "the disk is full: records are refused until there is room and the reserve is \
+                 whole; free some room, delete topics or records, or shorten retention"
+            );
+        }
+        Ok(())
+    }
+
+    /// Makes the reserve whole as far as there is room, and looks again soon if it is not.
+    fn restore_reserve(&self) -> Result<bool, StorageError> {
+        let is_whole = self.directory.restore_reserve()?;
+        if !is_whole {
+            self.relieve_at(self.clock.monotonic().saturating_add(RELIEF_INTERVAL));
+        }
+        Ok(is_whole)
+    }
+
+    fn relieve_at(&self, due: Duration) {
+        if self.lock().schedule.relieve_at(due) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Removes the files whose time has come at `now`.
+    fn removal(&self, now: Duration) -> Result<(), StorageError> {
+        let mut next = self.directory.remove_due(now)?;
         for log in self.directory.open_logs() {
             let Some(_hold) = self.directory.hold(&log) else { continue };
             tolerate(log.partition(), log.remove_deleted(now))?;

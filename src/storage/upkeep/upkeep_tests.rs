@@ -12,7 +12,8 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{hold_to_size, retain};
 use crate::storage::{
     AppendAt, CleanupPolicy, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
-    PartitionMetadata, ProducerLimits, Upkeep, UpkeepListener, UpkeepOptions, small_file,
+    PartitionMetadata, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
+    small_file,
 };
 use crate::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
@@ -270,26 +271,60 @@ fn a_log_that_does_not_open_keeps_retention_and_a_cap_from_itself_only() {
     assert_eq!(hold_to_size(&directory, &marks, ByteSize(0)).unwrap().segments, 0);
 }
 
+/// A log of five segments that are all too old, besides another one, and the watermarks of both.
+fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
+    let (disk, marks) = closed(["bad", "web"]);
+    let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
+    let bad = directory.log(&partition("bad")).unwrap().unwrap();
+    bad.roll(NOW).unwrap();
+    bad.flush().unwrap();
+    disk.inject(fault);
+    (disk, directory, marks)
+}
+
+/// Nothing is left of the log but its last segment.
+fn all_expired_is_gone(disk: &FaultyDisk, directory: &DataDir) {
+    let bad = directory.log(&partition("bad")).unwrap().unwrap();
+    assert_eq!(bad.log_start_offset(), Offset::new(10));
+    bad.remove_deleted(Duration::MAX).unwrap();
+    let names = disk.list(Path::new("/data/bad-0")).unwrap().into_iter().map(|e| e.name);
+    let is_left =
+        |name: &String| [".log", ".index", ".deleted"].iter().any(|end| name.ends_with(end));
+    assert_eq!(names.filter(is_left).collect::<Vec<_>>(), ["00000000000000000010.log"]);
+}
+
 #[test]
-fn a_segment_that_cannot_be_deleted_goes_before_those_that_follow() {
-    let rename = |call| Fault::new(Operation::Rename, Failure::InputOutput).at_call(call);
-    let opened = Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("bad-0");
-    for fault in [rename(1).on(".deleted"), rename(2).on(".deleted"), opened] {
-        let (disk, marks) = closed(["bad", "web"]);
-        let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
-        let bad = directory.log(&partition("bad")).unwrap().unwrap();
-        bad.roll(NOW).unwrap();
-        bad.flush().unwrap();
-        disk.inject(fault);
-        let now = Some(NOW.plus(2 * DAY));
-        assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
-        assert_eq!(bad.first_segment_end(), Some(Offset::new(2)), "it is still the first");
-        assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
-        bad.remove_deleted(Duration::MAX).unwrap();
-        let names = disk.list(Path::new("/data/bad-0")).unwrap().into_iter().map(|e| e.name);
-        let is_left = |name: &String| [".log", ".deleted"].iter().any(|end| name.ends_with(end));
-        assert_eq!(names.filter(is_left).collect::<Vec<_>>(), ["00000000000000000010.log"]);
-    }
+fn a_segment_that_cannot_be_deleted_can_be_read_and_goes_before_those_that_follow() {
+    let rename = Fault::new(Operation::Rename, Failure::InputOutput);
+    let (disk, directory, marks) = expired(rename.on(".log.deleted"));
+    let now = Some(NOW.plus(2 * DAY));
+    assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
+    let bad = directory.log(&partition("bad")).unwrap().unwrap();
+    assert_eq!(bad.log_start_offset(), Offset::ZERO, "it begins where it did");
+    let limit = ReadLimit { max_bytes: 1, below: Offset::new(10), at_least_one_batch: true };
+    assert!(bad.read(Offset::ZERO, limit).unwrap().is_some());
+    assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5);
+    all_expired_is_gone(&disk, &directory);
+}
+
+#[test]
+fn a_segment_that_is_deleted_in_part_is_gone() {
+    let (disk, directory, marks) =
+        expired(Fault::new(Operation::Rename, Failure::InputOutput).on(".index.deleted"));
+    assert_eq!(retain(&directory, &marks, Some(NOW.plus(2 * DAY))).unwrap().segments, 10);
+    all_expired_is_gone(&disk, &directory);
+}
+
+#[test]
+fn a_deletion_that_could_not_be_made_durable_goes_on_later() {
+    let (disk, directory, marks) =
+        expired(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("bad-0"));
+    let now = Some(NOW.plus(2 * DAY));
+    assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
+    let bad = directory.log(&partition("bad")).unwrap().unwrap();
+    assert_eq!(bad.log_start_offset(), Offset::new(2), "one was on its way already");
+    assert_eq!(retain(&directory, &marks, now).unwrap().segments, 4);
+    all_expired_is_gone(&disk, &directory);
 }
 
 #[test]

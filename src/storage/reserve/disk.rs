@@ -1,0 +1,153 @@
+//! The disk as operations see it that may use the reserve.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
+use crate::storage::reserve::Purpose;
+use crate::storage::reserve::chunks::{Reserve, is_full};
+
+/// A disk on which whatever finds no space is repeated with a chunk of the reserve less.
+#[derive(Clone, Debug)]
+pub(super) struct ReservedDisk {
+    disk: Arc<dyn Disk>,
+    access: Access,
+}
+
+/// The reserve, for one purpose.
+#[derive(Clone, Debug)]
+struct Access {
+    reserve: Arc<Reserve>,
+    purpose: Purpose,
+}
+
+#[derive(Debug)]
+struct ReservedFile {
+    file: Arc<dyn File>,
+    access: Access,
+}
+
+impl ReservedDisk {
+    pub(super) fn new(disk: Arc<dyn Disk>, reserve: Arc<Reserve>, purpose: Purpose) -> Self {
+        Self { disk, access: Access { reserve, purpose } }
+    }
+}
+
+impl Access {
+    /// Repeats a call that finds no space for as long as there are chunks to give up.
+    fn spend<T>(&self, call: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match call() {
+                Err(error) if is_full(&error) => {
+                    if !self.reserve.give_up(self.purpose)? {
+                        return Err(error);
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Disk for ReservedDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let file = self.access.spend(|| self.disk.open(path, mode))?;
+        Ok(Arc::new(ReservedFile { file, access: self.access.clone() }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.access.spend(|| self.disk.rename(from, to))
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.access.spend(|| self.disk.remove_file(path))
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.access.spend(|| self.disk.create_dir(path))
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.access.spend(|| self.disk.remove_dir(path))
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        self.disk.list(dir)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.disk.exists(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.disk.sync_dir(dir)
+    }
+
+    fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_filesystem(path)
+    }
+
+    fn boot_id(&self) -> io::Result<String> {
+        self.disk.boot_id()
+    }
+
+    fn total_bytes(&self, path: &Path) -> io::Result<u64> {
+        self.disk.total_bytes(path)
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        self.disk.free_bytes(path)
+    }
+
+    fn inode(&self, path: &Path) -> io::Result<Inode> {
+        self.disk.inode(path)
+    }
+
+    fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
+        self.access.spend(|| self.disk.lock(dir, note, owner))
+    }
+}
+
+impl File for ReservedFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, position)
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.file.is_cached(position, length)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_medium_at(buffer, position)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        self.access.spend(|| self.file.write_at(buffers, position))
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.access.spend(|| self.file.set_len(length))
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.access.spend(|| self.file.allocate(length))
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        self.file.inode()
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.file.descriptor()
+    }
+}

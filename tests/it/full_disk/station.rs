@@ -1,0 +1,282 @@
+//! A broker on a volume, and all that it has acknowledged.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use streamlog::broker::{Broker, BrokerConfig, Listener};
+use streamlog::wire::create_topics::{self, CreateTopicsRequest};
+use streamlog::wire::delete_records::{self, DeleteRecordsRequest};
+use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
+use streamlog::wire::find_coordinator::FindCoordinatorRequest;
+use streamlog::wire::incremental_alter_configs::{self as alter, IncrementalAlterConfigsRequest};
+use streamlog::wire::list_offsets::{self, ListOffsetsRequest};
+use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
+use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
+use streamlog::wire::produce::{self, ProduceRequest};
+use streamlog::wire::{ErrorCode, Records};
+
+use super::volume::{FileSystem, Volume};
+use crate::support::{Connection, TOPIC, accepted, batch, once_loaded, sequenced};
+
+/// Segments of a few batches, an index entry for nearly every batch, and no waiting.
+const SETTINGS: &[(&str, &str)] = &[
+    ("log.segment.bytes", "49152"),
+    ("log.index.interval.bytes", "64"),
+    ("log.cleaner.backoff.ms", "50"),
+    ("log.segment.delete.delay.ms", "60000"),
+    ("log.retention.check.interval.ms", "300000"),
+    ("offsets.topic.num.partitions", "4"),
+    ("offsets.topic.segment.bytes", "16384"),
+];
+
+/// Records of a batch, and the group of every test.
+const BATCH: u64 = 100;
+const GROUP: &str = "readers";
+
+/// Longer than any heal may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(super) struct Station {
+    pub(super) volume: Volume,
+    broker: Option<Broker>,
+    /// By offset, the number acknowledged there.
+    acknowledged: BTreeMap<i64, u64>,
+    committed: Option<i64>,
+    next_number: u64,
+    next_sequence: i32,
+}
+
+impl Station {
+    /// A broker on a new volume, with the test's topic.
+    pub(super) fn new(kind: FileSystem) -> Self {
+        let mut station = Self {
+            volume: Volume::mount(kind),
+            broker: None,
+            acknowledged: BTreeMap::new(),
+            committed: None,
+            next_number: 0,
+            next_sequence: 0,
+        };
+        station.start();
+        station.create_topic(TOPIC, &[]);
+        station
+    }
+
+    /// Starts the broker.
+    pub(super) fn start(&mut self) {
+        let mut config = BrokerConfig {
+            listeners: Listener::alone("127.0.0.1", 0),
+            data_dir: self.volume.data(),
+            shards: 1,
+            ..BrokerConfig::default()
+        };
+        config.set(SETTINGS.iter().copied()).unwrap();
+        self.broker = Some(Broker::start(config).unwrap());
+    }
+
+    /// Stops the broker in order.
+    pub(super) fn stop(&mut self) {
+        self.broker.take().unwrap().stop().unwrap();
+    }
+
+    /// Takes away what tells a start that the last stop was in order.
+    pub(super) fn forget_clean_stop(&self) {
+        let manifest = self.volume.data().join("clean-stop");
+        match fs::remove_file(manifest) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{error}"),
+            _ => {}
+        }
+    }
+
+    fn connect(&self) -> Connection {
+        Connection::open(self.broker.as_ref().unwrap().address()).unwrap()
+    }
+
+    /// Sends a batch; what is acknowledged is held against the broker from now on. Else the reason.
+    fn produce(&mut self, client: &mut Connection) -> Result<(), String> {
+        let numbers = self.next_number..self.next_number + BATCH;
+        self.take(client, batch(numbers))
+    }
+
+    /// Sends so many batches by an idempotent producer.
+    pub(super) fn produce_in_sequence(&mut self, batches: usize) {
+        let mut client = self.connect();
+        for _ in 0..batches {
+            let numbers = self.next_number..self.next_number + BATCH;
+            let batch = sequenced(numbers, (4711, 0), self.next_sequence);
+            self.take(&mut client, batch).unwrap();
+            self.next_sequence += i32::try_from(BATCH).unwrap();
+        }
+    }
+
+    fn take(&mut self, client: &mut Connection, batch: Vec<u8>) -> Result<(), String> {
+        let records = Records::Bytes(batch.into());
+        let partitions = vec![produce::RequestPartition { index: 0, records }];
+        let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+        let request = ProduceRequest { acks: -1, timeout_ms: 30_000, topics, ..Default::default() };
+        let answer = client.call(9, &request).unwrap();
+        let partition = &answer.topics[0].partitions[0];
+        if partition.error_code != ErrorCode::None {
+            assert_eq!(partition.error_code, ErrorCode::KafkaStorageError);
+            return Err(partition.error_message.clone().unwrap_or_default());
+        }
+        self.acknowledged.extend((partition.base_offset..).zip(self.next_number..).take(100));
+        self.next_number += BATCH;
+        Ok(())
+    }
+
+    /// Sends so many batches to a broker that has room.
+    pub(super) fn produce_some(&mut self, batches: usize) {
+        let mut client = self.connect();
+        for _ in 0..batches {
+            self.produce(&mut client).unwrap();
+        }
+    }
+
+    /// Sends batches until one is refused, for a reason that names the cause.
+    pub(super) fn produce_until_refused(&mut self) {
+        let mut client = self.connect();
+        for _ in 0..10_000 {
+            if let Err(reason) = self.produce(&mut client) {
+                assert!(reason.contains("no space left"), "{reason}");
+                return;
+            }
+        }
+        panic!("a full disk takes everything");
+    }
+
+    /// Everything acknowledged can be read, and nothing else; so can what was committed.
+    pub(super) fn check(&mut self) {
+        let mut client = self.connect();
+        let start = log_start(&mut client);
+        self.acknowledged = self.acknowledged.split_off(&start);
+        let read: BTreeMap<i64, u64> = client.read_from(start).unwrap().into_iter().collect();
+        let lost = self.acknowledged.iter().find(|(offset, n)| read.get(offset) != Some(n));
+        assert_eq!(lost, None, "an acknowledged record is not there");
+        if let Some(committed) = self.committed {
+            assert_eq!(stored(&mut client), committed, "a committed offset");
+        }
+    }
+
+    /// Waits until the broker takes records again, by itself.
+    pub(super) fn wait_until_it_takes_records(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut client = self.connect();
+        while let Err(reason) = self.produce(&mut client) {
+            assert!(Instant::now() < deadline, "it does not take records again: {reason}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Stores offsets for the group, one after another.
+    pub(super) fn commit(&mut self, times: usize) {
+        let mut client = self.connect();
+        for _ in 0..times {
+            self.commit_next(&mut client);
+        }
+    }
+
+    fn commit_next(&mut self, client: &mut Connection) {
+        let committed = self.committed.map_or(0, |before| before + 1);
+        let find = FindCoordinatorRequest { key: GROUP.to_owned(), ..Default::default() };
+        assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None);
+        let partition =
+            offset_commit::RequestPartition { committed_offset: committed, ..Default::default() };
+        let topic =
+            offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
+        let request = OffsetCommitRequest {
+            group_id: GROUP.to_owned(),
+            generation_id_or_member_epoch: -1,
+            topics: vec![topic],
+            ..Default::default()
+        };
+        let answered = once_loaded(|| {
+            let answered = client.call(9, &request).unwrap();
+            accepted(answered.topics[0].partitions[0].error_code)
+        });
+        assert_eq!(answered, Ok(()), "a commit of offset {committed}");
+        self.committed = Some(committed);
+    }
+
+    /// Lets the topic begin at its end.
+    pub(super) fn delete_records(&mut self) {
+        let partition = delete_records::RequestPartition { offset: -1, ..Default::default() };
+        let topic =
+            delete_records::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
+        let request = DeleteRecordsRequest { topics: vec![topic], timeout_ms: 10_000 };
+        let answer = self.connect().call(2, &request).unwrap();
+        assert_eq!(answer.topics[0].partitions[0].error_code, ErrorCode::None);
+    }
+
+    pub(super) fn create_topic(&self, name: &str, configs: &[(&str, &str)]) {
+        let config = |(key, value): &(&str, &str)| create_topics::RequestConfig {
+            name: (*key).to_owned(),
+            value: Some((*value).to_owned()),
+        };
+        let topic = create_topics::RequestTopic {
+            name: name.to_owned(),
+            num_partitions: 1,
+            replication_factor: 1,
+            configs: configs.iter().map(config).collect(),
+            ..Default::default()
+        };
+        let request =
+            CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
+        let answer = self.connect().call(5, &request).unwrap();
+        assert_eq!(answer.topics[0].error_code, ErrorCode::None, "{answer:?}");
+    }
+
+    pub(super) fn delete_topic(&self, name: &str) {
+        let topic =
+            delete_topics::RequestTopic { name: Some(name.to_owned()), ..Default::default() };
+        let request =
+            DeleteTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
+        let answer = self.connect().call(6, &request).unwrap();
+        assert_eq!(answer.responses[0].error_code, ErrorCode::None, "{answer:?}");
+    }
+
+    /// Changes a setting of the topic; `None` takes it back.
+    pub(super) fn set(&self, setting: &str, value: Option<&str>) {
+        let config = alter::RequestConfig {
+            name: setting.to_owned(),
+            config_operation: if value.is_some() { alter::SET } else { alter::DELETE },
+            value: value.map(str::to_owned),
+        };
+        let resource = alter::RequestResource {
+            resource_type: 2,
+            resource_name: TOPIC.to_owned(),
+            configs: vec![config],
+        };
+        let request =
+            IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
+        let answer = self.connect().call(1, &request).unwrap();
+        assert_eq!(answer.responses[0].error_code, ErrorCode::None, "{answer:?}");
+    }
+}
+
+/// Where the log begins.
+fn log_start(client: &mut Connection) -> i64 {
+    let partition = list_offsets::RequestPartition { timestamp: -2, ..Default::default() };
+    let topic = list_offsets::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
+    let request = ListOffsetsRequest { topics: vec![topic], ..Default::default() };
+    let answer = client.call(5, &request).unwrap();
+    assert_eq!(answer.topics[0].partitions[0].error_code, ErrorCode::None);
+    answer.topics[0].partitions[0].offset
+}
+
+/// The offset that the group has stored.
+fn stored(client: &mut Connection) -> i64 {
+    let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
+    let group = offset_fetch::RequestGroup {
+        group_id: GROUP.to_owned(),
+        topics: Some(vec![topic]),
+        ..Default::default()
+    };
+    let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
+    let answered = once_loaded(|| {
+        let mut answered = client.call(9, &request).unwrap().groups.remove(0);
+        accepted(answered.error_code).map(|()| answered.topics.remove(0))
+    });
+    answered.unwrap().partitions[0].committed_offset
+}
