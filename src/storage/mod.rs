@@ -55,6 +55,8 @@ mod byte_offsets_tests;
 #[cfg(test)]
 mod epochs_tests;
 #[cfg(test)]
+mod integrity_tests;
+#[cfg(test)]
 mod recovery_tests;
 #[cfg(test)]
 mod retention_tests;

@@ -151,7 +151,7 @@ impl Closed {
 
     /// Nothing is compacted from damage on: what it held may have been a key's last value.
     fn require_sound(&self) -> Result<(), StorageError> {
-        let Some(damage) = self.segment.damages().first() else { return Ok(()) };
+        let Some(damage) = self.segment.damages().first().copied() else { return Ok(()) };
         let path = self.segment.path(FileKind::Log);
         Err(self.segment.home().corrupt((damage.first, damage.next), (&path, damage.start)))
     }

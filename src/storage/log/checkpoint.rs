@@ -40,6 +40,7 @@ impl Log {
         let is_due = tail.bytes_to_rebuild >= BYTES_TO_REBUILD || !tail.unsealed.is_empty();
         let is_due = is_due && tail.state != State::Abandoned;
         drop(tail);
+        self.store_damages();
         if is_due {
             self.move_rebuild_point()?;
         }

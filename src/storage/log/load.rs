@@ -28,7 +28,7 @@ impl Log {
         let known =
             Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
         let recovered = recovery::recover(&self.home, &known, self.producer_limits)?;
-        let last_damage = recovered.segments.last().and_then(|segment| segment.damages().last());
+        let last_damage = recovered.segments.last().and_then(|segment| segment.damages().pop());
         if recovered.ends_in_damage && last_damage.is_some_and(|last| last.start == last.end) {
             return Err(damage);
         }

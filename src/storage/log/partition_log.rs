@@ -162,7 +162,7 @@ impl Log {
 
     /// What of it is known to be damaged.
     pub fn damages(&self) -> Vec<Damage> {
-        self.segments.load().iter().flat_map(|segment| segment.damages().to_vec()).collect()
+        self.segments.load().iter().flat_map(|segment| segment.damages()).collect()
     }
 
     /// Bytes of all its batches, those below the log start included until their segment goes.
@@ -297,7 +297,7 @@ impl Log {
         let segments = self.segments.load();
         let damage = segments.last().and_then(|segment| {
             let path = segment.path(FileKind::Log);
-            segment.damages().last().map(|damage| (*damage, path))
+            segment.damages().pop().map(|damage| (damage, path))
         });
         let end = self.log_end_offset();
         damage.map_or_else(

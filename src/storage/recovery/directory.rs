@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::io::OpenMode;
 use crate::storage::StorageError;
-use crate::storage::segments::{BatchWalk, Damage, FileKind, Home, Segment, SegmentFile};
+use crate::storage::segments::{BatchWalk, FileKind, Home, Segment, SegmentFile};
 use crate::types::Offset;
 
 /// The segments of a log, by the names of their files.
@@ -16,12 +16,10 @@ pub(crate) fn existing_segments(home: &Arc<Home>) -> Result<Vec<Arc<Segment>>, S
     if bases.is_empty() {
         return Ok(Vec::new());
     }
-    let damages = Damage::load(&*home.disk, &home.dir)
+    home.damages
+        .load(&*home.disk, &home.dir)
         .map_err(|error| home.refused("read the damages of", error))?;
-    let segments = bases.into_iter().map(|base| {
-        let own = damages.iter().filter(|damage| damage.segment == base).copied().collect();
-        Arc::new(Segment::existing(home, base, own))
-    });
+    let segments = bases.into_iter().map(|base| Arc::new(Segment::existing(home, base)));
     Ok(segments.collect())
 }
 
@@ -94,7 +92,7 @@ fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
 
 /// Makes the indexes of a segment that has just taken the place of others.
 fn index(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
-    let segment = Segment::existing(home, base, Vec::new());
+    let segment = Segment::existing(home, base);
     let mut indexer = segment.index_from(None)?;
     segment.each_from(base, |batch| segment.push_entries(indexer.pass(batch)))?;
     segment.write_indexes(true)

@@ -8,7 +8,7 @@ use crate::storage::recovery::cut::cut;
 use crate::storage::recovery::directory::{existing_segments, tidy};
 use crate::storage::recovery::replay::{load_producers, stored_epochs};
 use crate::storage::recovery::scanner::Scanner;
-use crate::storage::segments::{Damage, Home, Segment};
+use crate::storage::segments::{Home, Segment};
 use crate::storage::{EpochCache, ProducerLimits, ProducerStates, StorageError, Stored};
 use crate::types::Offset;
 
@@ -70,7 +70,8 @@ pub(crate) fn recover(
         home,
         &segments[found.first_scanned..torn.map_or(segments.len(), |torn| torn.segment + 1)],
     )?;
-    Damage::store(&*home.disk, &home.dir, &found.damages)
+    home.damages
+        .replace(&*home.disk, &home.dir, found.damages)
         .map_err(|error| home.refused("note the damages of", error))?;
     found.epochs.store().map_err(|error| home.refused("write the epochs of", error))?;
     discard_snapshots(home, found.log_end)?;

@@ -141,7 +141,7 @@ impl<'a> Scanner<'a> {
             damage.segment < segment.base()
                 || (damage.segment == segment.base() && damage.start < position)
         });
-        self.damages = before.copied().collect();
+        self.damages = before.collect();
     }
 
     /// Whether a segment begins where the one before it ends.

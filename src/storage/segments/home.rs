@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk};
 use crate::storage::reserve::Purpose;
-use crate::storage::segments::{Damage, SegmentFile};
+use crate::storage::segments::{Damage, Damages, SegmentFile};
 use crate::storage::skipping::Skips;
 use crate::storage::{LogConfig, LogEnv, StorageError};
 use crate::types::{Offset, TopicPartition};
@@ -25,6 +25,7 @@ pub(crate) struct Home {
     pub(crate) partition: TopicPartition,
     pub(crate) config: ArcSwap<LogConfig>,
     pub(crate) skips: Skips,
+    pub(crate) damages: Damages,
 }
 
 impl Home {
@@ -52,6 +53,7 @@ impl Home {
             partition,
             config: ArcSwap::from(config),
             skips: Skips::default(),
+            damages: Damages::default(),
         }
     }
 

@@ -200,6 +200,9 @@ impl Segment {
         let Some(entry) = entry else { return Ok(BatchWalk::new(file, 0, end)) };
         let position = u64::try_from(entry.position).unwrap_or_default();
         let mut walk = BatchWalk::new(file, position, end);
+        if self.home.damages.at(self.base(), position).is_some() {
+            return Ok(walk);
+        }
         let last_offset = self.base().plus(entry.relative_offset.into());
         if let Ok(Some(batch)) = walk.next()
             && batch.summary.last_offset == last_offset
@@ -269,9 +272,8 @@ impl Segment {
         refuses: impl Fn(&Damage) -> bool,
     ) -> Result<Option<Located>, StorageError> {
         let position = walk.position();
-        let mut at_position = self.damages.iter().filter(|damage| damage.start == position);
-        if let Some(damage) = at_position.next() {
-            if refuses(damage) && !self.home.is_skipped(damage) {
+        if let Some(damage) = self.home.damages.at(self.base(), position) {
+            if refuses(&damage) && !self.home.is_skipped(&damage) {
                 let path = self.path(FileKind::Log);
                 let offsets = (damage.first, damage.next);
                 return Err(self.home.corrupt(offsets, (&path, damage.start)));
@@ -292,7 +294,8 @@ impl Segment {
 
     /// Where the sound bytes after `position` end.
     fn sound_end(&self, position: u64, size: u64) -> u64 {
-        let starts = self.damages.iter().map(|damage| damage.start);
+        let damages = self.damages();
+        let starts = damages.iter().map(|damage| damage.start);
         starts.filter(|start| *start > position).min().unwrap_or(size).min(size)
     }
 }

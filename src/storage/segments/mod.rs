@@ -5,12 +5,12 @@
 //! and seals are caches: absent or wrong ones are made again from the batches.
 
 mod batch_reader;
-mod damage;
 mod entry;
 mod file_name;
 mod home;
 mod index;
 mod indexer;
+mod integrity;
 mod locate;
 mod salvage;
 mod scan;
@@ -19,11 +19,13 @@ mod segment;
 mod walk;
 mod window;
 
-pub use damage::Damage;
 pub(crate) use entry::{Entry, OffsetEntry, TimeEntry};
 pub(crate) use file_name::{FileKind, SegmentFile};
 pub(crate) use home::Home;
 pub(crate) use indexer::Indexer;
+pub use integrity::Damage;
+pub(in crate::storage) use integrity::SegmentCheck;
+pub(crate) use integrity::{Chain, Damages};
 pub(crate) use locate::Span;
 pub use scan::{BadBatch, Expected};
 pub(crate) use scan::{BatchScan, Scanned};

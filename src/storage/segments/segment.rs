@@ -30,14 +30,13 @@ pub(crate) struct Segment {
     /// Whether the indexes are known to be there, or empty by right.
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
-    pub(super) damages: Vec<Damage>,
 }
 
 const UNKNOWN: u64 = u64::MAX;
 
 impl Segment {
     /// The segment whose files are there.
-    pub(crate) fn existing(home: &Arc<Home>, base: Offset, damages: Vec<Damage>) -> Self {
+    pub(crate) fn existing(home: &Arc<Home>, base: Offset) -> Self {
         let disk = || Arc::clone(&home.disk);
         let path = |kind| SegmentFile::path(&home.dir, base, kind);
         Self {
@@ -49,7 +48,6 @@ impl Segment {
             times: Index::at(disk(), path(FileKind::TimeIndex)),
             is_indexed: Mutex::new(false),
             seal: Mutex::new(None),
-            damages,
         }
     }
 
@@ -82,7 +80,7 @@ impl Segment {
 
     /// A segment that nothing but `file`, which is empty, belongs to.
     fn empty(home: &Arc<Home>, base: Offset, file: Arc<dyn File>) -> Self {
-        let mut segment = Self::existing(home, base, Vec::new());
+        let mut segment = Self::existing(home, base);
         segment.file = OnceLock::from(file);
         segment.size = AtomicU64::new(0);
         segment.is_indexed = Mutex::new(true);
@@ -120,9 +118,9 @@ impl Segment {
         SegmentFile::path(&self.home.dir, self.base, kind)
     }
 
-    /// The stretches of it that cannot be read.
-    pub(crate) fn damages(&self) -> &[Damage] {
-        &self.damages
+    /// The stretches of it that cannot be read, as known now, in the order of their positions.
+    pub(crate) fn damages(&self) -> Vec<Damage> {
+        self.home.damages.of(self.base)
     }
 
     /// The file of batches.

@@ -49,7 +49,7 @@ impl Log {
         let start = self.log_start_offset();
         let segments = self.segments();
         let of = |segment: &Arc<Segment>| {
-            let stretches = segment.damages().to_vec().into_iter().map(|damage| DamagedStretch {
+            let stretches = segment.damages().into_iter().map(|damage| DamagedStretch {
                 path: segment.path(FileKind::Log),
                 is_skipped: self.home().is_skipped(&damage),
                 damage,

@@ -52,6 +52,37 @@ impl Damage {
             checked_text::write(disk, &path, VERSION, damages.iter())
         }
     }
+
+    /// Whether a batch cannot be read that begins at `position`.
+    pub(super) fn holds(&self, position: u64) -> bool {
+        position == self.start || (self.start..self.end).contains(&position)
+    }
+
+    /// Whether all of `other` lies within it.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let bytes = self.start <= other.start && other.end <= self.end;
+        self.segment == other.segment
+            && bytes
+            && self.first <= other.first
+            && other.next <= self.next
+    }
+
+    /// Whether nothing readable lies between the two.
+    pub(super) fn touches(&self, other: &Self) -> bool {
+        let bytes = self.start <= other.end && other.start <= self.end;
+        self.segment == other.segment && bytes
+    }
+
+    /// Both as one stretch.
+    pub(super) fn joined(&self, other: &Self) -> Self {
+        Self {
+            segment: self.segment,
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+            first: self.first.min(other.first),
+            next: self.next.max(other.next),
+        }
+    }
 }
 
 impl fmt::Display for Damage {

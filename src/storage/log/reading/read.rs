@@ -36,6 +36,9 @@ impl Log {
             let segments = self.segments.load_full();
             match self.read_in(&segments, from, limit) {
                 Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
+                // Bytes that are no batch, where no damage is known: how far it goes is found out.
+                Err(StorageError::Corrupt { first, next, .. })
+                    if first == next && self.check_whole_segment(first)? => {}
                 result => return result,
             }
         }

@@ -1,0 +1,115 @@
+//! Facts about damage that comes to a log's files while it is open.
+
+use crate::storage::segments::Medium;
+use crate::storage::world_tests::{World, append, batch, file, texts, try_values, values};
+use crate::storage::{Damage, Log, StartPoint, StorageError};
+use crate::types::Offset;
+
+/// Bytes of a batch of one letter.
+fn size() -> u64 {
+    batch(&["a"]).len() as u64
+}
+
+/// A log with segments of three one-letter batches, all flushed.
+fn letters(world: &World) -> Log {
+    let log = world.start();
+    for value in ["a", "b", "c", "d", "e", "f", "g"] {
+        append(&log, &[value]);
+    }
+    log.flush().unwrap();
+    log
+}
+
+/// Turns a bit of a batch over on the medium, behind the page cache's back.
+fn rot(world: &World, segment: i64, number: u64, byte: u64) {
+    world.disk.flip_bit(&file(segment, "log"), number * size() + byte, 3).unwrap();
+}
+
+fn damage(segment: i64, number: u64) -> Damage {
+    let first = Offset::new(segment + i64::try_from(number).unwrap());
+    let (start, end) = (number * size(), (number + 1) * size());
+    Damage { segment: Offset::new(segment), start, end, first, next: first.next() }
+}
+
+/// Checks all segments from the medium and notes what is found.
+fn check_all(log: &Log) {
+    for base in log.segment_bases() {
+        let mut check = log.check_segment(base, Medium::Disk).unwrap().unwrap();
+        while !check.is_done() {
+            let found = check.advance(check.position() + size()).unwrap();
+            log.note_damage(&found);
+        }
+    }
+}
+
+/// A byte of each part of a batch: base offset, length, epoch, magic, checksum, attributes, last
+/// offset delta, value.
+const BYTES: [u64; 8] = [7, 11, 15, 16, 17, 22, 26, 66];
+
+#[test]
+fn a_check_finds_a_flip_in_any_part_of_any_batch_and_its_offsets_are_refused() {
+    for byte in BYTES {
+        for (segment, number) in [(0, 0), (0, 1), (0, 2), (3, 1), (6, 0)] {
+            let world = World::with_segments_of(size() * 3);
+            let log = letters(&world);
+            rot(&world, segment, number, byte);
+            check_all(&log);
+            let expected = damage(segment, number);
+            assert_eq!(log.damages(), [expected], "byte {byte} of batch {number} of {segment}");
+            assert_eq!(log.damage_found(), 1);
+            let first = expected.first.get();
+            assert_eq!(values(&log, 0, first).len(), usize::try_from(first).unwrap());
+            let refused = try_values(&log, first, 7);
+            assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
+            let behind = values(&log, first + 1, 7);
+            assert_eq!(behind.len(), usize::try_from(6 - first).unwrap());
+        }
+    }
+}
+
+#[test]
+fn found_damage_is_known_after_a_restart() {
+    let world = World::with_segments_of(size() * 3);
+    let log = letters(&world);
+    rot(&world, 3, 1, 66);
+    check_all(&log);
+    let marks = log.close().unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    assert_eq!(log.damages(), [damage(3, 1)]);
+    assert_eq!(log.damage_found(), 0, "it was found before");
+    assert!(try_values(&log, 4, 5).is_err());
+    assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
+}
+
+#[test]
+fn a_batch_lost_from_a_segments_end_is_damage() {
+    let world = World::with_segments_of(size() * 3);
+    let log = letters(&world);
+    let path = file(0, "log");
+    let log_file = crate::io::Disk::open(&world.disk, &path, crate::io::OpenMode::Write).unwrap();
+    log_file.set_len(size() * 2).unwrap();
+    log_file.sync_data().unwrap();
+    let marks = log.close().unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    check_all(&log);
+    let expected = Damage { end: size() * 2, ..damage(0, 2) };
+    assert_eq!(log.damages(), [expected]);
+    assert_eq!(texts(&values(&log, 3, 7)), ["d", "e", "f", "g"]);
+}
+
+#[test]
+fn a_read_that_meets_what_is_no_batch_finds_out_how_far_that_goes() {
+    let world = World::with_segments_of(size() * 3);
+    let log = letters(&world);
+    rot(&world, 3, 1, 16);
+    let refused = try_values(&log, 4, 7);
+    assert!(
+        matches!(refused, Err(StorageError::Corrupt { first, next, .. })
+            if (first.get(), next.get()) == (4, 5)),
+        "{refused:?}"
+    );
+    assert_eq!(log.damages(), [damage(3, 1)]);
+    assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
+}

@@ -1,0 +1,117 @@
+//! The known damage of one log, and the only writer of its `damaged` file.
+//!
+//! Readers load a snapshot without a lock. Damage found while the log is open is added in memory
+//! first, so that it is refused from then on even where the file cannot be written; the next
+//! addition or checkpoint writes it again.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+
+use crate::io::Disk;
+use crate::storage::segments::Damage;
+use crate::types::Offset;
+
+/// The known damage of one log.
+#[derive(Debug, Default)]
+pub(crate) struct Damages {
+    /// Sorted by segment and position; `None` for the many logs that have none.
+    known: ArcSwapOption<Vec<Damage>>,
+    /// Stretches found since the log was opened.
+    found: AtomicU64,
+    /// Whether the file lacks something.
+    is_stale: AtomicBool,
+    /// Held by the one who changes the list or writes the file.
+    writing: Mutex<()>,
+}
+
+impl Damages {
+    /// Takes in the file of the log in `dir`.
+    ///
+    /// # Errors
+    /// As [`Damage::load`].
+    pub(crate) fn load(&self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.set(Damage::load(disk, dir)?);
+        Ok(())
+    }
+
+    /// All of it, by segment and position.
+    pub(crate) fn all(&self) -> Vec<Damage> {
+        self.known.load().as_deref().cloned().unwrap_or_default()
+    }
+
+    /// The damage of one segment, by position.
+    pub(crate) fn of(&self, segment: Offset) -> Vec<Damage> {
+        let known = self.known.load();
+        let known = known.iter().flat_map(|known| known.iter());
+        known.filter(|damage| damage.segment == segment).copied().collect()
+    }
+
+    /// The damage of a segment that `position` lies in, or that is missing there.
+    pub(crate) fn at(&self, segment: Offset, position: u64) -> Option<Damage> {
+        let known = self.known.load();
+        let mut known = known.iter().flat_map(|known| known.iter());
+        known.find(|damage| damage.segment == segment && damage.holds(position)).copied()
+    }
+
+    /// How many damaged stretches were found since the log was opened.
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
+
+    /// Adds damage, merged with what it touches. Returns false when it was known.
+    pub(crate) fn add(&self, damage: Damage) -> bool {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.all();
+        if known.iter().any(|other| other.covers(&damage)) {
+            return false;
+        }
+        let mut damage = damage;
+        known.retain(|other| {
+            let is_apart = !other.touches(&damage);
+            if !is_apart {
+                damage = damage.joined(other);
+            }
+            is_apart
+        });
+        known.push(damage);
+        self.set(known);
+        self.found.fetch_add(1, Ordering::Relaxed);
+        self.is_stale.store(true, Ordering::Release);
+        true
+    }
+
+    /// Writes the file of the log in `dir` if it lacks something; durable on return.
+    pub(crate) fn store(&self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+        if !self.is_stale.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        Damage::store(disk, dir, &self.all())?;
+        self.is_stale.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Replaces all of it, in the file of the log in `dir` first; durable on return.
+    pub(crate) fn replace(
+        &self,
+        disk: &dyn Disk,
+        dir: &Path,
+        damages: Vec<Damage>,
+    ) -> io::Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        Damage::store(disk, dir, &damages)?;
+        self.set(damages);
+        self.is_stale.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    fn set(&self, mut damages: Vec<Damage>) {
+        damages.sort_unstable_by_key(|damage| (damage.segment, damage.start));
+        self.known.store((!damages.is_empty()).then(|| Arc::new(damages)));
+    }
+}
