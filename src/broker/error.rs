@@ -1,11 +1,13 @@
 //! Why a broker did not start, or stopped.
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::broker::HostPort;
 use crate::config::ConfigError;
 use crate::metadata::MetadataError;
 use crate::storage::StorageError;
+use crate::types::{TopicId, TopicName};
 
 /// Why a broker did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,31 @@ pub enum BrokerError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// There are logs of topics that the metadata journal does not have.
+    #[error(
+        "'{}' holds {count} logs that its metadata journal does not know: {partitions}; stop and \
+         run 'streamlog log rebuild-metadata {}', or move their directories away if nobody wants \
+         them", .dir.display(), .dir.display()
+    )]
+    UnknownLogs {
+        /// The data directory.
+        dir: PathBuf,
+        /// How many logs.
+        count: usize,
+        /// The first of them.
+        partitions: String,
+    },
+    /// Logs of two topics have one name, and nothing tells which of the topics was deleted.
+    #[error(
+        "the logs of '{topic}' belong to two topics, {} and {}: move the directories of one of \
+         them away ('topic_id' in partition.metadata)", .ids[0], .ids[1]
+    )]
+    TopicConflict {
+        /// The name.
+        topic: TopicName,
+        /// The topics.
+        ids: [TopicId; 2],
+    },
     /// The metadata cannot be used.
     #[error(transparent)]
     Metadata(#[from] MetadataError),

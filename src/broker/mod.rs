@@ -29,6 +29,7 @@ pub use crate::config::HostPort;
 pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
 pub(crate) use core::{Engine, Inside, control_runtime};
+pub use core::{RebuiltMetadata, rebuild_metadata, rebuild_on};
 pub use error::BrokerError;
 pub use listeners::Listener;
 pub use server::Broker;

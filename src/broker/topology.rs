@@ -159,8 +159,8 @@ fn deleted<'a>(
 /// Removes the logs of deleted topics. Only a tombstone with the topic's id entitles to that.
 async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
     for (id, tombstone) in deleted(shared, image) {
-        let removing = Arc::clone(shared);
-        let removal = shared.control.run_blocking(move || remove_logs(&removing, id));
+        let (removing, removed) = (Arc::clone(shared), Arc::clone(tombstone));
+        let removal = shared.control.run_blocking(move || remove_logs(&removing, id, &removed));
         match removal.await {
             Ok(true) => {
                 shared.logs.upkeep.log_removed();
@@ -175,9 +175,14 @@ async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
 }
 
 /// Removes all logs of a topic that can be, and tells whether that were all there are.
-fn remove_logs(shared: &Shared, id: TopicId) -> bool {
+fn remove_logs(shared: &Shared, id: TopicId, tombstone: &Tombstone) -> bool {
     let logs = &shared.logs;
-    let mut all_gone = true;
+    // A log that does not say whose it is may be one of these: what tells so must not go first.
+    let is_doubtful = |partition: &TopicPartition| {
+        usize::try_from(partition.partition.0).is_ok_and(|number| number < tombstone.partitions)
+            && partition.topic.as_str() == tombstone.name
+    };
+    let mut all_gone = !logs.data.unidentified().iter().any(is_doubtful);
     for (partition, _) in logs.data.partitions().into_iter().filter(|(_, m)| m.topic_id == id) {
         logs.flusher.forget(&partition);
         let Err(error) = logs.data.remove_log(&partition, id) else { continue };

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::broker::BrokerError;
 use crate::cli::Exit;
 use crate::client::{ClientError, ErrorCode};
 use crate::config::ConfigError;
@@ -14,6 +15,10 @@ pub(crate) enum CommandError {
     /// A log's files cannot be read, or are not there.
     #[error(transparent)]
     Storage(#[from] StorageError),
+
+    /// A data directory cannot be brought in order.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
 
     /// The cluster could not be asked, or refused.
     #[error(transparent)]
@@ -74,9 +79,11 @@ impl CommandError {
             Self::Unreachable(_) => Exit::Unreachable,
             Self::Config(_) | Self::Unconfirmed(_) => Exit::Usage,
             Self::NodeNotFound { .. } => Exit::Missing,
-            Self::Storage(_) | Self::NeedsPython(_) | Self::Input { .. } | Self::Output(_) => {
-                Exit::Failed
-            }
+            Self::Storage(_)
+            | Self::Broker(_)
+            | Self::NeedsPython(_)
+            | Self::Input { .. }
+            | Self::Output(_) => Exit::Failed,
         }
     }
 }

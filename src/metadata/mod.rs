@@ -27,7 +27,10 @@ mod values;
 
 pub use cluster::{Changes, Metadata};
 pub use config::MetadataConfig;
-pub use embedded::EmbeddedStore;
+pub use embedded::{
+    EmbeddedStore, FoundCluster, FoundTopic, JournalFinding, Rebuild, RebuiltTopic, Salvage,
+    inspect_journal,
+};
 pub use error::{MetadataError, Remedy};
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,

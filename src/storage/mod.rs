@@ -25,16 +25,17 @@ mod upkeep;
 
 pub use checkpoint::{Checkpoint, Offsets};
 pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+pub(crate) use directory::quarantine;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
-    StartReport,
+    StartReport, lock_data_dir,
 };
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use inspect::{
-    DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, SegmentDump, segment_bytes_system, verify,
-    verify_system,
+    DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, LogSummary, SegmentDump,
+    segment_bytes_system, summarize_logs, verify, verify_system,
 };
 pub use log::{
     AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,

@@ -56,7 +56,7 @@ impl OffsetsTopicConfig {
     ];
 
     /// The topic to make in a cluster of so many brokers.
-    fn topic(&self, brokers: usize) -> NewTopic {
+    pub(crate) fn topic(&self, brokers: usize) -> NewTopic {
         let live = i16::try_from(brokers).unwrap_or(i16::MAX).max(1);
         let size = self.segment_size.to_string();
         // Said one by one, so that no default of the broker undoes what groups rely on.

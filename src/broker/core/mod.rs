@@ -5,8 +5,11 @@
 
 mod engine;
 mod inside;
+mod matching;
+mod rebuild;
 mod startup;
 
 pub(crate) use engine::{Engine, control_runtime};
 pub(crate) use inside::Inside;
+pub use rebuild::{RebuiltMetadata, rebuild_metadata, rebuild_on};
 pub(crate) use startup::bind;

@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::broker::context::Failure;
+use crate::broker::core::matching::{match_logs, require_journal};
 use crate::broker::listeners::Listeners;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
 use crate::io::{Clock, Disk, raise_open_file_limit};
@@ -19,7 +20,7 @@ use crate::storage::{
 use crate::types::WithCauses;
 
 /// Where in the data directory the metadata is.
-const METADATA_DIR: &str = "metadata";
+pub(super) const METADATA_DIR: &str = "metadata";
 
 /// Listens, before anything is touched: a port in use is the commonest mistake. Who connects now
 /// waits in the kernel until the broker is ready.
@@ -126,9 +127,6 @@ fn report(data: &DataDir) {
     for path in &start.quarantined {
         tracing::warn!("moved to '{}': nobody knows what it is", path.display());
     }
-    for partition in &start.unusable {
-        tracing::error!("{partition} is left alone: its partition.metadata is missing or damaged");
-    }
     for partition in &start.missing {
         tracing::error!("{partition} was here when the broker last stopped, and is gone");
     }
@@ -141,6 +139,7 @@ pub(crate) async fn open_metadata(
     data: &DataDir,
     listeners: &Listeners,
 ) -> Result<Metadata, BrokerError> {
+    require_journal(&**data.disk(), data, &data.path().join(METADATA_DIR))?;
     let store = EmbeddedStore::open(Arc::clone(data.disk()), &data.path().join(METADATA_DIR))
         .map_err(MetadataError::from)?;
     let identity = data.identity();
@@ -152,6 +151,7 @@ pub(crate) async fn open_metadata(
         config.metadata.clone(),
     );
     let metadata = metadata.await?;
+    match_logs(data, &metadata.image().borrow())?;
     let registration = Registration {
         listeners: listeners.registered(),
         rack: None,

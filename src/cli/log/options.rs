@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::cli::log::{dump, verify};
+use crate::cli::log::{dump, rebuild_metadata, verify};
 use crate::cli::{Exit, answer};
 
 /// Looks at the files of logs.
@@ -17,6 +17,7 @@ enum Verb {
     Dump(dump::Options),
     #[command(visible_alias = "check")]
     Verify(verify::Options),
+    RebuildMetadata(rebuild_metadata::Options),
 }
 
 impl Options {
@@ -25,6 +26,7 @@ impl Options {
         answer(|out| match &self.verb {
             Verb::Dump(options) => options.answer(out),
             Verb::Verify(options) => options.answer(out),
+            Verb::RebuildMetadata(options) => options.answer(out),
         })
     }
 }

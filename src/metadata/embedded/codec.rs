@@ -9,7 +9,7 @@
 //! | format | 4 | 1 |
 //! | snapshot records | 4 | how many records are the snapshot |
 //! | snapshot transaction | 8 | the last one the snapshot includes |
-//! | reserved | 4 | 0 |
+//! | copies | 4 | 1 when the journal has a mirror, 0 when an earlier release wrote it without |
 //! | crc | 4 | CRC-32C of the 28 bytes before |
 //!
 //! | record | bytes | |
@@ -51,6 +51,8 @@ pub(super) struct Header {
     pub(super) format: u32,
     pub(super) snapshot_records: u32,
     pub(super) snapshot_txn: i64,
+    /// Whether the journal was written to a mirror too.
+    pub(super) has_mirror: bool,
 }
 
 impl Header {
@@ -60,7 +62,7 @@ impl Header {
         bytes.put_u32(self.format);
         bytes.put_u32(self.snapshot_records);
         bytes.put_i64(self.snapshot_txn);
-        bytes.put_u32(0);
+        bytes.put_u32(u32::from(self.has_mirror));
         bytes.put_u32(crc32c::crc32c(&bytes));
         assert!(bytes.len() == HEADER_SIZE, "a header has {HEADER_SIZE} bytes: {}", bytes.len());
         bytes
@@ -77,6 +79,7 @@ impl Header {
             format: fields.try_get_u32().ok()?,
             snapshot_records: fields.try_get_u32().ok()?,
             snapshot_txn: fields.try_get_i64().ok()?,
+            has_mirror: fields.try_get_u32().ok()? != 0,
         })
     }
 }
@@ -218,7 +221,8 @@ mod tests {
             let mut bytes = encode_record(7, [&change]);
             bytes[at] ^= 1_u8 << bit;
             prop_assert_eq!(record_body(&bytes), None);
-            let header = Header { format: FORMAT, snapshot_records: 1, snapshot_txn: 2 };
+            let header =
+                Header { format: FORMAT, snapshot_records: 1, snapshot_txn: 2, has_mirror: true };
             let mut bytes = header.encode();
             prop_assert_eq!(Header::decode(&bytes), Some(header));
             bytes[at] ^= 1_u8 << bit;

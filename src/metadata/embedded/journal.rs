@@ -1,24 +1,27 @@
-//! The file behind the tree: transactions are appended and flushed one by one.
+//! The files behind the tree: transactions are appended and flushed one by one, each to both sides.
 //!
-//! The directory holds one journal, `<number>.journal`. Grown too long, it is replaced by one with
-//! the next number that begins with a snapshot: written as `<number>.journal.tmp`, flushed,
-//! renamed, the directory flushed, and only then is anything appended to it and the old one
-//! removed. So a name without `.tmp` always has a whole header and snapshot, the highest number is
-//! the one that counts, and a crash leaves at most files to remove.
+//! The directory holds one journal, `<number>.journal` and its mirror `<number>.mirror`, which are
+//! the same bytes. Grown too long, it is replaced by one with the next number that begins with a
+//! snapshot: both sides written as `….tmp`, flushed, renamed, the directory flushed, and only then
+//! is anything appended to it and the old one removed. So a name without `.tmp` always has a whole
+//! header and snapshot, the highest number is the one that counts, and a crash leaves at most files
+//! to remove. The directory itself is made under another name, so it never is without a journal.
 
+use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, File, OpenMode, create_dir_durably, is_out_of_space, write_all_at};
-use crate::metadata::embedded::codec::{FORMAT, HEADER_SIZE, Header, encode_record};
-use crate::metadata::embedded::recovery::{Damage, replay};
+use crate::io::{Disk, File, OpenMode, is_out_of_space, write_all_at};
+use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
+use crate::metadata::embedded::files::{Listing, Side, cannot, write_new};
+use crate::metadata::embedded::reading::{JournalRead, read_newest};
+use crate::metadata::embedded::recovery::Replay;
 use crate::metadata::embedded::tree::{Change, Tree};
 use crate::metadata::store::StoreError;
 
 /// Nodes in one record of a snapshot.
 const SNAPSHOT_RECORD_NODES: usize = 256;
-const SUFFIX: &str = ".journal";
 
 /// The open journal; its owner appends one transaction after another.
 #[derive(Debug)]
@@ -26,7 +29,8 @@ pub(super) struct Journal {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     number: u64,
-    file: Arc<dyn File>,
+    /// Both sides, or one alone as long as there is no room for the other.
+    files: Vec<OpenSide>,
     /// Where the next record goes; all before is durable.
     end: u64,
     /// How much is appended before the journal is replaced.
@@ -35,61 +39,49 @@ pub(super) struct Journal {
     failed: Option<Arc<io::Error>>,
 }
 
+#[derive(Debug)]
+struct OpenSide {
+    path: PathBuf,
+    file: Arc<dyn File>,
+}
+
 impl Journal {
-    /// Opens the journal in `dir`, or makes the first one.
+    /// Opens the journal in `dir`, or makes the first one together with the directory. What one
+    /// side has lost is restored from the other.
+    ///
+    /// # Errors
+    /// `JournalMissing` when the directory is there and holds none, `Damaged` when both sides have
+    /// lost the same record; nothing is changed then.
     pub(super) fn open(
         disk: Arc<dyn Disk>,
         dir: &Path,
         growth: u64,
     ) -> Result<(Self, Tree), StoreError> {
-        create_dir_durably(&*disk, dir).map_err(cannot("create", dir))?;
-        if let Some(number) = remove_leftovers(&*disk, dir)? {
-            return Self::open_number(disk, dir, number, growth);
+        if !disk.exists(dir).map_err(cannot("look for", dir))? {
+            create(&*disk, dir, &Tree::new())?;
         }
-        let (number, tree) = (1, Tree::new());
-        let (file, end) = write_unfinished(&*disk, dir, number, &tree)?;
-        publish(&*disk, dir, number).map_err(cannot("create a journal in", dir))?;
-        let (dir, replace_at) = (dir.to_owned(), end + growth);
-        let journal = Self { disk, dir, number, file, end, growth, replace_at, failed: None };
-        Ok((journal, tree))
-    }
-
-    fn open_number(
-        disk: Arc<dyn Disk>,
-        dir: &Path,
-        number: u64,
-        growth: u64,
-    ) -> Result<(Self, Tree), StoreError> {
-        let path = dir.join(name(number));
-        let file = disk.open(&path, OpenMode::Write).map_err(cannot("open", &path))?;
-        let bytes = read_all(&*file).map_err(cannot("read", &path))?;
-        let damaged = |Damage { position, reason }| StoreError::Damaged {
-            file: path.clone(),
-            position: position as u64,
-            reason,
+        // A new journal's name may not be durable yet; before that the old one must not go.
+        disk.sync_dir(dir).map_err(cannot("flush", dir))?;
+        let listing = Listing::of(&*disk, dir)?;
+        let read = read_newest(&*disk, dir, &listing)?;
+        let files = restore(&*disk, dir, &read)?;
+        remove_others(&*disk, dir, &listing, read.number)?;
+        let mut journal = Self {
+            disk,
+            dir: dir.to_owned(),
+            number: read.number,
+            files,
+            end: read.replay.bytes.len() as u64,
+            growth,
+            replace_at: read.replay.snapshot_end as u64 + growth,
+            failed: None,
         };
-        let Some(header) = Header::decode(&bytes) else {
-            return Err(damaged(Damage { position: 0, reason: "this is no journal's header" }));
-        };
-        if header.format > FORMAT {
-            let (found, newest) = (header.format, FORMAT);
-            return Err(StoreError::NewerFormat { file: path, found, newest });
+        if !read.header.has_mirror {
+            // An earlier release's.
+            journal.replace_at = 0;
+            journal.replace_or_go_on(&read.replay.tree)?;
         }
-        let replay = replay(&header, &bytes).map_err(damaged)?;
-        if replay.end < bytes.len() {
-            tracing::warn!(
-                file = %path.display(), position = replay.end, bytes = bytes.len() - replay.end,
-                "cut a transaction that was not acknowledged"
-            );
-            file.set_len(replay.end as u64).map_err(cannot("cut", &path))?;
-        }
-        // What was read may be in the page cache only.
-        file.sync_data().map_err(cannot("flush", &path))?;
-        let end = replay.end as u64;
-        let replace_at = replay.snapshot_end as u64 + growth;
-        let dir = dir.to_owned();
-        let journal = Self { disk, dir, number, file, end, growth, replace_at, failed: None };
-        Ok((journal, replay.tree))
+        Ok((journal, read.replay.tree))
     }
 
     /// Whether it still takes transactions.
@@ -100,23 +92,42 @@ impl Journal {
         }
     }
 
-    /// Makes a transaction durable.
+    /// Makes a transaction durable, on both sides.
     pub(super) fn append(&mut self, txn: i64, changes: &[Change]) -> Result<(), StoreError> {
         self.check()?;
         let bytes = encode_record(txn, changes);
-        if let Err(error) = write_all_at(&*self.file, &mut [IoSlice::new(&bytes)], self.end) {
+        for index in 0..self.files.len() {
+            let file = &self.files[index].file;
+            let Err(error) = write_all_at(&**file, &mut [IoSlice::new(&bytes)], self.end) else {
+                continue;
+            };
             if !is_out_of_space(&error) {
                 return Err(self.fail(error));
             }
-            if let Err(error) = self.file.set_len(self.end) {
+            self.cut_back(index)?;
+            return Err(cannot("append to", &self.files[index].path)(error));
+        }
+        for index in 0..self.files.len() {
+            if let Err(error) = self.files[index].file.sync_data() {
                 return Err(self.fail(error));
             }
-            return Err(cannot("append to", &self.dir.join(name(self.number)))(error));
-        }
-        if let Err(error) = self.file.sync_data() {
-            return Err(self.fail(error));
         }
         self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Takes a refused transaction back from the sides up to `last`. Those before have it whole,
+    /// and must not have it after a crash.
+    fn cut_back(&mut self, last: usize) -> Result<(), StoreError> {
+        for index in 0..=last {
+            let file = &self.files[index].file;
+            let cut = file.set_len(self.end);
+            let is_whole = index < last;
+            if let Err(error) = cut.and_then(|()| if is_whole { file.sync_data() } else { Ok(()) })
+            {
+                return Err(self.fail(error));
+            }
+        }
         Ok(())
     }
 
@@ -125,11 +136,18 @@ impl Journal {
     /// # Errors
     /// `Io` when space is short: the old journal serves on and the next attempt comes later.
     pub(super) fn replace_if_long(&mut self, tree: &Tree) -> Result<(), StoreError> {
-        if self.end < self.replace_at {
-            return Ok(());
-        }
+        if self.end < self.replace_at { Ok(()) } else { self.replace(tree) }
+    }
+
+    fn replace(&mut self, tree: &Tree) -> Result<(), StoreError> {
         let number = self.number + 1;
-        let (file, end) = match write_unfinished(&*self.disk, &self.dir, number, tree) {
+        let bytes = snapshot(tree);
+        let unfinished = |side: Side| side.unfinished_path(&self.dir, number);
+        let written: Result<Vec<_>, _> = Side::ALL
+            .into_iter()
+            .map(|side| write_new(&*self.disk, &unfinished(side), &bytes))
+            .collect();
+        let written = match written {
             Ok(written) => written,
             Err(StoreError::Io { source, .. }) if !is_out_of_space(&source) => {
                 return Err(self.fail(source));
@@ -143,11 +161,34 @@ impl Journal {
             // Which of the two counts after a crash is not known, so none can be appended to.
             return Err(self.fail(error));
         }
-        let old = self.dir.join(name(self.number));
-        (self.file, self.end, self.number) = (file, end, number);
-        self.replace_at = end + self.growth;
+        let opened =
+            |(side, file): (Side, _)| OpenSide { path: side.path(&self.dir, number), file };
+        let files = Side::ALL.into_iter().zip(written).map(opened).collect();
+        let old = std::mem::replace(&mut self.files, files);
+        (self.number, self.end) = (number, bytes.len() as u64);
+        self.replace_at = self.end + self.growth;
         // Left behind, it is removed when the store is opened.
-        self.disk.remove_file(&old).map_err(cannot("remove", &old))
+        for OpenSide { path, .. } in old {
+            if let Err(error) = self.disk.remove_file(&path) {
+                tracing::warn!(%error, file = %path.display(), "a replaced journal stays");
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a journal without a mirror; without room for that it goes on as it is.
+    fn replace_or_go_on(&mut self, tree: &Tree) -> Result<(), StoreError> {
+        match self.replace(tree) {
+            Err(StoreError::Io { file, source, .. }) if is_out_of_space(&source) => {
+                tracing::warn!(
+                    file = %file.display(),
+                    "no room for the mirror of the metadata journal: until there is, one damaged \
+                     byte of it keeps the broker from starting"
+                );
+                Ok(())
+            }
+            replaced => replaced,
+        }
     }
 
     fn fail(&mut self, error: io::Error) -> StoreError {
@@ -157,43 +198,112 @@ impl Journal {
     }
 }
 
-/// Removes unfinished and replaced journals; returns the number of the one that counts.
-fn remove_leftovers(disk: &dyn Disk, dir: &Path) -> Result<Option<u64>, StoreError> {
-    let entries = disk.list(dir).map_err(cannot("list", dir))?;
-    // A new journal's name may not be durable yet; before that the old one must not go.
-    disk.sync_dir(dir).map_err(cannot("flush", dir))?;
-    let newest = entries.iter().filter_map(|entry| number_of(&entry.name)).max();
-    for entry in &entries {
-        let replaced = number_of(&entry.name).is_some_and(|number| Some(number) != newest);
-        let unfinished = entry.name.strip_suffix(".tmp").is_some_and(|n| number_of(n).is_some());
-        if replaced || unfinished {
-            let path = dir.join(&entry.name);
-            disk.remove_file(&path).map_err(cannot("remove", &path))?;
-        }
+/// Makes the directory with a first journal in it; both are durable on return.
+fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<(), StoreError> {
+    let unfinished = dir.with_extension("tmp");
+    disk.create_dir(&unfinished).map_err(cannot("create", &unfinished))?;
+    let bytes = snapshot(tree);
+    for side in Side::ALL {
+        write_new(disk, &side.path(&unfinished, 1), &bytes)?;
     }
-    Ok(newest)
+    disk.sync_dir(&unfinished)
+        .and_then(|()| disk.rename(&unfinished, dir))
+        .and_then(|()| disk.sync_dir(dir.parent().unwrap_or(Path::new(""))))
+        .map_err(cannot("create", dir))
 }
 
-/// Writes a journal that begins with a snapshot of `tree` and does not count yet.
-fn write_unfinished(
+/// Makes a journal of `tree` the one that counts, beside those in `dir`; durable on return.
+pub(super) fn supersede(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<u64, StoreError> {
+    if !disk.exists(dir).map_err(cannot("look for", dir))? {
+        return create(disk, dir, tree).map(|()| 1);
+    }
+    let newest = Listing::of(disk, dir)?.journals.last_key_value().map_or(0, |(number, _)| *number);
+    let (number, bytes) = (newest + 1, snapshot(tree));
+    for side in Side::ALL {
+        write_new(disk, &side.unfinished_path(dir, number), &bytes)?;
+    }
+    publish(disk, dir, number).map_err(cannot("create a journal in", dir))?;
+    Ok(number)
+}
+
+/// Makes both sides what they should be, and opens them.
+fn restore(disk: &dyn Disk, dir: &Path, read: &JournalRead) -> Result<Vec<OpenSide>, StoreError> {
+    let bytes = &read.replay.bytes;
+    let mut files = Vec::new();
+    for (side, content) in Side::ALL.into_iter().zip(&read.contents) {
+        let path = side.path(dir, read.number);
+        if side == Side::Mirror && !read.header.has_mirror {
+            continue;
+        }
+        if let Some(flaw) = content.flaw(bytes, read.replay.last_record) {
+            let (position, file) = (flaw.position(), path.display());
+            if flaw.is_damage() {
+                tracing::error!(%file, position, "{flaw}: restored from the other side");
+            } else {
+                tracing::warn!(%file, position, "{flaw}: completed from the other side");
+            }
+            let unfinished = side.unfinished_path(dir, read.number);
+            match write_new(disk, &unfinished, bytes) {
+                Err(StoreError::Io { source, .. })
+                    if is_out_of_space(&source) && has_sound_side(read) =>
+                {
+                    tracing::error!(%file, "no room to restore it: the other side serves alone");
+                    continue;
+                }
+                written => drop(written?),
+            }
+            disk.rename(&unfinished, &path)
+                .and_then(|()| disk.sync_dir(dir))
+                .map_err(cannot("restore", &path))?;
+        }
+        let file = disk.open(&path, OpenMode::Write).map_err(cannot("open", &path))?;
+        let length = file.len().map_err(cannot("measure", &path))?;
+        if let Some(extra) = length.checked_sub(bytes.len() as u64).filter(|extra| *extra > 0) {
+            tracing::warn!(
+                file = %path.display(), position = bytes.len(), bytes = extra,
+                "cut a transaction that was not acknowledged"
+            );
+            file.set_len(bytes.len() as u64).map_err(cannot("cut", &path))?;
+        }
+        // What was read may be in the page cache only.
+        file.sync_data().map_err(cannot("flush", &path))?;
+        files.push(OpenSide { path, file });
+    }
+    Ok(files)
+}
+
+/// Whether one side is whole without the other.
+fn has_sound_side(read: &JournalRead) -> bool {
+    let Replay { bytes, last_record, .. } = &read.replay;
+    read.contents.iter().any(|content| content.flaw(bytes, *last_record).is_none())
+}
+
+/// Removes unfinished journals and those that do not count.
+fn remove_others(
     disk: &dyn Disk,
     dir: &Path,
+    listing: &Listing,
     number: u64,
-    tree: &Tree,
-) -> Result<(Arc<dyn File>, u64), StoreError> {
-    let bytes = snapshot(tree);
-    let path = dir.join(unfinished(number));
-    let file = disk.open(&path, OpenMode::Create).map_err(cannot("create", &path))?;
-    file.set_len(0)
-        .and_then(|()| write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0))
-        .and_then(|()| file.sync_data())
-        .map_err(cannot("write", &path))?;
-    Ok((file, bytes.len() as u64))
+) -> Result<(), StoreError> {
+    let others = listing.journals.iter().filter(|(other, _)| **other != number);
+    let paths = |(other, sides): (&u64, &BTreeSet<Side>)| {
+        sides.iter().map(|side| side.path(dir, *other)).collect::<Vec<_>>()
+    };
+    for path in others.flat_map(paths).chain(listing.unfinished.iter().cloned()) {
+        match disk.remove_file(&path) {
+            // The side it was written for has been restored under the same name.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.map_err(cannot("remove", &path))?,
+        }
+    }
+    Ok(())
 }
 
 /// Makes the unfinished journal the one that counts, durably.
 fn publish(disk: &dyn Disk, dir: &Path, number: u64) -> io::Result<()> {
-    disk.rename(&dir.join(unfinished(number)), &dir.join(name(number)))?;
+    for side in Side::ALL {
+        disk.rename(&side.unfinished_path(dir, number), &side.path(dir, number))?;
+    }
     disk.sync_dir(dir)
 }
 
@@ -202,44 +312,11 @@ fn snapshot(tree: &Tree) -> Vec<u8> {
     let nodes: Vec<Change> = tree.entries().map(put).collect();
     let records = nodes.chunks(SNAPSHOT_RECORD_NODES);
     let snapshot_records = u32::try_from(records.len()).unwrap_or(u32::MAX);
-    let header = Header { format: FORMAT, snapshot_records, snapshot_txn: tree.last_txn };
+    let header =
+        Header { format: FORMAT, snapshot_records, snapshot_txn: tree.last_txn, has_mirror: true };
     let mut bytes = header.encode();
-    assert!(bytes.len() == HEADER_SIZE, "a header has {HEADER_SIZE} bytes: {}", bytes.len());
     for record in records {
         bytes.extend(encode_record(tree.last_txn, record));
     }
     bytes
-}
-
-/// All bytes of the file, as the medium has them.
-fn read_all(file: &dyn File) -> io::Result<Vec<u8>> {
-    let length = usize::try_from(file.len()?).map_err(io::Error::other)?;
-    let mut bytes = vec![0; length];
-    let mut done = 0;
-    while done < length {
-        match file.read_medium_at(&mut bytes[done..], done as u64) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => done += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(bytes)
-}
-
-fn name(number: u64) -> String {
-    format!("{number:020}{SUFFIX}")
-}
-
-fn unfinished(number: u64) -> String {
-    format!("{}.tmp", name(number))
-}
-
-fn number_of(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(SUFFIX)?;
-    (digits.len() == 20).then(|| digits.parse().ok()).flatten()
-}
-
-fn cannot<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + 'a {
-    move |source| StoreError::Io { action, file: path.to_owned(), source }
 }

@@ -1,23 +1,28 @@
 //! From the bytes of a journal to the tree, and the judgement of what is wrong with them.
 //!
-//! Each transaction is flushed before the next is written. So bytes that are no record and have no
-//! record behind them are a transaction that was never acknowledged: a torn tail, to be cut. If a
-//! record follows, they had been durable, and nothing is cut: the file is damaged.
+//! The two sides of a journal hold the same bytes, so each record is taken from the side that has
+//! it whole. Each transaction is flushed to both before the next is written. So bytes that are no
+//! record on either side and have no record behind them are a transaction that was never
+//! acknowledged: a torn tail, to be cut. If a record follows, they had been durable, and nothing is
+//! cut: both sides are damaged at the same place.
 
 use crate::metadata::embedded::codec::{
     BODY_MIN, FRAME_SIZE, HEADER_SIZE, Header, body_txn, decode_changes, record_body,
 };
-use crate::metadata::embedded::tree::Tree;
+use crate::metadata::embedded::tree::{Change, Tree};
 
 /// What a journal holds.
 #[derive(Debug)]
 pub(super) struct Replay {
     /// The tree after the last whole transaction, without ephemeral nodes.
     pub(super) tree: Tree,
+    /// The whole records, as both sides should have them. What follows on a side was never
+    /// acknowledged.
+    pub(super) bytes: Vec<u8>,
     /// Where the snapshot ends.
     pub(super) snapshot_end: usize,
-    /// Where the last whole transaction ends; what follows was never acknowledged.
-    pub(super) end: usize,
+    /// Where the last record begins.
+    pub(super) last_record: usize,
 }
 
 /// Why a journal cannot be read.
@@ -27,49 +32,97 @@ pub(super) struct Damage {
     pub(super) reason: &'static str,
 }
 
-/// Reads what follows `header` in the file `bytes`.
-pub(super) fn replay(header: &Header, bytes: &[u8]) -> Result<Replay, Damage> {
-    let mut replay = Replay { tree: Tree::new(), snapshot_end: HEADER_SIZE, end: HEADER_SIZE };
+/// Reads what follows `header` in the sides of one journal.
+pub(super) fn replay(header: &Header, sides: &[&[u8]]) -> Result<Replay, Damage> {
+    let mut replay = Replay {
+        tree: Tree::new(),
+        bytes: header.encode(),
+        snapshot_end: HEADER_SIZE,
+        last_record: HEADER_SIZE,
+    };
     replay.tree.last_txn = header.snapshot_txn;
     for _ in 0..header.snapshot_records {
-        if !replay.step(bytes, header.snapshot_txn)? {
-            return Err(Damage { position: replay.end, reason: "the snapshot is incomplete" });
+        if !replay.step(sides, header.snapshot_txn)? {
+            return Err(replay.damage("the snapshot is incomplete"));
         }
     }
-    replay.snapshot_end = replay.end;
+    replay.snapshot_end = replay.bytes.len();
+    replay.last_record = replay.snapshot_end;
     // Each step goes on by at least a frame, so this ends.
-    while replay.end < bytes.len() {
-        let txn = replay.tree.last_txn.saturating_add(1);
-        if !replay.step(bytes, txn)? {
-            break;
-        }
-    }
-    if record_follows(bytes, replay.end, replay.tree.last_txn) {
-        let reason = "no whole record here, but one further on";
-        return Err(Damage { position: replay.end, reason });
+    while replay.step(sides, replay.tree.last_txn.saturating_add(1))? {}
+    let end = replay.bytes.len();
+    if sides.iter().any(|side| record_follows(side, end, replay.tree.last_txn)) {
+        return Err(replay.damage("no whole record here, but one further on"));
     }
     replay.tree.drop_ephemerals();
     Ok(replay)
 }
 
-impl Replay {
-    /// Applies the record at the end; false when there is no whole one.
-    fn step(&mut self, bytes: &[u8], txn: i64) -> Result<bool, Damage> {
-        let Some(body) = bytes.get(self.end..).and_then(record_body) else {
-            return Ok(false);
+/// The tree that all whole records of the sides give, whatever lies between them. A record is
+/// applied in its order; one that was lost leaves its nodes as an earlier one wrote them.
+pub(super) fn salvage(sides: &[&[u8]]) -> Tree {
+    let mut tree = Tree::new();
+    let length = sides.iter().map(|side| side.len()).max().unwrap_or(0);
+    let mut position = HEADER_SIZE;
+    while position < length {
+        let records = sides.iter().filter_map(|side| side.get(position..).and_then(plausible_body));
+        let mut records = records.filter_map(|body| Some((body, decode_changes(body)?)));
+        let Some((body, changes)) = records.next() else {
+            position += 1;
+            continue;
         };
-        if body_txn(body) != Some(txn) {
-            let reason = "a whole record, but not the next transaction";
-            return Err(Damage { position: self.end, reason });
+        let txn = body_txn(body).filter(|txn| *txn >= tree.last_txn);
+        if let Some(txn) = txn {
+            tree.apply(txn, changes);
         }
-        let Some(changes) = decode_changes(body) else {
-            let reason = "a whole record with a change that cannot be read";
-            return Err(Damage { position: self.end, reason });
-        };
-        self.tree.apply(txn, changes);
-        self.end += FRAME_SIZE + body.len();
-        Ok(true)
+        position += FRAME_SIZE + body.len();
     }
+    tree.drop_ephemerals();
+    tree
+}
+
+impl Replay {
+    /// Applies the record at the end; false when neither side has a whole one.
+    fn step(&mut self, sides: &[&[u8]], txn: i64) -> Result<bool, Damage> {
+        let mut damage = None;
+        for side in sides {
+            let Some(body) = side.get(self.bytes.len()..).and_then(record_body) else { continue };
+            match changes_of(body, txn) {
+                Ok(changes) => {
+                    self.take(side, body.len());
+                    self.tree.apply(txn, changes);
+                    return Ok(true);
+                }
+                Err(reason) => damage = Some(self.damage(reason)),
+            }
+        }
+        damage.map_or(Ok(false), Err)
+    }
+
+    fn take(&mut self, side: &[u8], body: usize) {
+        self.last_record = self.bytes.len();
+        let end = self.last_record + FRAME_SIZE + body;
+        self.bytes.extend_from_slice(&side[self.last_record..end]);
+    }
+
+    fn damage(&self, reason: &'static str) -> Damage {
+        Damage { position: self.bytes.len(), reason }
+    }
+}
+
+/// The changes of a whole record, which must be of this transaction.
+fn changes_of(body: &[u8], txn: i64) -> Result<Vec<Change>, &'static str> {
+    if body_txn(body) != Some(txn) {
+        return Err("a whole record, but not the next transaction");
+    }
+    decode_changes(body).ok_or("a whole record with a change that cannot be read")
+}
+
+/// As `record_body`, without a checksum over lengths that no record has: it is called at every
+/// byte.
+fn plausible_body(bytes: &[u8]) -> Option<&[u8]> {
+    let length = u32::from_be_bytes(*bytes.first_chunk::<4>()?) as usize;
+    (length >= BODY_MIN && length <= bytes.len()).then(|| record_body(bytes)).flatten()
 }
 
 /// Whether a whole record of a transaction after `last_txn` begins anywhere behind `position`.
@@ -90,12 +143,12 @@ fn record_follows(bytes: &[u8], position: usize, last_txn: i64) -> bool {
 mod tests {
     use super::*;
     use crate::metadata::embedded::codec::{FORMAT, encode_record};
-    use crate::metadata::embedded::tree::Change;
     use crate::metadata::store::Op;
 
     /// A journal of a few transactions, where each begins, and the tree after each.
     fn journal() -> (Vec<u8>, Vec<usize>, Vec<Tree>) {
-        let header = Header { format: FORMAT, snapshot_records: 0, snapshot_txn: 0 };
+        let header =
+            Header { format: FORMAT, snapshot_records: 0, snapshot_txn: 0, has_mirror: true };
         let (mut bytes, mut starts, mut tree) = (header.encode(), Vec::new(), Tree::new());
         let mut trees = vec![tree.clone()];
         for txn in 1..=6 {
@@ -110,7 +163,7 @@ mod tests {
     }
 
     fn replay_all(bytes: &[u8]) -> Result<Replay, Damage> {
-        replay(&Header::decode(bytes).unwrap(), bytes)
+        replay(&Header::decode(bytes).unwrap(), &[bytes])
     }
 
     #[test]
@@ -125,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_before_the_last_transaction_is_damage_and_in_it_a_torn_tail() {
+    fn without_a_mirror_a_flipped_bit_before_the_last_transaction_is_damage() {
         let (bytes, starts, trees) = journal();
         for at in HEADER_SIZE..bytes.len() {
             let mut bytes = bytes.clone();
@@ -150,5 +203,38 @@ mod tests {
         let mut shortened = bytes[..starts[2]].to_vec();
         shortened.extend_from_slice(&bytes[starts[3]..]);
         assert_eq!(replay_all(&shortened).unwrap_err().position, starts[2]);
+    }
+
+    #[test]
+    fn a_byte_changed_on_one_side_is_taken_from_the_other() {
+        let (bytes, _, trees) = journal();
+        for at in HEADER_SIZE..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            for sides in [[&damaged[..], &bytes], [&bytes[..], &damaged]] {
+                let header = Header::decode(&bytes).unwrap();
+                let replay = replay(&header, &sides).unwrap();
+                assert_eq!(replay.tree, trees[trees.len() - 1], "byte {at}");
+                assert_eq!(replay.bytes, bytes, "byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn sides_damaged_at_the_same_record_are_damaged_and_salvage_has_all_others() {
+        let (bytes, starts, trees) = journal();
+        let (mut left, mut right) = (bytes.clone(), bytes.clone());
+        left[starts[2] + 20] ^= 1;
+        right[starts[2] + 30] ^= 1;
+        left[5] ^= 1;
+        let header = Header::decode(&right).unwrap();
+        assert_eq!(replay(&header, &[&left, &right]).unwrap_err().position, starts[2]);
+        let salvaged = salvage(&[&left, &right]);
+        let all = &trees[trees.len() - 1];
+        assert_eq!(salvaged.last_txn, all.last_txn);
+        for (path, entry) in all.entries() {
+            let expected = (path != "/node-3").then_some(&entry.value);
+            assert_eq!(salvaged.get(path).as_ref().map(|node| &node.value), expected, "{path}");
+        }
     }
 }

@@ -110,6 +110,16 @@ impl Tree {
         self.nodes.retain(|_, entry| !entry.ephemeral);
     }
 
+    /// Removes the nodes whose parents are not there.
+    pub(super) fn remove_orphans(&mut self) {
+        // A parent comes before its children.
+        for (path, entry) in std::mem::take(&mut self.nodes) {
+            if parent(&path).is_none_or(|parent| self.nodes.contains_key(parent)) {
+                self.nodes.insert(path, entry);
+            }
+        }
+    }
+
     fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a String, &'a Entry)> {
         let from = (Bound::Included(prefix), Bound::Unbounded);
         self.nodes.range::<str, _>(from).take_while(move |(path, _)| path.starts_with(prefix))

@@ -1,7 +1,7 @@
 //! What can go wrong between a caller and the store.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::metadata::Remedy;
@@ -67,8 +67,11 @@ pub enum StoreError {
     /// any more, until it is opened again. Reads answer what was durable before.
     #[error("the metadata store failed earlier")]
     Failed(#[source] Arc<io::Error>),
-    /// Bytes that were durable are not what was written.
-    #[error("{file} is damaged at byte {position}: {reason}")]
+    /// Bytes that were durable are not what was written, in every file that has them.
+    #[error(
+        "{file} is damaged at byte {position}: {reason}; \
+         'streamlog log rebuild-metadata' makes the journal anew from the logs"
+    )]
     Damaged {
         /// The damaged file.
         file: PathBuf,
@@ -76,6 +79,15 @@ pub enum StoreError {
         position: u64,
         /// How it shows.
         reason: &'static str,
+    },
+    /// The files of the metadata journal are gone.
+    #[error(
+        "there is no metadata journal in {dir}; \
+         'streamlog log rebuild-metadata' makes it anew from the logs"
+    )]
+    JournalMissing {
+        /// The directory that had them.
+        dir: PathBuf,
     },
     /// The file was written by a later release.
     #[error("{file} has format {found}; this release reads up to {newest}")]
@@ -90,6 +102,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The directory of the journal is gone, with the journal in it.
+    pub(crate) fn lost(dir: &Path) -> Self {
+        Self::JournalMissing { dir: dir.to_owned() }
+    }
+
     /// What a caller can do about it.
     pub fn remedy(&self) -> Remedy {
         match self {
@@ -99,7 +116,10 @@ impl StoreError {
             | Self::NotEmpty { .. } => Remedy::Refresh,
             Self::InvalidPath { .. } | Self::TooLarge { .. } => Remedy::Reject,
             Self::Io { .. } => Remedy::Retry,
-            Self::Failed(_) | Self::Damaged { .. } | Self::NewerFormat { .. } => Remedy::Fatal,
+            Self::Failed(_)
+            | Self::Damaged { .. }
+            | Self::JournalMissing { .. }
+            | Self::NewerFormat { .. } => Remedy::Fatal,
         }
     }
 }

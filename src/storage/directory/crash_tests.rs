@@ -198,7 +198,7 @@ fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
     grow(&directory, facts, (0, 1), 1)?;
     facts.in_doubt = Some(1);
     facts.logs.remove(&1);
-    directory.retain(|partition, _| partition.partition.0 == 0)?;
+    directory.remove_log(&partition(1), topic(2).topic_id)?;
     facts.in_doubt = None;
     facts.is_closed = None;
     directory.close(&Offsets::new())?;

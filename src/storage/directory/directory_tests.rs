@@ -323,19 +323,6 @@ fn what_nobody_knows_goes_to_quarantine() {
 }
 
 #[test]
-fn a_log_of_an_unknown_topic_is_put_aside() {
-    let world = World::new();
-    let (directory, _) = with_ten_records(&world);
-    directory.create_log(&partition(1), topic(2)).unwrap();
-    let strays = directory.retain(|_, id| id == topic(2).topic_id).unwrap();
-    assert_eq!(strays, [partition(0)]);
-    assert!(directory.log(&partition(0)).unwrap().is_none());
-    let cells = world.names("/data/quarantine");
-    let log = format!("/data/quarantine/{}/web-0/00000000000000000000.log", cells[0]);
-    assert!(world.disk.exists(Path::new(&log)).unwrap());
-}
-
-#[test]
 fn a_log_nobody_can_tell_the_topic_of_is_neither_served_nor_replaced() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
@@ -346,8 +333,25 @@ fn a_log_nobody_can_tell_the_topic_of_is_neither_served_nor_replaced() {
     let refusal = directory.log(&partition(0)).unwrap_err();
     assert!(matches!(refusal, StorageError::Damaged { .. }), "{refusal}");
     assert!(directory.create_log(&partition(0), topic(1)).is_err());
-    assert!(directory.retain(|_, _| false).unwrap().is_empty());
     assert!(world.disk.exists(Path::new("/data/web-0/00000000000000000000.log")).unwrap());
+}
+
+#[test]
+fn a_log_that_is_identified_has_its_file_and_its_records_again() {
+    let world = World::new();
+    let (directory, _) = with_ten_records(&world);
+    stop(directory, 10);
+    world.disk.remove_file(Path::new("/data/web-0/partition.metadata")).unwrap();
+    let directory = world.open().unwrap();
+    assert_eq!(directory.unidentified(), [partition(0)]);
+    let log = directory.identify(&partition(0), topic(1)).unwrap().unwrap();
+    assert_eq!(log.log_end_offset(), Offset::new(10));
+    assert!(directory.unidentified().is_empty());
+    assert!(directory.identify(&partition(0), topic(2)).unwrap().is_none());
+    drop(log);
+    stop(directory, 10);
+    let directory = world.open().unwrap();
+    assert_eq!(directory.partitions(), [(partition(0), topic(1))]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::storage::directory::data_dir::DataDir;
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
-use crate::storage::directory::survey::{quarantine, remove_tree};
+use crate::storage::directory::survey::remove_tree;
 use crate::storage::{Log, Marks, StartPoint, StorageError, small_file};
 use crate::types::{Offset, TopicId, TopicPartition};
 
@@ -88,28 +88,6 @@ impl DataDir {
             cause: format!("its removal is not durable: {source}").into(),
             is_disk_unknown: is_failed_sync(&source),
         })
-    }
-
-    /// Puts the logs that `is_known` does not know into quarantine, and tells which they were. Logs
-    /// of which nobody can tell whose they are stay as they are.
-    pub fn retain(
-        &self,
-        is_known: impl Fn(&TopicPartition, TopicId) -> bool,
-    ) -> Result<Vec<TopicPartition>, StorageError> {
-        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
-        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
-        let mut strays = Vec::new();
-        for slot in slots.into_iter().filter(|slot| slot.is_known()) {
-            let partition = slot.partition();
-            if is_known(partition, slot.metadata(&self.path)?.topic_id) {
-                continue;
-            }
-            let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-            self.take_out(&slot)?;
-            quarantine(&*self.disk, &self.path, &partition.to_string())?;
-            strays.push(partition.clone());
-        }
-        Ok(strays)
     }
 
     /// Lets a log end at `to` or, when that is within a batch, where the batch begins, and returns
@@ -190,15 +168,6 @@ impl DataDir {
     pub(super) fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
         let partition = || log.partition().clone();
         self.hold(log).ok_or_else(|| StorageError::Closed { partition: partition() })
-    }
-
-    /// Closes a log and forgets it; its files are where they were.
-    fn take_out(&self, slot: &Slot) -> Result<(), StorageError> {
-        if let Some(log) = slot.opened() {
-            log.close()?;
-        }
-        self.forget(slot);
-        Ok(())
     }
 
     fn forget(&self, slot: &Slot) {

@@ -1,7 +1,7 @@
 //! A data directory: the logs of one broker on one disk.
 //!
 //! [`DataDir`] holds the lock, knows whose directory it is, finds and recovers the logs, makes and
-//! removes them, and writes their marks. Data is matched by topic id; what nobody knows goes to
+//! removes them, and writes their marks. Data is matched by topic id; files of unknown names go to
 //! `quarantine/`, and nothing is deleted but on a caller's word.
 
 mod checkpoints;
@@ -11,6 +11,7 @@ mod lifecycle;
 mod names;
 mod open;
 mod partition_metadata;
+mod restoration;
 mod run;
 mod skipping;
 mod slot;
@@ -24,11 +25,13 @@ pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub(crate) use identity::is_data_dir;
 pub use identity::{Identity, Opener};
 pub(crate) use names::partition_of;
+pub use open::lock_data_dir;
 pub use partition_metadata::PartitionMetadata;
 pub(crate) use partition_metadata::{FILE_NAME as PARTITION_METADATA, metadata_flaw};
 pub use run::Run;
 pub use slot::LogConfigs;
 pub use space::Space;
+pub(crate) use survey::quarantine;
 
 #[cfg(test)]
 mod crash_tests;

@@ -83,7 +83,7 @@ fn directory(name: &str) -> Meaning {
     let is_uuid = |stem: &str| Uuid::parse_str(stem).is_ok();
     if [RESERVE, QUARANTINE, METADATA, LOST_AND_FOUND].contains(&name) {
         Meaning::Own
-    } else if name.strip_suffix(UNFINISHED).is_some_and(is_uuid) {
+    } else if name.strip_suffix(UNFINISHED).is_some_and(|stem| stem == METADATA || is_uuid(stem)) {
         Meaning::Unfinished
     } else if name.strip_suffix(DELETED).is_some_and(is_uuid) {
         Meaning::Deleted

@@ -199,6 +199,22 @@ impl Past {
     }
 }
 
+/// Locks a data directory for work on its files while no broker has it, and tells whose it is.
+///
+/// # Errors
+/// `Locked` when a broker has it, `Foreign` when it is no data directory.
+pub fn lock_data_dir(disk: &dyn Disk, path: &Path) -> Result<(DirLock, Identity), StorageError> {
+    let Some(identity) = Identity::read(disk, &path.join(names::IDENTITY))? else {
+        return Err(StorageError::Foreign {
+            path: path.to_owned(),
+            expected: "streamlog".to_owned(),
+            found: format!("others: it has no '{}'", names::IDENTITY),
+        });
+    };
+    let boot_id = disk.boot_id().map_err(|source| StorageError::io("lock", path, source))?;
+    Ok((take_lock(disk, path, &boot_id)?, identity))
+}
+
 /// Takes the lock on a directory, making the directory when it is not there.
 fn take_lock(disk: &dyn Disk, path: &Path, boot_id: &str) -> Result<DirLock, StorageError> {
     let refused = |action| move |source| StorageError::io(action, path, source);

@@ -8,7 +8,8 @@
 //! | `crc: …` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
 //! The first two lines are Kafka's own file. It is written before the log's directory gets its name
-//! and never changed; data is matched by the id in it, never by the directory's name alone.
+//! and never changed, but made again from the metadata journal when it is lost. Data is matched by
+//! the id in it, never by the directory's name alone.
 
 use std::path::{Path, PathBuf};
 
@@ -36,11 +37,18 @@ impl PartitionMetadata {
             .map_err(|source| StorageError::io("write", &path, source))
     }
 
+    /// Writes the file of a log that is there, in place of one that is damaged; durable on return.
+    pub(super) fn replace(self, disk: &dyn Disk, dir: &Path) -> Result<(), StorageError> {
+        let path = path_in(dir);
+        small_file::replace(disk, &path, self.encode().as_bytes())
+            .map_err(|source| StorageError::io("write", &path, source))
+    }
+
     /// What the file in `dir` says.
     ///
     /// # Errors
     /// When it is a later release's or cannot be read.
-    pub(super) fn read(disk: &dyn Disk, dir: &Path) -> Result<Stored<Self>, StorageError> {
+    pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> Result<Stored<Self>, StorageError> {
         let path = path_in(dir);
         let bytes = small_file::read(disk, &path)
             .map_err(|source| StorageError::io("read", &path, source))?;

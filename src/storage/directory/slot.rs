@@ -52,6 +52,11 @@ impl Slot {
         self.is_known() && matches!(self.start, StartPoint::Unclean { .. })
     }
 
+    /// The same log, now that it is known whose it is.
+    pub(super) fn identified(&self, metadata: PartitionMetadata) -> Self {
+        Self::new(self.partition.clone(), Ok(metadata), self.start)
+    }
+
     /// The log, opened now if it was not yet; others who want it wait.
     pub(super) fn open(
         &self,

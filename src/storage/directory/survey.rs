@@ -65,9 +65,10 @@ pub(super) fn require_empty(disk: &dyn Disk, dir: &Path) -> Result<(), StorageEr
 }
 
 /// Puts something in `dir` into its quarantine, durably, and tells where.
-pub(super) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<PathBuf, StorageError> {
+pub(crate) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<PathBuf, StorageError> {
     let from = dir.join(name);
-    let to = names::quarantine_path(dir, name);
+    let last = from.file_name().unwrap_or_default().to_string_lossy();
+    let to = names::quarantine_path(dir, &last);
     let cell = to.parent().unwrap_or(dir);
     let quarantine = dir.join(names::QUARANTINE);
     disk.create_dir(cell)

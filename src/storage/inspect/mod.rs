@@ -6,10 +6,12 @@
 mod dump;
 mod findings;
 mod indexes;
+mod summary;
 mod verify;
 
 pub use dump::{DumpedBatch, DumpedRecord, SegmentDump};
 pub use findings::{Finding, Flaw, LogReport};
+pub use summary::{LogSummary, summarize_logs};
 pub use verify::{segment_bytes_system, verify, verify_system};
 
 #[cfg(test)]

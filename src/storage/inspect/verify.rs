@@ -80,7 +80,7 @@ fn logs_in(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
 }
 
 /// The first offsets of a log's segments, in order.
-fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, StorageError> {
+pub(super) fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, StorageError> {
     let entries = disk.list(log).map_err(|source| StorageError::io("list", log, source))?;
     let files = entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name));
     let bases = files.filter(|file| file.kind == FileKind::Log).map(|file| file.base);

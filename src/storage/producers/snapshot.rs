@@ -70,6 +70,22 @@ pub fn latest_snapshot(
     Ok(None)
 }
 
+/// The largest producer id in all sound snapshots of the log in `dir`.
+pub(crate) fn largest_id_in_snapshots(
+    disk: &dyn Disk,
+    dir: &Path,
+) -> io::Result<Option<ProducerId>> {
+    let mut largest = None;
+    for offset in offsets(disk, dir)? {
+        let Some(bytes) = small_file::read(disk, &path_of(dir, offset))? else { continue };
+        let mut states = ProducerStates::new(ProducerLimits::default());
+        if decode(&bytes, offset, Duration::ZERO, &mut states) == Some(VERSION) {
+            largest = largest.max(states.entries().keys().copied().max());
+        }
+    }
+    Ok(largest)
+}
+
 /// Removes the snapshots whose offset `keep` does not want.
 pub fn retain_snapshots(
     disk: &dyn Disk,

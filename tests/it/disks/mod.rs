@@ -2,3 +2,4 @@
 
 mod directory;
 mod errors;
+mod lost_metadata;

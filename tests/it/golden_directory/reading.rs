@@ -45,6 +45,24 @@ fn every_record_is_there_and_the_directory_lives_on() {
 }
 
 #[test]
+fn a_directory_of_a_release_that_kept_one_journal_gains_the_mirror() {
+    let copy = TempDir::new().unwrap();
+    copy_to(copy.path(), &fixture());
+    let metadata = copy.path().join("metadata");
+    let name = "00000000000000000001.journal";
+    let old = fixture_dir().with_file_name("journal-without-mirror").join(name);
+    std::fs::remove_file(metadata.join("00000000000000000001.mirror")).unwrap();
+    std::fs::copy(old, metadata.join(name)).unwrap();
+    let logs = Logs::open(copy.path()).unwrap();
+    assert_eq!(logs.partition("t", 0).unwrap().log_start_offset(), Offset::new(1));
+    logs.close().unwrap();
+    let sides = ["journal", "mirror"]
+        .map(|side| std::fs::read(metadata.join(format!("00000000000000000002.{side}"))).unwrap());
+    assert_eq!(sides[0], sides[1]);
+    assert!(!metadata.join(name).exists());
+}
+
+#[test]
 fn nothing_is_found_wrong_with_it() {
     let [report] = &verify_system(&fixture_dir(), &mut |_| {}).unwrap()[..] else {
         panic!("one log")

@@ -1,0 +1,123 @@
+//! Matching the logs of a data directory with the topics of its metadata journal, at a start.
+//!
+//! A log that has lost its `partition.metadata` gets it again, where the journal leaves no doubt
+//! whose it is. With logs that the journal does not know nothing starts: rather than a topic that
+//! nobody wants it is the journal that has lost something.
+
+use std::path::Path;
+
+use crate::broker::BrokerError;
+use crate::broker::settings::OFFSET_UNIT;
+use crate::io::Disk;
+use crate::metadata::{Image, StoreError};
+use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
+use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
+
+/// Partitions that a message names.
+const NAMED_MAX: usize = 5;
+
+/// Refuses to begin a new journal in a data directory that must have one.
+///
+/// # Errors
+/// `JournalMissing`.
+pub(super) fn require_journal(
+    disk: &dyn Disk,
+    data: &DataDir,
+    journal: &Path,
+) -> Result<(), BrokerError> {
+    let refused = |source| StorageError::io("look for", journal, source);
+    let had_journal = data.start_report().was_clean
+        || !data.partitions().is_empty()
+        || !data.unidentified().is_empty();
+    if had_journal && !disk.exists(journal).map_err(refused)? {
+        return Err(BrokerError::Metadata(StoreError::lost(journal).into()));
+    }
+    Ok(())
+}
+
+/// Identifies what can be, and refuses what the journal does not know.
+///
+/// # Errors
+/// `UnknownLogs`, and as the disk fails.
+pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), BrokerError> {
+    let mut unknown = Vec::new();
+    for partition in data.unidentified() {
+        match owner(image, &partition) {
+            Owner::Topic(metadata) => {
+                data.identify(&partition, metadata)?;
+                tracing::error!(
+                    "the partition.metadata of {partition} was missing or damaged: it is made \
+                     again from the metadata journal"
+                );
+            }
+            Owner::Deleted(metadata) => {
+                if let Err(error) = data.identify(&partition, metadata) {
+                    tracing::warn!("{partition} is deleted: {}", WithCauses(&error));
+                }
+            }
+            Owner::Doubtful => tracing::error!(
+                "{partition} is left alone: its partition.metadata is missing or damaged, and its \
+                 log may be that of a topic or of a deleted one of the same name; to have the \
+                 partition begin anew, stop the broker and move the directory away"
+            ),
+            Owner::Unknown => unknown.push(partition),
+        }
+    }
+    let strangers = data.partitions().into_iter();
+    let strangers = strangers.filter(|(partition, m)| !is_known(image, partition, m.topic_id));
+    unknown.extend(strangers.map(|(partition, _)| partition));
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    unknown.sort();
+    let named = unknown.iter().take(NAMED_MAX).map(TopicPartition::to_string);
+    let mut partitions = named.collect::<Vec<_>>().join(", ");
+    if unknown.len() > NAMED_MAX {
+        partitions.push_str(", ...");
+    }
+    let (dir, count) = (data.path().to_owned(), unknown.len());
+    Err(BrokerError::UnknownLogs { dir, count, partitions })
+}
+
+/// The topic a log belongs to that does not say so itself.
+enum Owner {
+    Topic(PartitionMetadata),
+    Deleted(PartitionMetadata),
+    /// More than one topic has had its name.
+    Doubtful,
+    Unknown,
+}
+
+fn owner(image: &Image, partition: &TopicPartition) -> Owner {
+    let topic = image.topic(&partition.topic);
+    let topic = topic.filter(|topic| topic.partition(partition.partition).is_some());
+    let deleted = image.tombstones().filter(|(_, tombstone)| {
+        tombstone.name == partition.topic.as_str()
+            && number(partition.partition) < tombstone.partitions
+    });
+    let deleted: Vec<TopicId> = deleted.map(|(id, _)| id).collect();
+    match (topic, deleted.as_slice()) {
+        (None, []) => Owner::Unknown,
+        (Some(topic), []) => {
+            let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
+            let offset_unit = unit.unwrap_or(OffsetUnit::Record);
+            Owner::Topic(PartitionMetadata { topic_id: topic.id, offset_unit })
+        }
+        (None, [id]) => {
+            let offset_unit = OffsetUnit::Record;
+            Owner::Deleted(PartitionMetadata { topic_id: *id, offset_unit })
+        }
+        _ => Owner::Doubtful,
+    }
+}
+
+/// Whether the journal has the partition, or says that its log is to be removed.
+fn is_known(image: &Image, partition: &TopicPartition, id: TopicId) -> bool {
+    let topic = image.topic_by_id(id).filter(|topic| topic.name == partition.topic);
+    topic.is_some_and(|topic| topic.partition(partition.partition).is_some())
+        || image.tombstone(id).is_some()
+}
+
+fn number(partition: PartitionIndex) -> usize {
+    usize::try_from(partition.0).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,147 @@
+//! `streamlog log rebuild-metadata`: the metadata journal made anew, while no broker runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::broker::core::startup::METADATA_DIR;
+use crate::broker::settings::OFFSET_UNIT;
+use crate::broker::{BrokerError, OffsetsTopicConfig};
+use crate::io::{Disk, SystemDisk};
+use crate::metadata::{Configs, FoundCluster, FoundTopic, MetadataError, RebuiltTopic, Salvage};
+use crate::storage::{
+    LogSummary, OffsetUnit, PartitionMetadata, lock_data_dir, quarantine, summarize_logs,
+};
+use crate::types::{LeaderEpoch, ProducerId, TopicName, TopicPartition};
+
+/// What was made of a data directory's metadata.
+#[derive(Debug)]
+pub struct RebuiltMetadata {
+    /// The topics that have logs.
+    pub topics: Vec<RebuiltTopic>,
+    /// The first producer id that the broker hands out.
+    pub next_producer_id: ProducerId,
+    /// Whether all of the old journal could be read.
+    pub was_whole: bool,
+    /// Logs whose topic could not be told, and why.
+    pub unidentified: Vec<(TopicPartition, String)>,
+    /// Where the files of the old journal are now.
+    pub set_aside: Vec<PathBuf>,
+}
+
+/// Makes the metadata journal of a data directory anew. Topics get at least as many partitions as
+/// `partitions` says. `None` when the journal is whole and knows all logs: nothing is done then.
+///
+/// # Errors
+/// When a broker has the directory, or two topics claim one name.
+pub fn rebuild_metadata(
+    dir: &Path,
+    partitions: &BTreeMap<TopicName, usize>,
+) -> Result<Option<RebuiltMetadata>, BrokerError> {
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
+    rebuild_on(&disk, dir, partitions)
+}
+
+/// As `rebuild_metadata`, on another disk.
+///
+/// # Errors
+/// Those of `rebuild_metadata`.
+pub fn rebuild_on(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    partitions: &BTreeMap<TopicName, usize>,
+) -> Result<Option<RebuiltMetadata>, BrokerError> {
+    let (_lock, identity) = lock_data_dir(&**disk, dir)?;
+    let journal = dir.join(METADATA_DIR);
+    let salvage = Salvage::read(&**disk, &journal).map_err(MetadataError::from)?;
+    let summaries = summarize_logs(disk, dir)?;
+    let mut found = FoundCluster {
+        cluster_id: identity.cluster_id,
+        broker: identity.broker_id,
+        topics: Vec::new(),
+        largest_producer_id: summaries.iter().filter_map(|log| log.largest_producer_id).max(),
+    };
+    let mut unidentified = Vec::new();
+    for log in summaries {
+        match log.metadata {
+            Ok(metadata) if salvage.is_deleted(metadata.topic_id) => {}
+            Ok(metadata) => add_log(&mut found.topics, &log, metadata)?,
+            Err(reason) => unidentified.push((log.partition, reason)),
+        }
+    }
+    for topic in &mut found.topics {
+        let asked = partitions.get(&topic.name).copied().unwrap_or(0);
+        let default = is_offsets(&topic.name).then(default_offsets_partitions).unwrap_or(0);
+        let default = if asked > 0 || salvage.knows(&topic.name, topic.id) { 0 } else { default };
+        topic.partitions = topic.partitions.max(asked).max(default);
+    }
+    let rebuild = salvage.rebuilt(&found).map_err(MetadataError::from)?;
+    if !rebuild.is_needed() {
+        return Ok(None);
+    }
+    let mut set_aside = Vec::new();
+    for old in rebuild.write(&**disk, &journal).map_err(MetadataError::from)? {
+        let name = old.strip_prefix(dir).unwrap_or(&old).to_string_lossy().into_owned();
+        set_aside.push(quarantine(&**disk, dir, &name)?);
+    }
+    Ok(Some(RebuiltMetadata {
+        topics: rebuild.topics,
+        next_producer_id: rebuild.next_producer_id,
+        was_whole: rebuild.was_whole,
+        unidentified,
+        set_aside,
+    }))
+}
+
+/// Adds a log to its topic.
+fn add_log(
+    topics: &mut Vec<FoundTopic>,
+    log: &LogSummary,
+    metadata: PartitionMetadata,
+) -> Result<(), BrokerError> {
+    let name = &log.partition.topic;
+    let topic = match topics.iter_mut().find(|topic| topic.name == *name) {
+        Some(topic) if topic.id != metadata.topic_id => {
+            let ids = [topic.id, metadata.topic_id];
+            return Err(BrokerError::TopicConflict { topic: name.clone(), ids });
+        }
+        Some(topic) => topic,
+        None => {
+            topics.push(found_topic(name, metadata));
+            let last = topics.len() - 1;
+            &mut topics[last]
+        }
+    };
+    let index = usize::try_from(log.partition.partition.0).unwrap_or(0);
+    topic.partitions = topic.partitions.max(index + 1);
+    topic.epochs.insert(log.partition.partition, log.latest_epoch.max(LeaderEpoch::NONE));
+    Ok(())
+}
+
+fn found_topic(name: &TopicName, metadata: PartitionMetadata) -> FoundTopic {
+    let mut required = Configs::new();
+    if metadata.offset_unit == OffsetUnit::Byte {
+        required.insert(OFFSET_UNIT.to_owned(), metadata.offset_unit.to_string());
+    }
+    let defaults = if is_offsets(name) {
+        OffsetsTopicConfig::default().topic(1).configs
+    } else {
+        Configs::new()
+    };
+    FoundTopic {
+        name: name.clone(),
+        id: metadata.topic_id,
+        partitions: 0,
+        required,
+        defaults,
+        epochs: BTreeMap::new(),
+    }
+}
+
+fn is_offsets(name: &TopicName) -> bool {
+    name.as_str() == TopicName::CONSUMER_OFFSETS
+}
+
+fn default_offsets_partitions() -> usize {
+    usize::try_from(OffsetsTopicConfig::default().partitions).unwrap_or_default()
+}

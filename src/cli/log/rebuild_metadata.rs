@@ -1,0 +1,69 @@
+//! `streamlog log rebuild-metadata DIR`: the metadata journal made anew from the logs.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::broker::{RebuiltMetadata, rebuild_metadata};
+use crate::cli::{CommandError, Exit};
+use crate::types::TopicName;
+
+/// Makes a lost or damaged metadata journal anew from the logs of a stopped broker.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The data directory
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Give a topic so many partitions, where it had more than have logs; may be repeated
+    #[arg(long, value_name = "TOPIC=COUNT", value_parser = partitions)]
+    partitions: Vec<(TopicName, usize)>,
+}
+
+impl Options {
+    pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        let partitions: BTreeMap<_, _> = self.partitions.iter().cloned().collect();
+        match rebuild_metadata(&self.dir, &partitions)? {
+            Some(rebuilt) => write_text(out, &rebuilt)?,
+            None => writeln!(out, "the metadata journal is sound and knows all logs")?,
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn partitions(text: &str) -> Result<(TopicName, usize), String> {
+    let (topic, count) = text.split_once('=').ok_or("TOPIC=COUNT is expected")?;
+    let count = count.parse().ok().filter(|count| (1..=10_000).contains(count));
+    let count = count.ok_or("COUNT is a number from 1 to 10000")?;
+    let topic = topic.parse().map_err(|error| format!("'{topic}' is no topic: {error}"))?;
+    Ok((topic, count))
+}
+
+fn write_text(out: &mut dyn Write, rebuilt: &RebuiltMetadata) -> io::Result<()> {
+    for topic in &rebuilt.topics {
+        let configs = if topic.has_old_configs {
+            "settings from the old journal"
+        } else {
+            "settings not known: those of the broker, until they are changed"
+        };
+        let (name, id, count) = (&topic.name, topic.id, topic.partitions);
+        writeln!(out, "topic {name}, id {id}: {count} partitions, {configs}")?;
+    }
+    for (partition, reason) in &rebuilt.unidentified {
+        writeln!(out, "{partition} is left alone: {reason}")?;
+    }
+    for path in &rebuilt.set_aside {
+        writeln!(out, "old file kept: {}", path.display())?;
+    }
+    writeln!(out, "producer ids go on from {}", rebuilt.next_producer_id)?;
+    if !rebuilt.was_whole {
+        writeln!(
+            out,
+            "not known: topics without records, partitions behind the last that has records, \
+             topics that were being deleted, settings changed on the broker while it ran; \
+             groups and their offsets are in __consumer_offsets"
+        )?;
+    }
+    writeln!(out, "the metadata journal is made anew")
+}

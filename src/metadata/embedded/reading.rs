@@ -1,0 +1,135 @@
+//! Reading the journal that counts, from both of its sides.
+
+use std::path::{Path, PathBuf};
+
+use crate::io::Disk;
+use crate::metadata::embedded::codec::{FORMAT, Header};
+use crate::metadata::embedded::files::{Content, Listing, Side, SideFlaw};
+use crate::metadata::embedded::recovery::{Damage, Replay, replay, salvage};
+use crate::metadata::embedded::tree::Tree;
+use crate::metadata::store::StoreError;
+
+/// The journal that counts, as its files have it.
+#[derive(Debug)]
+pub(super) struct JournalRead {
+    pub(super) number: u64,
+    pub(super) header: Header,
+    /// In the order of [`Side::ALL`].
+    pub(super) contents: Vec<Content>,
+    pub(super) replay: Replay,
+}
+
+/// Reads the journal with the highest number. When only one side of it came to be before a crash,
+/// and that one is damaged, nothing was appended to it, and the one before still counts.
+///
+/// # Errors
+/// `JournalMissing`, `Damaged`, `NewerFormat`, and as the disk fails.
+pub(super) fn read_newest(
+    disk: &dyn Disk,
+    dir: &Path,
+    listing: &Listing,
+) -> Result<JournalRead, StoreError> {
+    let mut numbers = listing.journals.iter().rev();
+    let Some((newest, sides)) = numbers.next() else {
+        return Err(StoreError::JournalMissing { dir: dir.to_owned() });
+    };
+    let read = read(disk, dir, *newest);
+    if matches!(read, Err(StoreError::Damaged { .. }))
+        && sides.len() < Side::ALL.len()
+        && let Some((before, _)) = numbers.next()
+        && let Ok(before) = self::read(disk, dir, *before)
+        && before.header.has_mirror
+    {
+        return Ok(before);
+    }
+    read
+}
+
+fn read(disk: &dyn Disk, dir: &Path, number: u64) -> Result<JournalRead, StoreError> {
+    let contents = contents(disk, dir, number)?;
+    let sides: Vec<&[u8]> = contents.iter().map(Content::bytes).collect();
+    let file = Side::Primary.path(dir, number);
+    let damaged = |Damage { position, reason }| StoreError::Damaged {
+        file: file.clone(),
+        position: position as u64,
+        reason,
+    };
+    let Some(header) = sides.iter().find_map(|side| Header::decode(side)) else {
+        return Err(damaged(Damage { position: 0, reason: "this is no journal's header" }));
+    };
+    if header.format > FORMAT {
+        let (found, newest) = (header.format, FORMAT);
+        return Err(StoreError::NewerFormat { file, found, newest });
+    }
+    let replay = replay(&header, &sides).map_err(damaged)?;
+    Ok(JournalRead { number, header, contents, replay })
+}
+
+fn contents(disk: &dyn Disk, dir: &Path, number: u64) -> Result<Vec<Content>, StoreError> {
+    Side::ALL.into_iter().map(|side| Content::read(disk, &side.path(dir, number))).collect()
+}
+
+/// What can still be read of the newest journal that has anything, damaged as it may be.
+pub(super) fn salvage_newest(disk: &dyn Disk, dir: &Path) -> Result<Tree, StoreError> {
+    if !disk.exists(dir).map_err(super::files::cannot("look for", dir))? {
+        return Ok(Tree::new());
+    }
+    let listing = Listing::of(disk, dir)?;
+    if let Ok(read) = read_newest(disk, dir, &listing) {
+        return Ok(read.replay.tree);
+    }
+    for number in listing.journals.keys().rev() {
+        let contents = contents(disk, dir, *number)?;
+        let sides: Vec<&[u8]> = contents.iter().map(Content::bytes).collect();
+        let tree = salvage(&sides);
+        if tree.last_txn > 0 {
+            return Ok(tree);
+        }
+    }
+    Ok(Tree::new())
+}
+
+/// Something wrong with the files of the journal.
+#[derive(Debug)]
+pub struct JournalFinding {
+    /// The file.
+    pub file: PathBuf,
+    /// The position in it.
+    pub position: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// Whether it is more than an unfinished write, which the next start completes or cuts off.
+    pub is_damage: bool,
+}
+
+/// Looks through the files of the journal in `dir`. Nothing is changed.
+///
+/// # Errors
+/// As the disk fails, or when a later release has written it.
+pub fn inspect_journal(disk: &dyn Disk, dir: &Path) -> Result<Vec<JournalFinding>, StoreError> {
+    let listing = Listing::of(disk, dir)?;
+    let read = match read_newest(disk, dir, &listing) {
+        Ok(read) => read,
+        Err(StoreError::Damaged { file, position, reason }) => {
+            let reason = format!("{reason}, and no other file has it");
+            return Ok(vec![JournalFinding { file, position, reason, is_damage: true }]);
+        }
+        Err(StoreError::JournalMissing { dir: file }) => {
+            let reason = "there is no metadata journal".to_owned();
+            return Ok(vec![JournalFinding { file, position: 0, reason, is_damage: true }]);
+        }
+        Err(error) => return Err(error),
+    };
+    // A crash between the publications of its sides leaves one of them, and the journal before.
+    let is_unpublished = listing.journals.len() > 1;
+    let flaws = Side::ALL.into_iter().zip(&read.contents).filter_map(|(side, content)| {
+        let flaw = content.flaw(&read.replay.bytes, read.replay.last_record)?;
+        (side == Side::Primary || read.header.has_mirror).then(|| JournalFinding {
+            file: side.path(dir, read.number),
+            position: flaw.position() as u64,
+            reason: flaw.to_string(),
+            is_damage: flaw.is_damage() && !(flaw == SideFlaw::Absent && is_unpublished),
+        })
+    });
+    Ok(flaws.collect())
+}

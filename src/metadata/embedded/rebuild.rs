@@ -1,0 +1,301 @@
+//! The journal made anew: from what can still be read of the old one, and from what the logs tell.
+//!
+//! The logs win. A topic that has logs is in the new journal with their id and at least their
+//! partitions; its settings, and topics without any log, are there as far as the old journal still
+//! tells of them. The new journal is written beside the old one and counts from its publication on,
+//! so a crash at any step leaves the one or the other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use crate::io::Disk;
+use crate::metadata::embedded::files::Listing;
+use crate::metadata::embedded::journal::supersede;
+use crate::metadata::embedded::reading::{read_newest, salvage_newest};
+use crate::metadata::embedded::tree::Tree;
+use crate::metadata::image::{Configs, Incarnation, IsrMember, PartitionState};
+use crate::metadata::layout::{DIRECTORIES, Place};
+use crate::metadata::store::{Op, StoreError};
+use crate::metadata::values::{
+    ClusterIdValue, ConfigValue, MarkerValue, ProducerIdBlock, TopicValue, decode, decode_state,
+    encode, encode_state,
+};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName};
+
+/// The format of the tree, as of a new one.
+const FORMAT: u32 = 1;
+/// So many producer ids are passed over where the last block is not known: ids that were handed
+/// out and have left no trace in a log.
+const PRODUCER_ID_GAP: i64 = 1_000_000;
+
+/// Everything the data directory tells besides its journal.
+#[derive(Debug)]
+pub struct FoundCluster {
+    /// The cluster.
+    pub cluster_id: String,
+    /// The broker, which keeps all partitions.
+    pub broker: BrokerId,
+    /// The topics that have logs.
+    pub topics: Vec<FoundTopic>,
+    /// The largest producer id in the logs.
+    pub largest_producer_id: Option<ProducerId>,
+}
+
+/// A topic as its logs tell it.
+#[derive(Debug)]
+pub struct FoundTopic {
+    /// Its name.
+    pub name: TopicName,
+    /// Its identity.
+    pub id: TopicId,
+    /// It has so many partitions at least.
+    pub partitions: usize,
+    /// Settings it must have.
+    pub required: Configs,
+    /// Settings it gets where the old journal tells none.
+    pub defaults: Configs,
+    /// The last leader epoch in the log of each partition.
+    pub epochs: BTreeMap<PartitionIndex, LeaderEpoch>,
+}
+
+/// A topic of the new journal.
+#[derive(Debug)]
+pub struct RebuiltTopic {
+    /// Its name.
+    pub name: TopicName,
+    /// Its identity.
+    pub id: TopicId,
+    /// Its partitions.
+    pub partitions: usize,
+    /// Whether its settings are those of the old journal.
+    pub has_old_configs: bool,
+}
+
+/// What can still be read of a journal.
+#[derive(Debug)]
+pub struct Salvage {
+    tree: Tree,
+    is_whole: bool,
+}
+
+/// A journal to be.
+#[derive(Debug)]
+pub struct Rebuild {
+    tree: Tree,
+    is_changed: bool,
+    /// The topics that have logs.
+    pub topics: Vec<RebuiltTopic>,
+    /// The first producer id to be handed out.
+    pub next_producer_id: ProducerId,
+    /// Whether all of the old journal could be read.
+    pub was_whole: bool,
+}
+
+impl Salvage {
+    /// Reads what can be read of the journal in `dir`.
+    ///
+    /// # Errors
+    /// When the disk fails, or a later release has written it.
+    pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Self, StoreError> {
+        let listing = match Listing::of(disk, dir) {
+            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Listing::default()
+            }
+            listing => listing?,
+        };
+        match read_newest(disk, dir, &listing) {
+            Ok(read) => Ok(Self { tree: read.replay.tree, is_whole: true }),
+            Err(error @ StoreError::NewerFormat { .. }) => Err(error),
+            Err(_) => Ok(Self { tree: salvage_newest(disk, dir)?, is_whole: false }),
+        }
+    }
+
+    /// Whether it says that this topic was deleted, and its logs are to go.
+    pub fn is_deleted(&self, id: TopicId) -> bool {
+        self.tree.get(&Place::DeletedTopic(id).to_string()).is_some()
+    }
+
+    /// Whether it has this topic with all its partitions.
+    pub fn knows(&self, name: &TopicName, id: TopicId) -> bool {
+        let node = self.tree.get(&Place::Topic(name.clone()).to_string());
+        let value = node.and_then(|node| decode::<TopicValue>(&node.value).ok());
+        value.is_some_and(|value| value.id().ok() == Some(id))
+    }
+
+    /// The journal of these topics, and of those that it knows itself.
+    ///
+    /// # Errors
+    /// `TooLarge` and the like, of values that no log and no journal gives.
+    pub fn rebuilt(self, found: &FoundCluster) -> Result<Rebuild, StoreError> {
+        let mut rebuild = Rebuild {
+            tree: self.tree,
+            is_changed: !self.is_whole,
+            topics: Vec::new(),
+            next_producer_id: ProducerId(0),
+            was_whole: self.is_whole,
+        };
+        rebuild.tree.remove_orphans();
+        rebuild.lay_out(found)?;
+        for topic in &found.topics {
+            rebuild.add_topic(topic, found.broker)?;
+        }
+        rebuild.pass_over_producer_ids(found)?;
+        Ok(rebuild)
+    }
+}
+
+impl Rebuild {
+    /// Whether the old journal is to be replaced at all.
+    pub fn is_needed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// Makes it the journal in `dir`; durable on return. Returns the files that it replaces, which
+    /// are where they were and go at the next start.
+    ///
+    /// # Errors
+    /// As the disk fails. The old journal or this one counts then.
+    pub fn write(&self, disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        let number = supersede(disk, dir, &self.tree)?;
+        let journals = Listing::of(disk, dir)?.journals;
+        let old = journals.into_iter().filter(|(old, _)| *old < number);
+        let paths = old.flat_map(|(old, sides)| sides.into_iter().map(move |s| s.path(dir, old)));
+        Ok(paths.collect())
+    }
+
+    /// The nodes that every tree has.
+    fn lay_out(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
+        for directory in DIRECTORIES {
+            if self.tree.get(directory).is_none() {
+                self.put((*directory).to_owned(), Bytes::new())?;
+            }
+        }
+        if self.tree.get(&Place::ControllerEpoch.to_string()).is_none() {
+            self.put(Place::ControllerEpoch.to_string(), Bytes::from_static(b"0"))?;
+        }
+        self.put(Place::Marker.to_string(), encode(&MarkerValue { format: FORMAT }))?;
+        let id = ClusterIdValue { version: "1".to_owned(), id: found.cluster_id.clone() };
+        self.put(Place::ClusterId.to_string(), encode(&id))
+    }
+
+    fn add_topic(&mut self, topic: &FoundTopic, broker: BrokerId) -> Result<(), StoreError> {
+        let path = Place::Topic(topic.name.clone()).to_string();
+        let old = self.tree.get(&path).and_then(|n| decode::<TopicValue>(&n.value).ok());
+        let is_other = old.as_ref().is_some_and(|old| old.id().ok() != Some(topic.id));
+        if is_other {
+            self.remove_below(&path)?;
+            self.remove_below(&Place::TopicConfig(topic.name.clone()).to_string())?;
+        }
+        let old = old.filter(|_| !is_other);
+        let known = old.as_ref().and_then(|old| old.assignment().ok()).map_or(0, |a| a.len());
+        let partitions = known.max(topic.partitions);
+        let mut value = old.filter(|_| known > 0).unwrap_or(TopicValue::new(topic.id, &[]));
+        value.add_partitions(&vec![vec![broker]; partitions - known]);
+        self.put(path, encode(&value))?;
+        let parent = Place::Partitions(topic.name.clone()).to_string();
+        if self.tree.get(&parent).is_none() {
+            self.put(parent, Bytes::new())?;
+        }
+        for (partition, epoch) in &topic.epochs {
+            self.add_state(&topic.name, *partition, *epoch, broker)?;
+        }
+        let has_old_configs = self.add_configs(topic, known > 0)?;
+        let (name, id) = (topic.name.clone(), topic.id);
+        self.topics.push(RebuiltTopic { name, id, partitions, has_old_configs });
+        Ok(())
+    }
+
+    /// Sees that the next leader epoch of a partition is beyond every epoch in its log.
+    fn add_state(
+        &mut self,
+        topic: &TopicName,
+        partition: PartitionIndex,
+        epoch: LeaderEpoch,
+        broker: BrokerId,
+    ) -> Result<(), StoreError> {
+        let path = Place::PartitionState(topic.clone(), partition).to_string();
+        let node = self.tree.get(&path);
+        let state = node.as_ref().and_then(|node| decode_state(&node.value, node.version).ok());
+        let is_right = match &state {
+            Some(state) => state.leader_epoch >= epoch,
+            // The controller begins with epoch 0, which may follow nothing.
+            None => node.is_none() && epoch == LeaderEpoch::NONE,
+        };
+        if is_right {
+            return Ok(());
+        }
+        let parent = Place::Partition(topic.clone(), partition).to_string();
+        if self.tree.get(&parent).is_none() {
+            self.put(parent, Bytes::new())?;
+        }
+        let incarnation = Incarnation::UNKNOWN;
+        let state = PartitionState {
+            leader: Some(broker),
+            leader_incarnation: incarnation,
+            leader_epoch: epoch.max(LeaderEpoch(0)),
+            isr: vec![IsrMember { broker, incarnation }],
+            version: 0,
+            extra: serde_json::Map::new(),
+        };
+        self.put(path, encode_state(&state, 0))
+    }
+
+    /// Gives a topic its settings; whether they are those of the old journal.
+    fn add_configs(&mut self, topic: &FoundTopic, is_known: bool) -> Result<bool, StoreError> {
+        let path = Place::TopicConfig(topic.name.clone()).to_string();
+        let old = self.tree.get(&path).and_then(|n| decode::<ConfigValue>(&n.value).ok());
+        let has_old = old.is_some() || self.was_whole && is_known;
+        let mut configs = match old {
+            Some(old) => old.config,
+            None if has_old => Configs::new(),
+            None => topic.defaults.clone(),
+        };
+        let before = configs.clone();
+        configs.extend(topic.required.clone());
+        if !has_old && !configs.is_empty() || configs != before {
+            self.put(path, encode(&ConfigValue::new(configs)))?;
+        }
+        Ok(has_old)
+    }
+
+    /// Sees that no producer id is handed out twice.
+    fn pass_over_producer_ids(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
+        let path = Place::ProducerIds.to_string();
+        let block = self.tree.get(&path).and_then(|n| decode::<ProducerIdBlock>(&n.value).ok());
+        let ProducerId(known) = block.and_then(|b| b.next().ok()).unwrap_or(ProducerId(0));
+        let seen = found.largest_producer_id.map_or(0, |id| id.0.saturating_add(1));
+        let gap = if self.was_whole { 0 } else { PRODUCER_ID_GAP };
+        let next = known.max(seen).saturating_add(gap);
+        self.next_producer_id = ProducerId(next);
+        if next == known {
+            return Ok(());
+        }
+        let last = ProducerId(next - 1);
+        self.put(path, encode(&ProducerIdBlock::new(found.broker.0, last, last)))
+    }
+
+    fn put(&mut self, path: String, value: Bytes) -> Result<(), StoreError> {
+        let op = match self.tree.get(&path) {
+            Some(node) if node.value == value => return Ok(()),
+            Some(node) => Op::set(path, value, node.version),
+            None => Op::create(path, value),
+        };
+        self.execute(op)
+    }
+
+    /// Removes a node and all below it.
+    fn remove_below(&mut self, path: &str) -> Result<(), StoreError> {
+        let nodes = self.tree.snapshot(path);
+        nodes.into_iter().rev().try_for_each(|(path, n)| self.execute(Op::delete(path, n.version)))
+    }
+
+    fn execute(&mut self, op: Op) -> Result<(), StoreError> {
+        let txn = self.tree.last_txn + 1;
+        let (changes, _) = self.tree.plan(vec![op], txn)?;
+        self.tree.apply(txn, changes);
+        self.is_changed = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! What the files of logs tell about the topics they belong to, without opening a log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::io::{Disk, OpenMode};
+use crate::storage::directory::{PartitionMetadata, partition_of};
+use crate::storage::inspect::verify::segment_bases;
+use crate::storage::producers::largest_id_in_snapshots;
+use crate::storage::segments::{BatchScan, Expected, FileKind, Medium, Scanned, SegmentFile};
+use crate::storage::{EpochCache, StorageError, Stored};
+use crate::types::{LeaderEpoch, Offset, ProducerId, TopicPartition};
+
+/// What the files of one log tell.
+#[derive(Debug)]
+pub struct LogSummary {
+    /// The partition.
+    pub partition: TopicPartition,
+    /// Its topic, or why that cannot be told.
+    pub metadata: Result<PartitionMetadata, String>,
+    /// The last leader epoch in its history or its batches.
+    pub latest_epoch: LeaderEpoch,
+    /// The largest producer id in its batches and snapshots.
+    pub largest_producer_id: Option<ProducerId>,
+}
+
+/// Summaries of all logs in a data directory. Every batch is read.
+///
+/// # Errors
+/// As the disk fails, or when a later release has written something.
+pub fn summarize_logs(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogSummary>, StorageError> {
+    let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
+    let partitions = entries.iter().filter(|entry| entry.is_dir);
+    let partitions = partitions.filter_map(|entry| partition_of(&entry.name));
+    partitions.map(|partition| summarize(disk, dir, partition)).collect()
+}
+
+fn summarize(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    partition: TopicPartition,
+) -> Result<LogSummary, StorageError> {
+    let log = dir.join(partition.to_string());
+    let refused = |source| StorageError::read(&log, source);
+    let metadata = match PartitionMetadata::read(&**disk, &log)? {
+        Stored::Sound(metadata) => Ok(metadata),
+        Stored::Absent => Err("its partition.metadata is missing".to_owned()),
+        Stored::Damaged(reason) => Err(format!("its partition.metadata is damaged: {reason}")),
+    };
+    let history = match EpochCache::load(Arc::clone(disk), &log).map_err(refused)? {
+        Stored::Sound(history) => history.latest(),
+        Stored::Absent | Stored::Damaged(_) => None,
+    };
+    let mut summary = LogSummary {
+        partition,
+        metadata,
+        latest_epoch: history.unwrap_or(LeaderEpoch::NONE),
+        largest_producer_id: largest_id_in_snapshots(&**disk, &log).map_err(refused)?,
+    };
+    for base in segment_bases(&**disk, &log)? {
+        summary.add_segment(&**disk, &SegmentFile::path(&log, base, FileKind::Log))?;
+    }
+    Ok(summary)
+}
+
+impl LogSummary {
+    fn add_segment(&mut self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
+        let refused = |source| StorageError::io("read", path, source);
+        let any = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
+        let file = disk.open(path, OpenMode::Read).map_err(refused)?;
+        let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
+        while let Some(scanned) = scan.next(&any).map_err(refused)? {
+            let Scanned::Good(batch) = scanned else {
+                let Some(next) = scan.find_good(&any, None).map_err(refused)? else { break };
+                scan.go_to(next.position);
+                continue;
+            };
+            let producer_id = batch.summary.producer.map(|producer| producer.id);
+            self.latest_epoch = self.latest_epoch.max(batch.summary.leader_epoch);
+            self.largest_producer_id = self.largest_producer_id.max(producer_id);
+        }
+        Ok(())
+    }
+}
