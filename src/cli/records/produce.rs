@@ -14,8 +14,10 @@ use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::lines::Lines;
 use crate::cli::records::row::RecordRow;
 use crate::cli::{CommandError, CtrlC, Exit, Reach, answer, complain};
-use crate::client::{Client, Header, Producer, ProducerRecord, RecordMetadata, Ticket};
-use crate::types::{Offset, PartitionIndex, Timestamp};
+use crate::client::{
+    Client, ClientError, Header, Producer, ProducerRecord, RecordMetadata, Ticket,
+};
+use crate::types::{Offset, PartitionIndex, Timestamp, WithCauses};
 
 /// Records whose places are not yet known and still to be told.
 const UNTOLD_MAX: usize = 10_000;
@@ -99,6 +101,7 @@ impl Options {
             let client = Client::connect(settings.client)?;
             let line_max = self.line_max(settings.producer.request_max.0);
             let producer = client.producer(settings.producer)?;
+            producer.on_refusal(tell_refusal);
             let mut sending = Sending {
                 options: &self,
                 producer: &producer,
@@ -234,6 +237,12 @@ impl PlaceRow {
             timestamp: place.timestamp.millis(),
         }
     }
+}
+
+/// Says why records wait. Whether they are delivered in time is told at the end.
+fn tell_refusal(error: &ClientError) {
+    let words = WithCauses(error);
+    let _ = writeln!(io::stderr().lock(), "streamlog: trying again: {words}");
 }
 
 /// Why a line of JSON is no record, and where in it.

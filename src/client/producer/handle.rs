@@ -1,7 +1,7 @@
 //! The producer as its callers see it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
     pub(super) is_closed: AtomicBool,
+    /// Told of a broker that cannot store records for now.
+    pub(super) on_refusal: OnceLock<fn(&ClientError)>,
 }
 
 impl Producer {
@@ -92,6 +94,7 @@ impl Producer {
             listed: Mutex::default(),
             flush_below: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
+            on_refusal: OnceLock::new(),
             config,
         });
         let sender = Sender::new(Arc::clone(&shared), compressor);
@@ -147,6 +150,13 @@ impl Producer {
             None => self.found_topic(&record, self.find_topic(&record).wait()?)?,
         };
         Ok(known.queues.len())
+    }
+
+    /// Sets the function that is called when a broker cannot store records, its disk being full as
+    /// a rule, while the producer goes on trying until `delivery.timeout.ms` is over. It is called
+    /// once until records are stored again. Only the first function counts.
+    pub(crate) fn on_refusal(&self, listener: fn(&ClientError)) {
+        let _ = self.shared.on_refusal.set(listener);
     }
 
     /// Waits until everything handed over before has its outcome; it is sent without lingering.

@@ -48,6 +48,8 @@ pub(crate) struct Sender {
     tells_at: Option<Duration>,
     /// What stood in the way last, if nothing has gone well since.
     trouble: Option<ClientError>,
+    /// Whether somebody was told that a broker cannot store records.
+    is_refusal_told: bool,
 }
 
 /// What a job came to.
@@ -82,6 +84,7 @@ impl Sender {
             next_refresh,
             tells_at: None,
             trouble: None,
+            is_refusal_told: false,
         }
     }
 
@@ -292,9 +295,11 @@ impl Sender {
                     }
                     self.backoff.reset();
                     self.trouble = None;
+                    self.is_refusal_told = false;
                 }
                 Err(error) => match error.remedy() {
                     Remedy::Refresh => {
+                        self.tell_refusal(error);
                         self.stale.insert(batch.delivery.partition().topic.clone());
                         self.trouble = Some(error.clone());
                     }
@@ -305,6 +310,16 @@ impl Sender {
             settled.extend(self.lanes[number].returned(batch, outcome, now, &mut self.compressor));
         }
         self.shared.settled(settled);
+    }
+
+    /// Tells of a broker that cannot store records, once until it can again.
+    fn tell_refusal(&mut self, error: &ClientError) {
+        if error.code() == Some(ErrorCode::KafkaStorageError)
+            && !std::mem::replace(&mut self.is_refusal_told, true)
+            && let Some(listener) = self.shared.on_refusal.get()
+        {
+            listener(error);
+        }
     }
 
     /// Gives up what has been tried for too long, and tells when the next will have been.

@@ -421,3 +421,37 @@ fn nobody_writes_to_a_removed_log_by_the_names_of_its_successor() {
     assert!(directory.advance_log_start(&old, Offset::new(5)).is_err());
     assert_eq!(new.log_end_offset(), Offset::new(3));
 }
+
+/// A machine whose disk is full for small files, with a directory of ten records and no reserve.
+fn on_a_full_disk(suffix: &str) -> (FaultyDisk, World, DataDir, Arc<Log>) {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(suffix).for_ever());
+    (disk, world, directory, log)
+}
+
+#[test]
+fn a_log_start_that_cannot_be_recorded_stays_where_it_was() {
+    let (disk, _world, directory, log) = on_a_full_disk("log-start-offset-checkpoint.tmp");
+    let refusal = directory.advance_log_start(&log, Offset::new(5)).unwrap_err();
+    assert!(matches!(refusal, StorageError::OutOfSpace { .. }), "{refusal}");
+    assert_eq!(log.log_start_offset(), Offset::ZERO);
+    disk.clear_faults();
+    directory.checkpoint(&Offsets::new()).unwrap();
+    assert_eq!(directory.advance_log_start(&log, Offset::new(4)).unwrap(), Offset::new(4));
+}
+
+#[test]
+fn a_directory_closes_on_a_full_disk_and_is_read_at_the_next_start() {
+    for suffix in [".snapshot.tmp", "-checkpoint.tmp", "clean-stop.tmp", ".tmp"] {
+        let (disk, world, directory, log) = on_a_full_disk(suffix);
+        drop(log);
+        stop(directory, 10);
+        disk.clear_faults();
+        let directory = world.open().unwrap();
+        let log = directory.log(&partition(0)).unwrap().unwrap();
+        assert_eq!(log.log_end_offset(), Offset::new(10), "without {suffix}");
+    }
+}

@@ -82,11 +82,12 @@ fn fill_and_free(kind: FileSystem) -> String {
                 station.volume.fill(0);
                 station.check();
                 station.volume.free(1 << 20);
+                station.wait_until_it_takes_records();
             }
-            station.wait_until_it_takes_records();
             station.check();
             station.volume.empty();
             station.wait_until_it_takes_records();
+            station.set("retention.bytes", None);
             station.delete_records();
             cycles += 1;
         }
@@ -166,7 +167,6 @@ fn run_out_before_retention(station: &mut Station) {
     station.produce_until_refused();
     station.set("retention.bytes", Some("1"));
     station.wait_until_it_takes_records();
-    station.set("retention.bytes", None);
 }
 
 fn run_out_in_the_journal(station: &mut Station) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use streamlog::broker::{Broker, BrokerConfig, Listener};
@@ -89,8 +90,13 @@ impl Station {
         }
     }
 
+    /// Where the broker listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.broker.as_ref().unwrap().address()
+    }
+
     fn connect(&self) -> Connection {
-        Connection::open(self.broker.as_ref().unwrap().address()).unwrap()
+        Connection::open(self.address()).unwrap()
     }
 
     /// Sends a batch; what is acknowledged is held against the broker from now on. Else the reason.
