@@ -134,6 +134,7 @@ impl From<&GroupError> for ErrorCode {
             GroupError::FencedInstanceId => Self::FencedInstanceId,
             GroupError::InconsistentProtocol => Self::InconsistentGroupProtocol,
             GroupError::TooManyGroups(_) => Self::PolicyViolation,
+            GroupError::OffsetsDamaged => Self::CorruptMessage,
             GroupError::Join(refusal) => Self::from(refusal),
             GroupError::Admin(AdminRefusal::GroupIdNotFound) => Self::GroupIdNotFound,
             GroupError::Admin(AdminRefusal::NonEmptyGroup) => Self::NonEmptyGroup,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::classic::Group;
+use super::doubt::Doubt;
 use super::expiry::Expiry;
 use super::in_flight::InFlight;
 use super::records::LogRecord;
@@ -27,6 +28,7 @@ pub struct Coordinator {
     /// The noted deadline of each group that has one. It may be early, never late.
     deadlines: BTreeSet<(Duration, GroupId)>,
     pub(super) in_flight: InFlight,
+    pub(super) doubt: Doubt,
     life: Life,
 }
 
@@ -48,6 +50,7 @@ impl Coordinator {
             groups: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             in_flight: InFlight::default(),
+            doubt: Doubt::default(),
             life: Life::Loading,
         }
     }
@@ -74,6 +77,17 @@ impl Coordinator {
             record @ LogRecord::Offset { .. } => self.apply(record),
         }
         Ok(())
+    }
+
+    /// Takes note that the log is damaged behind the records replayed so far: offsets that are not
+    /// committed again behind it are refused from now on, for a later commit may stand in it.
+    pub fn note_damage(&mut self) {
+        self.doubt.raise();
+    }
+
+    /// A person has given up what the damage held: offsets count as they are known.
+    pub fn accept_loss(&mut self) {
+        self.doubt.lift();
     }
 
     /// The log has been read to its end: requests are served from now on.
@@ -239,6 +253,9 @@ impl Coordinator {
 
     /// Makes a replicated record take effect.
     fn apply(&mut self, record: LogRecord) {
+        if let LogRecord::Offset { group, partition, .. } = &record {
+            self.doubt.settle(group, partition);
+        }
         match record {
             LogRecord::Offset { group, partition, value: Some(value) } => {
                 self.group_mut(group).set_offset(partition, Some(value));

@@ -112,6 +112,9 @@ impl Coordinator {
     }
 
     fn fetch_offsets(&self, ticket: Ticket, request: FetchOffsetsRequest, step: &mut Step) {
+        if self.doubt.is_of(&request.group_id, request.partitions.as_deref()) {
+            return step.answer(ticket, Answer::FetchOffsets(Err(GroupError::OffsetsDamaged)));
+        }
         let offsets = if let Some(group) = self.groups.get(&request.group_id) {
             group.fetch_offsets(request.partitions)
         } else {

@@ -15,6 +15,7 @@ mod classic;
 mod config;
 mod coordinator;
 mod dispatch;
+mod doubt;
 mod expiry;
 mod in_flight;
 #[cfg(test)]

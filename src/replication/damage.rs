@@ -16,6 +16,20 @@ impl Partition {
         Ok(self.log().map_or_else(|| Ok(Vec::new()), |log| log.damaged_stretches())?)
     }
 
+    /// Looks how far damage goes that a reader has met at an offset, so that it can be skipped.
+    /// Waits for the disk, holding nothing up.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn look_at_damage(&self, offset: Offset) -> Result<(), PartitionError> {
+        let Some(log) = self.log() else { return Ok(()) };
+        // What is found is written by the name of a file, which the next log of this name has too.
+        match self.logs().data.hold(log) {
+            Some(_hold) => Ok(log.check_around(offset)?),
+            None => Ok(()),
+        }
+    }
+
     /// Lets readers pass over the damaged stretches in a range of offsets, its end excluded, since
     /// `by` wants it. Durable on return. Waits for the disk.
     ///

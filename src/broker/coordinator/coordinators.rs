@@ -43,6 +43,16 @@ impl Coordinators {
         self.lock().values().map(|seat| seat.inbox.clone()).collect()
     }
 
+    /// Tells the coordinator of a partition, if it has one, that all damage of its log was skipped.
+    pub(crate) async fn damage_skipped(&self, partition: &Partition) {
+        let id = partition.id();
+        let inbox = self.inbox(id.partition);
+        if let Some(inbox) = inbox.filter(|_| id.topic.as_str() == TopicName::CONSUMER_OFFSETS) {
+            // Who has ended needs no telling.
+            let _ = inbox.send(Message::DamageSkipped).await;
+        }
+    }
+
     /// Whether groups can live in a topic as its partitions here are now; true of any but the
     /// internal one.
     pub(crate) fn are_seated(&self, topic: &Topic) -> bool {

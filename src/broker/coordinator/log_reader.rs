@@ -60,13 +60,20 @@ pub(super) enum Damage {
     },
 }
 
-/// Some records of the log, in its order.
+/// What a place of the log holds.
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// A record that could be read.
+    Record(GroupRecord),
+    /// Something that was left out: where, and why.
+    Damaged(Offset, Damage),
+}
+
+/// A part of the log.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// The records that could be read.
-    pub(super) records: Vec<GroupRecord>,
-    /// What was left out: where, and why.
-    pub(super) damaged: Vec<(Offset, Damage)>,
+    /// What it holds, in the order of the log.
+    pub(super) entries: Vec<Entry>,
     next_offset: Offset,
 }
 
@@ -93,7 +100,7 @@ impl LogReader {
     pub(super) async fn next(&mut self, control: &Control) -> Result<Option<Chunk>, ReadError> {
         while self.next_offset < self.end {
             let (partition, from) = (Arc::clone(&self.partition), self.next_offset);
-            let chunk = control.run_blocking(move || read(&partition, from)).await??;
+            let chunk = control.run_blocking(move || read_noting(&partition, from)).await??;
             let moved_on = chunk.next_offset > from;
             self.next_offset = chunk.next_offset;
             if moved_on {
@@ -113,6 +120,19 @@ impl LogReader {
     }
 }
 
+/// Reads once from `from`, and makes damage known that the log did not know of: a person must be
+/// able to list it, and to skip it.
+fn read_noting(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
+    let chunk = read(partition, from)?;
+    let is_new = |entry: &&Entry| matches!(entry, Entry::Damaged(_, damage) if damage.is_new());
+    for entry in chunk.entries.iter().filter(is_new) {
+        if let Entry::Damaged(offset, _) = entry {
+            partition.look_at_damage(*offset)?;
+        }
+    }
+    Ok(chunk)
+}
+
 /// Reads once from `from`, and where that is damaged, behind the damage. Waits for the disk.
 fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     let request = ReadRequest {
@@ -121,19 +141,21 @@ fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
         at_least_one_batch: true,
         shows_gap: false,
     };
-    let mut chunk = Chunk { records: Vec::new(), damaged: Vec::new(), next_offset: from };
+    let mut chunk = Chunk { entries: Vec::new(), next_offset: from };
     let range = match partition.read(request) {
         // The reader waits.
         Ok(answer) if answer.high_watermark <= from => None,
         Ok(ReadAnswer { records: None, .. }) => {
             // Compaction may have left nothing, or a batch lies about its offsets.
             let behind = chunk.salvage(partition, request)?;
-            chunk.damaged.extend(behind.iter().map(|_| (from, Damage::Framing)));
+            if behind.is_some() {
+                chunk.leave_out(from, Damage::Framing);
+            }
             behind
         }
         Ok(answer) => answer.records,
         Err(PartitionError::Storage(error @ StorageError::Corrupt { .. })) => {
-            chunk.damaged.push((from, Damage::Log(error)));
+            chunk.leave_out(from, Damage::Log(error));
             chunk.salvage(partition, request)?
         }
         Err(error) => return Err(error.into()),
@@ -143,14 +165,30 @@ fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     if chunk.take_all(&range, below)? {
         return Ok(chunk);
     }
-    chunk.damaged.push((from, Damage::Framing));
+    chunk.leave_out(from, Damage::Framing);
     match chunk.salvage(partition, request)? {
         Some(range) if !chunk.take_all(&range, below)? => Err(ReadError::Unsteady { offset: from }),
         _ => Ok(chunk),
     }
 }
 
+impl Damage {
+    /// Whether the log may not know of it.
+    fn is_new(&self) -> bool {
+        !matches!(self, Self::Log(_))
+    }
+
+    /// Whether records may be lost by it.
+    pub(super) fn may_hide_records(&self) -> bool {
+        !matches!(self, Self::Offset { .. })
+    }
+}
+
 impl Chunk {
+    fn leave_out(&mut self, offset: Offset, damage: Damage) {
+        self.entries.push(Entry::Damaged(offset, damage));
+    }
+
     /// What can be read behind the damage that begins at the offset of `request`.
     fn salvage(
         &mut self,
@@ -180,13 +218,13 @@ impl Chunk {
                 break;
             }
             if let Err(error) = self.take(batch, &mut decompressor) {
-                self.damaged.push((batch.base_offset(), Damage::Batch(error)));
+                self.leave_out(batch.base_offset(), Damage::Batch(error));
             }
             let next = batch.next_offset();
             if next <= following.unwrap_or(below) {
                 self.next_offset = next.max(self.next_offset);
             } else {
-                self.damaged.push((batch.base_offset(), Damage::Offset { next }));
+                self.leave_out(batch.base_offset(), Damage::Offset { next });
             }
         }
         Ok(self.next_offset > before)
@@ -205,10 +243,10 @@ impl Chunk {
         let bytes = batch.decompressed(decompressor)?;
         for record in batch.records(&bytes, decompressor.limits()) {
             let record = record?;
-            self.records.push(GroupRecord {
+            self.entries.push(Entry::Record(GroupRecord {
                 key: record.key.unwrap_or_default().to_vec(),
                 value: record.value.map(<[u8]>::to_vec),
-            });
+            }));
         }
         Ok(())
     }

@@ -19,9 +19,10 @@ use tokio::time::sleep;
 use crate::broker::context::Shared;
 use crate::broker::coordinator::gone::is_gone;
 use crate::broker::coordinator::journal::{Journal, Written};
-use crate::broker::coordinator::log_reader::{LogReader, ReadError};
-use crate::group::{Answer, Coordinator, Decision, Now, Request, Ticket};
+use crate::broker::coordinator::log_reader::{Damage, Entry, LogReader, ReadError};
+use crate::group::{Answer, Coordinator, Decision, GroupRecord, Now, Request, Ticket};
 use crate::replication::{Partition, PartitionError};
+use crate::types::Offset;
 
 /// How long requests wait for the log to be read before they are refused for it.
 const LOADING_PATIENCE: Duration = Duration::from_secs(1);
@@ -45,6 +46,8 @@ pub(super) enum Message {
     },
     /// Topics are gone.
     TopicsDeleted,
+    /// All known damage of the log was skipped.
+    DamageSkipped,
 }
 
 /// A coordinator at work.
@@ -127,15 +130,16 @@ impl Task {
         let mut reader = self.until(opening).await.ok_or(End::Stopped)??;
         let (mut records, mut damaged) = (0_u64, 0_u64);
         while let Some(chunk) = self.until(reader.next(&control)).await.ok_or(End::Stopped)?? {
-            for (offset, error) in &chunk.damaged {
-                tracing::error!("{} at {offset}: {error}", self.partition.id());
-            }
-            damaged += chunk.damaged.len() as u64;
-            for record in chunk.records {
-                records += 1;
-                if let Err(error) = self.coordinator.replay(&record.key, record.value.as_deref()) {
-                    damaged += 1;
-                    tracing::error!("a record of {} is left out: {error}", self.partition.id());
+            for entry in chunk.entries {
+                match entry {
+                    Entry::Record(record) => {
+                        records += 1;
+                        damaged += u64::from(!self.replay(&record));
+                    }
+                    Entry::Damaged(offset, error) => {
+                        damaged += 1;
+                        self.leave_out(offset, &error);
+                    }
                 }
             }
         }
@@ -147,6 +151,29 @@ impl Task {
         self.perform(decision);
         self.forget_topics();
         Ok(())
+    }
+
+    /// Whether a record could be taken over.
+    fn replay(&mut self, record: &GroupRecord) -> bool {
+        let replayed = self.coordinator.replay(&record.key, record.value.as_deref());
+        let partition = self.partition.id();
+        replayed
+            .inspect_err(|error| tracing::error!("a record of {partition} is left out: {error}"))
+            .is_ok()
+    }
+
+    fn leave_out(&mut self, offset: Offset, damage: &Damage) {
+        let partition = self.partition.id();
+        if damage.may_hide_records() {
+            self.coordinator.note_damage();
+            tracing::error!(
+                "{partition} at {offset}: {damage}; offsets that groups have not committed since \
+                 are refused until a person restores the file, or gives them up by `streamlog \
+                 partition skip-damage`"
+            );
+        } else {
+            tracing::error!("{partition} at {offset}: {damage}");
+        }
     }
 
     /// Works until `done` is; `None` when the reign ends first.
@@ -218,6 +245,8 @@ impl Task {
             // While the log is read, its end is soon enough.
             Message::TopicsDeleted if self.next_look.is_none() => {}
             Message::TopicsDeleted => self.forget_topics(),
+            // Damage that was read meanwhile is accepted too: it is the same.
+            Message::DamageSkipped => self.coordinator.accept_loss(),
         }
     }
 

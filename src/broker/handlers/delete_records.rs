@@ -7,6 +7,7 @@ use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_log_dirs::shown;
 use crate::broker::topics::{name_of, stopping};
+use crate::replication::PartitionError;
 use crate::storage;
 use crate::types::Offset;
 use crate::wire::ErrorCode;
@@ -63,8 +64,8 @@ async fn delete(
     Ok(start)
 }
 
-/// Skips damage on a person's word. Whoever may not delete the records may not give them up
-/// either, nor does it go without the say over the cluster, whose disk it is.
+/// Skips damage on a person's word, also in the topics that are the broker's own. It takes the
+/// right to delete the records and, since every reader loses them, to alter the cluster.
 async fn skip_damage(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
     let partition_index = wanted.partition_index;
     match skip(call, topic, wanted).await {
@@ -89,7 +90,6 @@ async fn skip(
     topic: &str,
     wanted: &RequestPartition,
 ) -> Result<(Offset, Vec<storage::SkippedStretch>), Refusal> {
-    name_of(topic)?;
     if !call.session.may(Operation::Alter, Resource::Cluster) {
         return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
     }
@@ -102,8 +102,16 @@ async fn skip(
     })?;
     let by = format!("{} from {}", call.session.principal.name, call.session.peer);
     let skipping = Arc::clone(&partition);
-    let skipped = call.shared.control.run_blocking(move || skipping.skip_damage(range, &by));
+    let skipped = call.shared.control.run_blocking(move || {
+        let skipped = skipping.skip_damage(range, &by)?;
+        let all = skipping.damaged_stretches()?.iter().all(|stretch| stretch.is_skipped);
+        Ok::<_, PartitionError>((skipped, all))
+    });
     let skipped = skipped.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
+    let (skipped, is_all) = skipped;
+    if is_all {
+        call.shared.coordinators.damage_skipped(&partition).await;
+    }
     Ok((partition.log_start_offset(), skipped))
 }
 

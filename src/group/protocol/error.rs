@@ -34,6 +34,12 @@ pub enum GroupError {
     /// `POLICY_VIOLATION`: one more group would be more than this coordinator keeps.
     #[error("the coordinator keeps {0} groups and takes no more")]
     TooManyGroups(usize),
+    /// `CORRUPT_MESSAGE`: a later offset than the one known may stand where the log is damaged.
+    #[error(
+        "the log of the group's offsets is damaged; `streamlog partition skip-damage` lets \
+             groups go on from what is left of it"
+    )]
+    OffsetsDamaged,
     /// The member may not join as it asked to.
     #[error(transparent)]
     Join(#[from] JoinRefusal),

@@ -149,11 +149,21 @@ impl Closed {
         Ok(facts.sealed_at.max(facts.max_timestamp) > time)
     }
 
-    /// Nothing is compacted from damage on: what it held may have been a key's last value.
+    /// Whether some of it is damaged: then it stays as it is.
+    pub(super) fn is_damaged(&self) -> bool {
+        !self.segment.damages().is_empty()
+    }
+
+    /// Nothing is compacted from damage on, until a person has skipped it: what it held may have
+    /// been a key's last value.
     fn require_sound(&self) -> Result<(), StorageError> {
-        let Some(damage) = self.segment.damages().first().copied() else { return Ok(()) };
+        let home = self.segment.home();
+        let damages = self.segment.damages();
+        let Some(damage) = damages.iter().find(|damage| !home.is_skipped(damage)) else {
+            return Ok(());
+        };
         let path = self.segment.path(FileKind::Log);
-        Err(self.segment.home().corrupt((damage.first, damage.next), (&path, damage.start)))
+        Err(home.corrupt((damage.first, damage.next), (&path, damage.start)))
     }
 }
 

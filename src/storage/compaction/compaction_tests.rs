@@ -11,6 +11,7 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode, write_all_at};
 use crate::record::{Compression, ProducerStamp};
 use crate::storage::compaction::{Bounds, Candidate, Compacted, Pass};
+use crate::storage::skipping::SkipOrder;
 use crate::storage::{AppendAt, Log, LogConfig, ReadLimit, StartPoint, StorageError};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -270,6 +271,40 @@ fn a_damaged_batch_ends_the_compaction_and_nothing_is_lost() {
     assert_eq!(file.len().unwrap(), length);
     assert_eq!(world.names(".cleaned"), [""; 0]);
     assert_eq!(world.names("compacted"), [""; 0]);
+}
+
+#[test]
+fn around_skipped_damage_compaction_goes_on_and_no_deleted_key_comes_back() {
+    let mut world = World::new();
+    world.append(&["a=1", "k=1"]);
+    world.roll();
+    for record in ["a=2", "c=1", "d=1"] {
+        world.append(&[record]);
+    }
+    world.roll();
+    world.append(&["d"]);
+    world.append(&["k=2"]);
+    world.roll();
+    let path = Path::new(DIR).join("00000000000000000002.log");
+    world.disk.flip_bit(&path, 63, 1).unwrap();
+    let refused = compact_below(&world.log, Offset::new(world.end), AT.now, MUCH);
+    assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
+    world.log.check_around(Offset::new(2)).unwrap();
+    let order = SkipOrder { from: Offset::new(2), to: Offset::new(3) };
+    world.log.skip_damage(order, |_| Ok(())).unwrap();
+
+    let damaged = world.disk.open(&path, OpenMode::Read).unwrap().len().unwrap();
+    world.compact();
+    let left = ["0:a=1", "3:c=1", "4:d=1", "5:d", "6:k=2"];
+    assert_eq!(world.left(), left, "the damaged segment stays, and tombstones of what is in it");
+    world.clock.advance(world.config.delete_retention);
+    world.append(&["k=3"]);
+    world.roll();
+    world.compact();
+    assert_eq!(world.left(), ["0:a=1", "3:c=1", "4:d=1", "5:d", "7:k=3"]);
+    assert_eq!(world.disk.open(&path, OpenMode::Read).unwrap().len().unwrap(), damaged);
+    world.reopen();
+    assert_eq!(world.left().len(), 5);
 }
 
 #[test]

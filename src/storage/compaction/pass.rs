@@ -63,6 +63,9 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
     }
     let times = (effort.now, candidate.config.delete_retention);
     let mut survivors = Survivors::new(dirty, times, log.last_of_producers());
+    if segments.iter().any(Closed::is_damaged) {
+        survivors.keep_tombstones();
+    }
     let mut freed = 0;
     for group in groups(segments, &candidate.config)? {
         match compact_group(candidate, group, &mut survivors, effort)? {
@@ -84,6 +87,9 @@ fn compact_group(
 ) -> Result<Option<u64>, StorageError> {
     let home = candidate.log.home();
     let Some(base) = group.first().map(|closed| closed.segment.base()) else { return Ok(Some(0)) };
+    if group.iter().any(Closed::is_damaged) {
+        return Ok(Some(0));
+    }
     let (outcome, is_in_place) = match clean(home, group, survivors, effort) {
         Ok(Cleaned::Written(segment)) => {
             let before = total(group)?;
@@ -100,7 +106,8 @@ fn compact_group(
     discarded.map(|()| freed)
 }
 
-/// Neighbours that fit into one segment together.
+/// Neighbours that fit into one segment together. A damaged segment, whose positions are on record,
+/// is left alone.
 fn groups<'a>(
     segments: &'a [Closed],
     config: &LogConfig,
@@ -116,7 +123,8 @@ fn groups<'a>(
             let fits = size <= config.segment_size.0
                 && index_size <= config.segment_index_size.0
                 && span <= i64::from(i32::MAX);
-            if count > 0 && !fits {
+            let is_apart = closed.is_damaged() || first.is_damaged();
+            if count > 0 && (!fits || is_apart) {
                 break;
             }
             count += 1;

@@ -30,6 +30,7 @@ pub(super) struct Survivors {
     dirty: Dirty,
     now: Timestamp,
     delete_retention: Duration,
+    keeps_tombstones: bool,
     last_of_producers: HashMap<ProducerId, Offset>,
     decompressor: Decompressor,
     compressors: Vec<Compressor>,
@@ -52,7 +53,20 @@ impl Survivors {
     ) -> Self {
         let decompressor = Decompressor::new(Limits::default());
         let compressors = Vec::new();
-        Self { dirty, now, delete_retention, last_of_producers, decompressor, compressors }
+        Self {
+            dirty,
+            now,
+            delete_retention,
+            keeps_tombstones: false,
+            last_of_producers,
+            decompressor,
+            compressors,
+        }
+    }
+
+    /// Lets all tombstones stay: some segment is left as it is, and may hold what they are about.
+    pub(super) fn keep_tombstones(&mut self) {
+        self.keeps_tombstones = true;
     }
 
     /// What becomes of a batch. One that must leave a trace is emptied rather than dropped: its
@@ -106,7 +120,7 @@ impl Survivors {
             return false;
         }
         let is_over = batch.has_delete_horizon() && batch.base_timestamp() <= self.now;
-        record.value.is_some() || !is_over
+        record.value.is_some() || !is_over || self.keeps_tombstones
     }
 
     /// The delete horizon that a batch is to get: one, and once, if it holds tombstones, all of

@@ -34,11 +34,13 @@ impl Segment {
 }
 
 impl BatchReader<'_> {
-    /// The next batch and where it is; `None` at the end.
+    /// The next batch and where it is; `None` at the end. Damage that a person has skipped is
+    /// passed over.
     ///
     /// # Errors
     /// `Corrupt` when what is there is no batch, or is not what was written, or cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<(Located, Batch<'_>)>, StorageError> {
+        self.pass_skipped();
         let position = self.position;
         if position >= self.window.end() {
             return Ok(None);
@@ -61,6 +63,16 @@ impl BatchReader<'_> {
             Ok(batch) => Ok(Some((place, batch))),
             Err(error) => Err(segment.corrupt_at(&place, &error)),
         }
+    }
+
+    fn pass_skipped(&mut self) {
+        let segment = self.segment;
+        let skipped = segment
+            .damages()
+            .iter()
+            .find(|damage| damage.start == self.position && segment.home.is_skipped(damage))
+            .map(|damage| damage.end);
+        self.position = skipped.unwrap_or(self.position);
     }
 
     /// The batch at the position, by its header.

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::storage::segments::{Damage, FileKind, Segment};
+use crate::storage::segments::{Damage, FileKind, Medium, Segment};
 use crate::storage::skipping::copy::copy;
 use crate::storage::{Log, SkipError, StorageError};
 use crate::types::Offset;
+
+/// Bytes that are checked between two notes of what was found.
+const STRETCH: u64 = 8 << 20;
 
 /// A damaged stretch of a log, as people are told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,22 @@ impl Log {
         let mut readable: Vec<_> = all.filter(|stretch| stretch.damage.next > start).collect();
         readable.sort_by_key(|stretch| (stretch.damage.first, stretch.damage.start));
         Ok(readable)
+    }
+
+    /// Checks the segment that holds an offset, so that its damage is known. Slow.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn check_around(&self, offset: Offset) -> Result<(), StorageError> {
+        let bases = self.segment_bases();
+        let number = bases.partition_point(|base| *base <= offset).saturating_sub(1);
+        let Some(base) = bases.get(number) else { return Ok(()) };
+        let Some(mut check) = self.check_segment(*base, Medium::Cache)? else { return Ok(()) };
+        while !check.is_done() {
+            let found = check.advance(check.position() + STRETCH)?;
+            self.note_damage(&found);
+        }
+        Ok(())
     }
 
     /// Lets readers pass over the damaged stretches within `order`: their bytes are kept aside, and

@@ -6,14 +6,14 @@ use crate::io::Disk;
 use crate::io::faulty::{Failure, Fault, Operation};
 use crate::storage::skipping::SkipOrder;
 use crate::storage::world_tests::{
-    World, append_at, at, batch, crashed_rebuilding, file, texts, try_values, values,
+    NOW, World, append_at, at, batch, crashed_rebuilding, file, texts, try_values, values,
 };
 use crate::storage::{
     AppendAt, Damage, Log, Marks, SkipError, SkippedStretch, StartPoint, StorageError,
 };
 use crate::types::{LeaderEpoch, Offset};
 
-const LATER: AppendAt = AppendAt { epoch: LeaderEpoch(9), now: crate::storage::world_tests::NOW };
+const LATER: AppendAt = AppendAt { epoch: LeaderEpoch(9), now: NOW };
 
 fn size() -> u64 {
     batch(&["a"]).len() as u64
@@ -150,7 +150,7 @@ fn nothing_is_skipped_without_a_copy_and_a_record_of_it() {
         world.disk.inject(Fault::new(operation, Failure::NoSpace).on(suffix));
         refused(skip(&log, 1, 2));
         world.clock.advance(std::time::Duration::from_millis(1));
-        world.clock.set_wall(crate::storage::world_tests::NOW);
+        world.clock.set_wall(NOW);
         let dir = Path::new("/data/quarantine/skipped/t-0");
         for copy in world.disk.list(dir).unwrap_or_default() {
             let path = dir.join(copy.name);
@@ -187,4 +187,17 @@ fn what_is_appended_where_a_log_was_cut_is_not_skipped() {
     log.truncate(Offset::new(1)).unwrap();
     assert!(!world.disk.exists(Path::new("/data/t-0/skipped")).unwrap());
     drop((log, marks));
+}
+
+#[test]
+fn looks_by_time_and_retention_pass_over_skipped_damage() {
+    let world = World::with_segments_of(size() * 2);
+    let (log, _) = damaged(&world, &[0]);
+    skip(&log, 0, 1).unwrap();
+    let found = log.offset_for_timestamp(NOW).unwrap().map(|record| record.offset.get());
+    assert_eq!(found, Some(1));
+    log.advance_log_start(Offset::new(2)).unwrap();
+    assert_eq!(log.delete_before_start(Offset::new(5)).unwrap().segments, 1);
+    assert!(log.damaged_stretches().unwrap().is_empty());
+    assert_eq!(texts(&values(&log, 2, 5)), ["c", "d", "e"]);
 }

@@ -1,8 +1,8 @@
 //! The thread that compacts the logs of one data directory, one after another, the dirtiest first.
 //!
 //! It looks at intervals, and not while the wall clock is in doubt. A log with a damaged batch is
-//! reported and left alone until the next start; whatever else keeps one log from being compacted
-//! only lasts until the next look. Only a sync that fails ends the thread.
+//! reported and left alone until a person skips the damage; whatever else keeps one log from being
+//! compacted only lasts until the next look. Only a sync that fails ends the thread.
 
 use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -63,8 +63,8 @@ struct Pace {
 /// Logs that are left alone.
 #[derive(Default)]
 struct Aside {
-    /// Until the next start.
-    damaged: Vec<Weak<Log>>,
+    /// Until some of their damage, of which there are so many stretches, is skipped.
+    damaged: Vec<(Weak<Log>, usize)>,
     /// Until the next look.
     resting: Vec<Weak<Log>>,
 }
@@ -284,7 +284,10 @@ fn has_commits(log: &Log) -> bool {
 impl Aside {
     fn has(&self, log: &Arc<Log>) -> bool {
         let is_it = |known: &Weak<Log>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(log));
-        self.damaged.iter().chain(&self.resting).any(is_it)
+        let is_damaged = self.damaged.iter().any(|(known, stretches)| {
+            is_it(known) && unskipped(log).is_none_or(|now| now >= *stretches)
+        });
+        is_damaged || self.resting.iter().any(is_it)
     }
 
     /// Puts a log aside that refuses, unless a sync has failed.
@@ -292,7 +295,8 @@ impl Aside {
         let partition = log.partition();
         if matches!(error, StorageError::Corrupt { .. }) {
             tracing::error!(%partition, %error, "a damaged log is compacted no more");
-            self.damaged.push(Arc::downgrade(log));
+            self.damaged.retain(|(known, _)| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(log)));
+            self.damaged.push((Arc::downgrade(log), unskipped(log).unwrap_or(0)));
         } else if is_local(&error) {
             tracing::warn!(%partition, %error, "compaction has to wait");
             self.resting.push(Arc::downgrade(log));
@@ -301,6 +305,12 @@ impl Aside {
         }
         Ok(())
     }
+}
+
+/// The damaged stretches of a log that nobody has skipped, if they can be told.
+fn unskipped(log: &Log) -> Option<usize> {
+    let stretches = log.damaged_stretches().ok()?;
+    Some(stretches.iter().filter(|stretch| !stretch.is_skipped).count())
 }
 
 impl Drop for Compactor {

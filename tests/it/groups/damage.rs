@@ -1,11 +1,14 @@
-//! The log that groups live in, damaged at rest: what stood in the damaged batch is lost, and
-//! nothing else; its groups go on.
+//! The log that groups live in, damaged at rest: a group whose offset may have stood in it gets an
+//! error, never an older offset, until a person skips the damage or the group commits again. What
+//! stood in the damaged batch is lost, and nothing else.
 
 use std::path::Path;
 
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Disk, OpenMode};
 use streamlog::wire::ErrorCode;
+use streamlog::wire::delete_records::{self, DeleteRecordsRequest, OffsetRange};
+use streamlog::wire::describe_log_dirs::DescribeLogDirsRequest;
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
 use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
@@ -43,7 +46,7 @@ fn commit(client: &mut Connection, group: &str, committed_offset: i64) {
 }
 
 /// The stored offset, −1 if there is none.
-fn stored(client: &mut Connection, group: &str) -> i64 {
+fn stored(client: &mut Connection, group: &str) -> Result<i64, ErrorCode> {
     let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
     let group = offset_fetch::RequestGroup {
         group_id: group.to_owned(),
@@ -51,11 +54,32 @@ fn stored(client: &mut Connection, group: &str) -> i64 {
         ..Default::default()
     };
     let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
-    let answered = once_loaded(|| {
+    once_loaded(|| {
         let mut answered = client.call(9, &request).unwrap().groups.remove(0);
         accepted(answered.error_code).map(|()| answered.topics.remove(0))
-    });
-    answered.unwrap().partitions[0].committed_offset
+    })
+    .map(|topic| topic.partitions[0].committed_offset)
+}
+
+/// Skips all damage that the broker knows of in the log of the groups; tells whether there was any.
+fn skip_all(client: &mut Connection) -> bool {
+    let request = DescribeLogDirsRequest { with_damage: true, ..Default::default() };
+    let topics = client.call(4, &request).unwrap().results.remove(0).topics;
+    let topic = topics.into_iter().find(|topic| topic.name == "__consumer_offsets").unwrap();
+    let damaged = topic.partitions.into_iter().flat_map(|partition| partition.damaged);
+    let mut is_any = false;
+    for stretch in damaged {
+        let (first_offset, next_offset) = (stretch.first_offset, stretch.next_offset);
+        let skip_damage = OffsetRange { first_offset, next_offset };
+        let partition = delete_records::RequestPartition { skip_damage, ..Default::default() };
+        let topic =
+            delete_records::RequestTopic { name: topic.name.clone(), partitions: vec![partition] };
+        let request = DeleteRecordsRequest { topics: vec![topic], timeout_ms: 5_000 };
+        let answered = client.call(2, &request).unwrap().topics.remove(0).partitions.remove(0);
+        assert_eq!(answered.error_code, ErrorCode::None, "{:?}", answered.error_message);
+        is_any = true;
+    }
+    is_any
 }
 
 /// The disk of a broker that was stopped in order after each group had stored an offset, and the
@@ -74,14 +98,29 @@ fn committed() -> (FaultyDisk, u64) {
     (disk, bytes / GROUPS.len() as u64)
 }
 
-/// After the damage every group but `lost` has what it stored, and all go on, also after a restart.
-fn only_one_is_lost(disk: FaultyDisk, lost: &str, what: &str) {
+/// Every group gets what it stored or an error, and those that stored it behind the damage get
+/// that. Once the damage is skipped all groups but `lost` have what they stored, and all go on,
+/// also after a restart.
+fn only_one_is_lost(disk: FaultyDisk, lost: usize, what: &str) {
     let broker = LocalBroker::on(disk, SETTINGS).unwrap();
     let mut client = broker.connect();
-    for (group, offset) in GROUPS.into_iter().zip(10..) {
-        let stored = stored(&mut client, group);
-        let is_allowed = stored == offset || (group == lost && stored == -1);
-        assert!(is_allowed, "{what}: group {group} has {stored}");
+    let mut is_refused = false;
+    for (number, group) in GROUPS.into_iter().enumerate() {
+        match stored(&mut client, group) {
+            Ok(offset) => assert_eq!(offset, 10 + number as i64, "{what}: group {group}"),
+            Err(error) => {
+                assert!(number <= lost, "{what}: group {group} is behind the damage");
+                assert_eq!(error, ErrorCode::CorruptMessage, "{what}: group {group}");
+                is_refused = true;
+            }
+        }
+    }
+    let is_skipped = skip_all(&mut client);
+    assert!(is_skipped || !is_refused, "{what}: there is nothing to skip");
+    for (number, group) in GROUPS.into_iter().enumerate() {
+        let found = stored(&mut client, group).unwrap();
+        let is_allowed = found == 10 + number as i64 || (number == lost && found == -1);
+        assert!(is_allowed, "{what}: group {group} has {found}");
     }
     for group in GROUPS {
         commit(&mut client, group, 99);
@@ -89,7 +128,7 @@ fn only_one_is_lost(disk: FaultyDisk, lost: &str, what: &str) {
     let broker = LocalBroker::on(broker.stop().unwrap(), SETTINGS).unwrap();
     let mut client = broker.connect();
     for group in GROUPS {
-        assert_eq!(stored(&mut client, group), 99, "{what}: group {group}");
+        assert_eq!(stored(&mut client, group), Ok(99), "{what}: group {group}");
     }
     broker.stop().unwrap();
 }
@@ -98,7 +137,7 @@ fn only_one_is_lost(disk: FaultyDisk, lost: &str, what: &str) {
 fn a_damaged_batch_costs_its_own_commit_wherever_the_damage_is() {
     let (_, size) = committed();
     assert!(size > RECORDS_AT);
-    for (batch, lost) in GROUPS.into_iter().enumerate() {
+    for batch in 0..GROUPS.len() {
         let start = batch as u64 * size;
         // The offsets of the last batch, which no checksum covers, are vouched for by no successor.
         let first = if batch + 1 < GROUPS.len() { 0 } else { BASE_OFFSET };
@@ -106,7 +145,28 @@ fn a_damaged_batch_costs_its_own_commit_wherever_the_damage_is() {
             let bit = (at % 8) as u8;
             let (disk, _) = committed();
             disk.flip_bit(Path::new(LOG), start + at, bit).unwrap();
-            only_one_is_lost(disk, lost, &format!("bit {bit} of byte {at} of batch {batch}"));
+            only_one_is_lost(disk, batch, &format!("bit {bit} of byte {at} of batch {batch}"));
         }
     }
+}
+
+#[test]
+fn a_group_whose_offset_may_be_lost_gets_an_error_until_it_commits_again() {
+    let (disk, size) = committed();
+    disk.flip_bit(Path::new(LOG), size + RECORDS_AT, 1).unwrap();
+    let broker = LocalBroker::on(disk, SETTINGS).unwrap();
+    let mut client = broker.connect();
+    let found = GROUPS.map(|group| stored(&mut client, group));
+    let damaged = Err(ErrorCode::CorruptMessage);
+    assert_eq!(found, [damaged, damaged, Ok(12), Ok(13)], "a may have stored another in b's place");
+    assert_eq!(stored(&mut client, "unknown"), damaged, "or a group that nobody knows of now");
+    commit(&mut client, "b", 77);
+    assert_eq!(stored(&mut client, "b"), Ok(77));
+    let broker = LocalBroker::on(broker.stop().unwrap(), SETTINGS).unwrap();
+    let mut client = broker.connect();
+    assert_eq!(stored(&mut client, "a"), damaged, "a restart makes it no better");
+    assert_eq!(stored(&mut client, "b"), Ok(77));
+    assert!(skip_all(&mut client));
+    assert_eq!([stored(&mut client, "a"), stored(&mut client, "unknown")], [Ok(10), Ok(-1)]);
+    broker.stop().unwrap();
 }
