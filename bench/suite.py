@@ -17,6 +17,7 @@ import commands
 import growth
 import lifecycle
 import scale
+import scrubbing
 import throughput
 from figures import Figure, table
 from servers import BUILT, REALTIME, Place
@@ -28,6 +29,7 @@ SECTIONS: dict[str, Section] = {
     "lifecycle": lambda options, place: lifecycle.rows(options.rounds, place),
     "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
     "commands": lambda options, place: commands.rows(options.rounds, options.log_gib, place),
+    "scrubbing": lambda options, place: scrubbing.rows(options.rounds, place),
     "scale": lambda options, place: scale.rows(place),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }

@@ -18,7 +18,7 @@ use crate::config::{
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
 use crate::metadata::MetadataConfig;
-use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, UpkeepOptions};
+use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, ScrubOptions, UpkeepOptions};
 use crate::types::BrokerId;
 
 /// Names that Kafka gives to some of the settings beside their own.
@@ -413,6 +413,7 @@ impl BrokerConfig {
             .or_else(|| set_row(&mut self.metadata, MetadataConfig::KEYS, own, value))
             .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, own, value))
             .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, own, value))
+            .or_else(|| set_row(&mut self.upkeep.scrub, ScrubOptions::KEYS, own, value))
             .or_else(|| set_default(&mut self.log, own, value))
             .or_else(|| unserved::judge(name, value).map(|judged| judged.map(drop)))
             .unwrap_or_else(|| Err(Fault::unknown(name, Self::names().chain(unserved::names()))))
@@ -427,7 +428,8 @@ impl BrokerConfig {
     /// Names of the settings that are read when a broker starts, and never again.
     pub(crate) fn names_at_start() -> impl Iterator<Item = &'static str> {
         let own = names(Self::KEYS).chain(names(MetadataConfig::KEYS));
-        own.chain(names(GroupConfig::KEYS)).chain(names(OffsetsTopicConfig::KEYS))
+        let groups = names(GroupConfig::KEYS).chain(names(OffsetsTopicConfig::KEYS));
+        own.chain(groups).chain(names(ScrubOptions::KEYS))
     }
 
     fn validate(&self) -> Result<(), ConfigError> {

@@ -92,6 +92,11 @@ impl Control {
         }
     }
 
+    /// Whether ranges are being read for those who send them.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.cold_reads.available_permits() < COLD_READS
+    }
+
     /// Waits until all work has ended; nothing new is taken up afterwards.
     pub(crate) async fn finish(&self) {
         self.tasks.close();

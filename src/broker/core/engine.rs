@@ -75,6 +75,10 @@ impl Engine {
             logs,
             applied: watch::Sender::new(()),
         });
+        let (flusher, control) = (Arc::downgrade(&shared.logs.flusher), shared.control.clone());
+        shared.logs.upkeep.yield_to(move || {
+            control.is_reading() || flusher.upgrade().is_some_and(|flusher| flusher.is_busy())
+        });
         attend(&shared);
         follow(&shared);
         forget_deleted_topics(&shared);

@@ -9,7 +9,7 @@ use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::{Key, Kind};
 use crate::group::GroupConfig;
 use crate::metadata::{Image, MetadataConfig};
-use crate::storage::LogConfig;
+use crate::storage::{LogConfig, ScrubOptions};
 
 /// What cannot be set: name, value, type and meaning.
 const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
@@ -34,6 +34,7 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
     settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
     let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
     settings.extend(fixed(OffsetsTopicConfig::KEYS, now, initially));
+    settings.extend(fixed(ScrubOptions::KEYS, &config.upkeep.scrub, &initial.upkeep.scrub));
     let layers = Layers::new(config, image, 1);
     settings.extend(LogConfig::KEYS.iter().map(|key| layers.setting(key)));
     settings.extend(FACTS.iter().map(|(name, text, kind, about)| Setting {

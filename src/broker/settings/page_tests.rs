@@ -9,7 +9,7 @@ use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::{Key, Kind};
 use crate::group::GroupConfig;
 use crate::metadata::MetadataConfig;
-use crate::storage::LogConfig;
+use crate::storage::{LogConfig, ScrubOptions};
 
 const PAGE: &str = "docs/configuration.md";
 
@@ -91,6 +91,7 @@ fn page() -> String {
     rows.extend(self::rows(MetadataConfig::KEYS, &config.metadata));
     rows.extend(self::rows(GroupConfig::KEYS, &config.group));
     rows.extend(self::rows(OffsetsTopicConfig::KEYS, &config.offsets_topic));
+    rows.extend(self::rows(ScrubOptions::KEYS, &config.upkeep.scrub));
     rows.sort_by_key(|row| row.name);
     for Row { name, kind, default, about } in rows {
         writeln!(page, "| `{name}` | {kind} | {default} | {} | {about} |", unit(name)).unwrap();

@@ -8,6 +8,7 @@
 //! | `clean-stop` | the manifest of that run, if it ended well |
 //! | `durable-point-checkpoint`, `rebuild-point-checkpoint` | offsets by partition |
 //! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | the same |
+//! | `scrub-checkpoint` | how far all records were looked through for damage |
 //! | `audit.log` | the decisions of people that gave up records |
 //! | `<topic>-<partition>/` | a log |
 //! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use crate::storage::upkeep::SCRUB_CHECKPOINT;
 use crate::types::{PartitionIndex, TopicPartition};
 
 pub(super) const LOCK: &str = ".lock";
@@ -36,7 +38,7 @@ pub(super) const QUARANTINE: &str = "quarantine";
 /// Kept by the metadata store, which looks after it itself.
 const METADATA: &str = "metadata";
 
-const OWN_FILES: [&str; 9] = [
+const OWN_FILES: [&str; 10] = [
     LOCK,
     IDENTITY,
     RUN,
@@ -46,6 +48,7 @@ const OWN_FILES: [&str; 9] = [
     LOG_STARTS,
     HIGH_WATERMARKS,
     AUDIT_LOG,
+    SCRUB_CHECKPOINT,
 ];
 const LOST_AND_FOUND: &str = "lost+found";
 const UNFINISHED: &str = ".tmp";

@@ -139,6 +139,11 @@ impl<L: Clone> Agenda<L> {
         self.earliest().is_some_and(|due| due <= now)
     }
 
+    /// Whether something is being flushed, or is due.
+    pub(super) fn is_busy(&self, now: Duration) -> bool {
+        self.has_due(now) || self.entries.values().any(|entry| entry.flushing.is_some())
+    }
+
     /// Hands back what `next` gave.
     pub(super) fn finish(&mut self, job: &Job<L>, ending: Ending) {
         let Some(entry) = self.entries.get_mut(&job.partition) else { return };

@@ -174,6 +174,12 @@ impl Flusher {
         })
     }
 
+    /// Whether records wait for the disk, or will at once.
+    pub fn is_busy(&self) -> bool {
+        let now = self.shared.clock.monotonic();
+        self.shared.lock().agenda.is_busy(now)
+    }
+
     /// Whether producers are to be kept waiting.
     pub fn is_over_budget(&self) -> bool {
         self.shared.over_budget.load(Ordering::Acquire)

@@ -6,10 +6,13 @@ mod compactor;
 mod passes;
 mod relief;
 mod schedule;
+mod scrub;
 mod thread;
 
 pub use compactor::CompactionOptions;
 pub use schedule::UpkeepOptions;
+pub(in crate::storage) use scrub::SCRUB_CHECKPOINT;
+pub use scrub::ScrubOptions;
 pub use thread::{Upkeep, UpkeepListener};
 
 #[cfg(test)]

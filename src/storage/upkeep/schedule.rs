@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::config::ByteSize;
-use crate::storage::CompactionOptions;
 use crate::storage::upkeep::relief::RELIEF_INTERVAL;
+use crate::storage::{CompactionOptions, ScrubOptions};
 
 /// How often a data directory is looked after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct UpkeepOptions {
     pub size_max: Option<ByteSize>,
     /// How logs are compacted.
     pub compaction: CompactionOptions,
+    /// How records are looked through for damage.
+    pub scrub: ScrubOptions,
 }
 
 /// What is due.
@@ -56,6 +58,7 @@ impl Default for UpkeepOptions {
             checkpoint_size: ByteSize(64 << 20),
             size_max: None,
             compaction: CompactionOptions::default(),
+            scrub: ScrubOptions::default(),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::storage::upkeep::compactor::Compactor;
 use crate::storage::upkeep::passes::{hold_to_size, is_local, retain, tolerate};
 use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
+use crate::storage::upkeep::scrub::Scrubber;
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 use crate::types::WithCauses;
 
@@ -31,6 +32,7 @@ pub struct Upkeep {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     compactor: Compactor,
+    scrubber: Scrubber,
 }
 
 struct Shared {
@@ -67,6 +69,12 @@ impl Upkeep {
             options.compaction,
             Arc::clone(&listener),
         )?;
+        let scrubber = Scrubber::start(
+            Arc::clone(&directory),
+            Arc::clone(&clock),
+            options.scrub,
+            Arc::clone(&listener),
+        )?;
         let state = Mutex::new(State { schedule, stopping: false });
         let shared = Arc::new(Shared {
             directory,
@@ -91,7 +99,12 @@ impl Upkeep {
                 runner.run();
             })
             .map_err(|source| StorageError::io("start a thread for", &path, source))?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)), compactor })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)), compactor, scrubber })
+    }
+
+    /// Lets the scrubber give way, from now on, while `is_busy` says that others use the disk.
+    pub fn yield_to(&self, is_busy: impl Fn() -> bool + Send + Sync + 'static) {
+        self.scrubber.yield_to(Box::new(is_busy));
     }
 
     /// Says that so many bytes were flushed: marks are to be recorded.
@@ -113,6 +126,7 @@ impl Upkeep {
     /// Ends the threads after what they are doing; a compaction goes on at the next start.
     pub fn stop(&self) {
         self.compactor.stop();
+        self.scrubber.stop();
         self.shared.lock().stopping = true;
         self.shared.changed.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

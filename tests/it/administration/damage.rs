@@ -1,11 +1,14 @@
 //! A person looks at damage and goes on behind it: over the wire, and by the command line.
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use streamlog::broker::{Broker, BrokerConfig, Listener};
+use streamlog::client::{Client, ClientConfig, NewTopic};
 use streamlog::io::{Disk, OpenMode, read_text};
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest, OffsetRange};
 use streamlog::wire::describe_log_dirs::DescribeLogDirsRequest;
@@ -187,4 +190,51 @@ fn the_command_line_lists_damage_and_skips_it_when_told_twice() {
     assert_eq!(read, [(0, 10), (2, 12), (4, 14)]);
     let (code, words) = skip("test-0", "0", "5", &["--yes"]);
     assert!(code == 1 && words.contains("the log has none"), "{words}");
+}
+
+#[test]
+fn rot_under_a_running_broker_is_found_though_nobody_reads() {
+    let data = tempfile::TempDir::new().unwrap();
+    let mut config = BrokerConfig {
+        listeners: Listener::alone("127.0.0.1", 0),
+        data_dir: data.path().to_owned(),
+        shards: 1,
+        ..BrokerConfig::default()
+    };
+    config.set([("log.scrub.interval.ms", "20")]).unwrap();
+    let broker = Broker::start(config).unwrap();
+    let bootstrap = vec![broker.address().to_string().parse().unwrap()];
+    let admin =
+        Client::connect(ClientConfig { bootstrap, ..ClientConfig::default() }).unwrap().admin();
+    admin.create_topic(TOPIC, &NewTopic::default()).unwrap();
+    let mut client = Connection::open(broker.address()).unwrap();
+    for number in 10..15 {
+        client.produce(batch([number]), -1).unwrap().unwrap();
+    }
+    let file = data.path().join("test-0/00000000000000000000.log");
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(file).unwrap();
+    let at = 2 * batch([0]).len() as u64 + 65;
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 8], at).unwrap();
+
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let found = loop {
+        let found = admin.damage().unwrap();
+        if !found.is_empty() {
+            break found;
+        }
+        assert!(Instant::now() < deadline, "nobody finds the rot");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let [stretch] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((stretch.first.get(), stretch.next.get(), stretch.is_skipped), (2, 3, false));
+    assert_eq!(fetch(&mut client, 2).0, ErrorCode::CorruptMessage);
+    assert_eq!(fetch(&mut client, 3).0, ErrorCode::None);
+    let skipped = admin.skip_damage(&stretch.partition, (stretch.first, stretch.next)).unwrap();
+    assert!(std::fs::exists(skipped[0].copy.as_ref().unwrap()).unwrap());
+    let read = client.read_from(2).unwrap();
+    assert_eq!(read, [(3, 13), (4, 14)]);
+    client.produce(batch([15]), -1).unwrap().unwrap();
+    broker.stop().unwrap();
 }

@@ -1,0 +1,15 @@
+//! Reading every record once in a while, from the medium, so that rot is found while a backup still
+//! has what it destroyed.
+
+mod options;
+mod rounds;
+mod scrubber;
+
+pub use options::ScrubOptions;
+pub(in crate::storage) use rounds::FILE_NAME as SCRUB_CHECKPOINT;
+pub(super) use scrubber::Scrubber;
+
+#[cfg(test)]
+mod rounds_tests;
+#[cfg(test)]
+mod scrubber_tests;

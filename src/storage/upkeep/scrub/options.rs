@@ -1,0 +1,47 @@
+//! The settings of the scrubber.
+
+use std::time::Duration;
+
+use crate::config::{ByteSize, Key, Kind, millis, size};
+
+/// How often, and how fast, every record is read to find damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScrubOptions {
+    /// How long after a look at a log the next is due; `None` never looks.
+    pub interval: Option<Duration>,
+    /// So much is read a second at most.
+    pub rate: ByteSize,
+}
+
+impl Default for ScrubOptions {
+    fn default() -> Self {
+        Self { interval: Some(Duration::from_hours(7 * 24)), rate: ByteSize(16 << 20) }
+    }
+}
+
+impl ScrubOptions {
+    /// Its settings by name.
+    pub const KEYS: &[Key<Self>] = &[
+        Key {
+            name: "log.scrub.interval.ms",
+            about: "Milliseconds within which every record is read from the disk and checked; -1 \
+                    for never.",
+            kind: Kind::Long,
+            set: |c, text| match text.trim() {
+                "-1" => {
+                    c.interval = None;
+                    Ok(())
+                }
+                text => millis(text, 1).map(|v| c.interval = Some(v)),
+            },
+            get: |c| c.interval.map_or_else(|| "-1".to_owned(), |v| v.as_millis().to_string()),
+        },
+        Key {
+            name: "log.scrub.io.max.bytes.per.second",
+            about: "Bytes that such checks read in a second at most.",
+            kind: Kind::Long,
+            set: |c, text| size(text, 1 << 16, 1 << 40).map(|v| c.rate = v),
+            get: |c| c.rate.to_string(),
+        },
+    ];
+}

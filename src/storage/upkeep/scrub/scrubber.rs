@@ -1,0 +1,253 @@
+//! The thread that reads every record of a data directory from time to time.
+//!
+//! It reads from the medium, past the page cache, whose pages stay as they are. It keeps to its
+//! rate, and before each stretch it waits for flushes and readers to be done with the disk, but
+//! never for long: a broker that is always busy is looked through as well, more slowly. Damage goes
+//! the way of damage that a reader finds.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::io::{Clock, Disk};
+use crate::storage::flusher::Alarm;
+use crate::storage::segments::Medium;
+use crate::storage::upkeep::scrub::ScrubOptions;
+use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
+use crate::storage::{DataDir, Log, StorageError, UpkeepListener};
+use crate::types::{Offset, TopicPartition, WithCauses};
+
+/// Tells whether others are using the disk.
+type Busy = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// Reads every record of one data directory from time to time.
+pub(in crate::storage::upkeep) struct Scrubber {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    directory: Arc<DataDir>,
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    options: ScrubOptions,
+    busy: OnceLock<Busy>,
+    is_stopping: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// The broker has stopped in the middle of a segment.
+struct Stopped;
+
+/// Bytes checked between two looks at the rate and at the others.
+const STRETCH: u64 = 512 * 1024;
+
+/// How long a stretch waits for others to be done with the disk, and how often it looks.
+const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE_STEP: Duration = Duration::from_millis(5);
+
+/// A start is left in peace for so long, and so often it is seen whether logs have come.
+const LOOK_INTERVAL: Duration = Duration::from_mins(1);
+
+/// It does not wait for less: a wait takes longer than it should.
+const WAIT_MIN: Duration = Duration::from_millis(5);
+
+impl Scrubber {
+    /// Starts the thread, unless the options say never to look.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(in crate::storage::upkeep) fn start(
+        directory: Arc<DataDir>,
+        clock: Arc<dyn Clock>,
+        options: ScrubOptions,
+        listener: Arc<UpkeepListener>,
+    ) -> Result<Self, StorageError> {
+        let path = directory.path().to_owned();
+        let disk = Arc::clone(directory.disk());
+        let shared = Arc::new(Shared {
+            directory,
+            disk,
+            clock,
+            options,
+            busy: OnceLock::new(),
+            is_stopping: Mutex::new(false),
+            changed: Condvar::new(),
+        });
+        let Some(interval) = options.interval else {
+            return Ok(Self { shared, thread: Mutex::new(None) });
+        };
+        let runner = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("scrubber".to_owned())
+            .spawn(move || {
+                let _alarm = Alarm::new(&*listener.on_fatal);
+                runner.run(interval);
+            })
+            .map_err(|source| StorageError::io("start a thread for", &path, source))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Gives way from now on while `is_busy` says that others are using the disk.
+    pub(in crate::storage::upkeep) fn yield_to(&self, is_busy: Busy) {
+        let _ = self.shared.busy.set(is_busy);
+    }
+
+    /// Ends the thread, after the stretch that it is reading.
+    pub(in crate::storage::upkeep) fn stop(&self) {
+        *self.shared.lock() = true;
+        self.shared.changed.notify_one();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Scrubber {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_stopping.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits; tells whether to go on.
+    fn wait(&self, time: Duration) -> bool {
+        let waited = self.changed.wait_timeout_while(self.lock(), time, |stopping| !*stopping);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn run(&self, interval: Duration) {
+        let dir = self.directory.path();
+        let mut rounds = Rounds::load(&*self.disk, dir).unwrap_or_else(|error| {
+            tracing::warn!(%error, "it is not known what was looked at: every log is again");
+            Rounds::default()
+        });
+        let mut rest = interval.min(LOOK_INTERVAL);
+        let mut refresh_at = Duration::ZERO;
+        while self.wait(rest) {
+            rest = Duration::ZERO;
+            let (now, elapsed) = (self.clock.now(), self.clock.monotonic());
+            if elapsed >= refresh_at {
+                rounds.match_with(&self.partitions(), now);
+                note_progress(rounds.store(&*self.disk, dir));
+                refresh_at = elapsed.saturating_add(LOOK_INTERVAL.min(interval));
+            }
+            match rounds.next(interval, now) {
+                Step::Wait(time) => rest = time.min(LOOK_INTERVAL),
+                Step::Check { partition, from } => match self.check(&partition, from) {
+                    Ok(next) => rounds.checked(&partition, next),
+                    Err(Stopped) => break,
+                },
+            }
+        }
+        note_progress(rounds.store(&*self.disk, dir));
+    }
+
+    /// The partitions that have a log, sorted.
+    fn partitions(&self) -> Vec<TopicPartition> {
+        let partitions = self.directory.partitions().into_iter();
+        let mut partitions: Vec<_> = partitions.map(|(partition, _)| partition).collect();
+        partitions.sort();
+        partitions
+    }
+
+    /// Checks one segment of a log and returns where to go on; `None` at the end of the log.
+    fn check(&self, partition: &TopicPartition, from: Offset) -> Result<Option<Offset>, Stopped> {
+        let log = match self.directory.log(partition) {
+            Ok(Some(log)) => log,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                let error = WithCauses(&error);
+                tracing::warn!(%partition, %error, "a log that does not open is not looked at");
+                return Ok(None);
+            }
+        };
+        let bases = log.segment_bases();
+        let number = bases.partition_point(|base| *base < from);
+        let Some(base) = bases.get(number) else { return Ok(None) };
+        let next = bases.get(number + 1).copied();
+        match self.check_segment(&log, *base, next.is_none()) {
+            Ok(Some(Stopped)) => Err(Stopped),
+            Ok(None) => Ok(next),
+            Err(error) => {
+                let error = WithCauses(&error);
+                tracing::error!(
+                    %partition, segment = %base, %error,
+                    "a segment cannot be read; restore it from a backup, or see to the disk"
+                );
+                Ok(next)
+            }
+        }
+    }
+
+    /// Checks a segment; the last one of its log still grows.
+    fn check_segment(
+        &self,
+        log: &Arc<Log>,
+        base: Offset,
+        is_last: bool,
+    ) -> Result<Option<Stopped>, StorageError> {
+        let segments = log.segments();
+        let segment = segments.iter().find(|segment| segment.base() == base);
+        let check = log.check_segment(base, Medium::Disk)?;
+        let Some((segment, mut check)) = segment.zip(check) else { return Ok(None) };
+        if is_last {
+            // The medium has what was appended before the check was made only after this.
+            log.flush()?;
+        }
+        let began = self.clock.monotonic();
+        while !check.is_done() {
+            if !self.give_way() {
+                return Ok(Some(Stopped));
+            }
+            let found = check.advance(check.position() + STRETCH)?;
+            if !found.is_empty()
+                && let Some(_hold) = self.directory.hold(log)
+            {
+                // A segment that was replaced or removed meanwhile is looked at again, or never.
+                if log.segments().iter().any(|now| Arc::ptr_eq(now, segment)) {
+                    log.note_damage(&found);
+                }
+            }
+            if !self.keep_to_rate(began, check.position()) {
+                return Ok(Some(Stopped));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits while others are using the disk, for a while. Tells whether to go on.
+    fn give_way(&self) -> bool {
+        let mut waited = Duration::ZERO;
+        while waited < PATIENCE && self.busy.get().is_some_and(|is_busy| is_busy()) {
+            if !self.wait(PATIENCE_STEP) {
+                return false;
+            }
+            waited += PATIENCE_STEP;
+        }
+        !*self.lock()
+    }
+
+    /// Waits as long as so many bytes are worth. Tells whether to go on.
+    fn keep_to_rate(&self, began: Duration, bytes: u64) -> bool {
+        let worth = u128::from(bytes) * 1_000_000_000 / u128::from(self.options.rate.0.max(1));
+        let worth = Duration::from_nanos(u64::try_from(worth).unwrap_or(u64::MAX));
+        let elapsed = self.clock.monotonic().saturating_sub(began);
+        let ahead = worth.saturating_sub(elapsed);
+        if ahead < WAIT_MIN { !*self.lock() } else { self.wait(ahead) }
+    }
+}
+
+/// The position is a hint: without room for it a restart only looks at more.
+fn note_progress(stored: io::Result<()>) {
+    stored.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the scrubber's position is not on disk");
+    });
+}
