@@ -125,6 +125,7 @@ fn exit_of(error: &ClientError) -> Exit {
         ClientError::Connect { .. } => Exit::Unreachable,
         ClientError::Timeout { .. } => Exit::TimedOut,
         ClientError::TopicNotFound { .. } => Exit::Missing,
+        ClientError::Damaged { .. } => Exit::Damaged,
         ClientError::Interrupted => Exit::Interrupted,
         ClientError::Delivery { failures, .. } => {
             failures.first().map_or(Exit::Failed, |failure| exit_of(&failure.error))

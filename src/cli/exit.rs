@@ -17,6 +17,8 @@ pub enum Exit {
     Denied,
     /// What was named does not exist, or exists already.
     Missing,
+    /// Records cannot be given out: they are damaged, or not those that come next.
+    Damaged,
     /// The time was over before the work was done.
     TimedOut,
     /// A person ended it with Ctrl-C.
@@ -33,6 +35,7 @@ impl Exit {
             Self::Unreachable => 3,
             Self::Denied => 4,
             Self::Missing => 5,
+            Self::Damaged => 6,
             Self::TimedOut => 124,
             Self::Interrupted => 130,
         }

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client::Damage;
 use crate::config::ConfigError;
-use crate::record::RecordError;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 
@@ -63,8 +63,13 @@ pub enum ClientError {
         /// what `max.message.bytes` of the topic says.
         limit: Option<usize>,
     },
-    /// Bytes that came from a broker are no intact records.
-    #[error("the records at offset {offset} of {partition} are damaged")]
+    /// Records cannot be given out: the broker found them damaged, or what it sent is not what was
+    /// stored, or not what comes next.
+    #[error(
+        "the records of {partition} from offset {offset} on are damaged; `streamlog partition \
+         damage` lists what is, `streamlog partition skip-damage {partition} --from {offset} --to \
+         END --yes` lets readers go on behind it"
+    )]
     Damaged {
         /// Where.
         partition: TopicPartition,
@@ -72,7 +77,7 @@ pub enum ClientError {
         offset: Offset,
         /// What is wrong with them.
         #[source]
-        source: Arc<RecordError>,
+        source: Arc<Damage>,
     },
     /// Records were not delivered, and nobody had asked for their outcome.
     #[error("{}", undelivered(failures, *unlisted))]

@@ -15,6 +15,7 @@ mod cluster;
 mod committed;
 mod config;
 mod consumer;
+mod damage;
 mod error;
 mod handle;
 mod offsets;
@@ -41,6 +42,7 @@ pub use consumer::{
     Change, Commit, Consumer, ConsumerConfig, GroupConfig, Message, OutOfRange, Patience,
     ReadRecord, Sink, Start, Strategy, Stream, UntilEnd,
 };
+pub use damage::{Damage, OrderFault};
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
 pub use handle::Client;
 pub use offsets::FoundOffset;

@@ -94,6 +94,19 @@ pub enum EmbeddedError {
         /// What is wrong.
         source: RecordError,
     },
+    /// The batch that was read is not the one that comes next; it is not given out.
+    #[error(
+        "{partition} goes on at offset {found} where {expected} comes next: seek beyond it, or \
+         restore the file"
+    )]
+    OutOfOrder {
+        /// Which partition.
+        partition: TopicPartition,
+        /// The offset that comes next.
+        expected: Offset,
+        /// Where the batch begins.
+        found: Offset,
+    },
     /// The disk failed: nothing unflushed can be trusted.
     #[error("the engine has stopped: {reason}; open the directory again when the cause is gone")]
     Failed {
@@ -116,7 +129,8 @@ impl EmbeddedError {
             | Self::Internal { .. }
             | Self::NoRecords
             | Self::Refused { .. }
-            | Self::Damaged { .. } => Remedy::Reject,
+            | Self::Damaged { .. }
+            | Self::OutOfOrder { .. } => Remedy::Reject,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::embedded::{EmbeddedError, Partition, Record, Start, parking};
 use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, HEADER_SIZE, Limits, RecordError};
 use crate::replication::{PartitionError, ReadRequest};
-use crate::storage::StorageError;
+use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
 /// Bytes that are read at a time; a larger batch is read whole.
@@ -27,6 +28,10 @@ pub struct Records {
     partition: Partition,
     /// The offset after the last record given out or passed over.
     position: Offset,
+    /// Whether the batch before ended at the position, so that the next begins there.
+    is_boundary: bool,
+    /// Offsets that may be missing, as far as it had to look.
+    gaps: Vec<Range<Offset>>,
     /// Where it ends; `None` never.
     end: Option<Offset>,
     /// Read, and not yet taken apart.
@@ -43,6 +48,8 @@ impl Records {
         let records = Self {
             partition,
             position,
+            is_boundary: false,
+            gaps: Vec::new(),
             end,
             batches: Bytes::new(),
             ready: VecDeque::new(),
@@ -92,7 +99,7 @@ impl Records {
     /// As [`Partition::read`].
     pub fn seek(&mut self, start: Start) -> Result<(), EmbeddedError> {
         let Self { position, .. } = self.partition.read(start)?;
-        (self.position, self.is_over) = (position, false);
+        (self.position, self.is_boundary, self.is_over) = (position, false, false);
         self.batches.clear();
         self.ready.clear();
         Ok(())
@@ -112,6 +119,7 @@ impl Records {
             if let Some(record) = self.ready.pop_front() {
                 return Ok(Some(record));
             }
+            self.check_order()?;
             if self.open_batch().map_err(|source| self.damaged(source))? {
                 continue;
             }
@@ -120,10 +128,49 @@ impl Records {
             }
             match self.range(READ_SIZE)? {
                 Some(range) => self.batches = self.load(&range)?,
-                None if self.end.is_some() || !self.wait(deadline)? => return Ok(None),
+                None if self.end.is_some() => return self.check_withheld().map(|()| None),
+                None if !self.wait(deadline)? => return Ok(None),
                 None => {}
             }
         }
+    }
+
+    /// Fails if the next batch is not in its place by its header: the checksum does
+    /// not cover its base offset.
+    fn check_order(&mut self) -> Result<(), EmbeddedError> {
+        let Some(Ok(batch)) = Batches::new(&self.batches).next() else { return Ok(()) };
+        let (found, expected) = (batch.base_offset(), self.position);
+        let is_next = if found > expected {
+            self.may_miss(expected, found)?
+        } else {
+            batch.next_offset() > expected && (found == expected || !self.is_boundary)
+        };
+        if is_next {
+            return Ok(());
+        }
+        Err(EmbeddedError::OutOfOrder { partition: self.partition.id().clone(), expected, found })
+    }
+
+    /// Fails if there should be records up to the end, where none are found.
+    fn check_withheld(&mut self) -> Result<(), EmbeddedError> {
+        let (expected, found) = (self.position, self.end.unwrap_or(self.position));
+        if found <= expected || self.is_closed() || self.may_miss(expected, found)? {
+            return Ok(());
+        }
+        Err(EmbeddedError::OutOfOrder { partition: self.partition.id().clone(), expected, found })
+    }
+
+    /// Whether no record need be there from one offset to another.
+    fn may_miss(&mut self, from: Offset, to: Offset) -> Result<bool, EmbeddedError> {
+        let led = self.partition.led();
+        // The offsets behind the records of a batch belong to nobody where they count bytes.
+        let is_behind_records = !self.is_boundary && led.config().offset_unit == OffsetUnit::Byte;
+        if is_behind_records || covered(&self.gaps, from) >= to {
+            return Ok(true);
+        }
+        let Some(log) = led.log() else { return Ok(false) };
+        self.gaps = log.gaps().map_err(|error| self.partition.refused(error.into()))?;
+        Ok(covered(&self.gaps, from) >= to)
     }
 
     /// Takes the next batch apart; false when none is left.
@@ -136,6 +183,7 @@ impl Records {
             self.take_apart(&batch, &bytes)?;
         }
         self.position = self.position.max(batch.next_offset());
+        self.is_boundary = true;
         Ok(true)
     }
 
@@ -222,6 +270,11 @@ impl Records {
         let (partition, offset) = (self.partition.id().clone(), self.position);
         EmbeddedError::Damaged { partition, offset, source }
     }
+}
+
+/// The end of what may be missing from `from` on, by gaps in the order of their starts.
+fn covered(gaps: &[Range<Offset>], from: Offset) -> Offset {
+    gaps.iter().fold(from, |end, gap| if gap.start <= end { end.max(gap.end) } else { end })
 }
 
 impl Iterator for Records {

@@ -22,5 +22,6 @@ mod misconfigured;
 mod power_cuts;
 mod reigns;
 mod repacking;
+mod rot;
 mod stopping;
 mod support;

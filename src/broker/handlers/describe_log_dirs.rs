@@ -1,6 +1,7 @@
 //! `DescribeLogDirs`: what the data directory holds, how large it is, and what its disk has left.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use std::path::{self, Path};
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::stopping;
 use crate::storage::{self, StorageError};
-use crate::types::{TopicName, TopicPartition};
+use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::describe_log_dirs::{
-    DamagedStretch, DescribeLogDirsRequest, DescribeLogDirsResponse, LogDir, Partition,
+    DamagedStretch, DescribeLogDirsRequest, DescribeLogDirsResponse, Gap, LogDir, Partition,
     RequestTopic, Topic,
 };
 
@@ -67,15 +68,19 @@ fn describe(
     for replica in wanted {
         // A partition that was never written has no log yet.
         let measured = data.log(&replica).and_then(|log| {
-            let Some(log) = log else { return Ok((0, Vec::new())) };
-            let damaged = if with_damage { log.damaged_stretches()? } else { Vec::new() };
-            Ok((log.size_bytes()?, damaged))
+            let Some(log) = log else { return Ok((0, Vec::new(), Vec::new())) };
+            let size = log.size_bytes()?;
+            if !with_damage {
+                return Ok((size, Vec::new(), Vec::new()));
+            }
+            Ok((size, log.damaged_stretches()?, log.gaps()?))
         });
-        let Ok((size, damaged)) = measured else { continue };
+        let Ok((size, damaged, gaps)) = measured else { continue };
         topics.entry(replica.topic).or_default().push(Partition {
             partition_index: replica.partition.0,
             partition_size: i64::try_from(size).unwrap_or(i64::MAX),
             damaged: damaged.into_iter().map(damaged_stretch).collect(),
+            gaps: gaps.into_iter().map(gap).collect(),
             ..Partition::default()
         });
     }
@@ -88,6 +93,10 @@ fn describe(
         usable_bytes: i64::try_from(space.free).unwrap_or(i64::MAX),
         ..LogDir::default()
     })
+}
+
+fn gap(offsets: Range<Offset>) -> Gap {
+    Gap { first_offset: offsets.start.get(), next_offset: offsets.end.get() }
 }
 
 fn damaged_stretch(stretch: storage::DamagedStretch) -> DamagedStretch {

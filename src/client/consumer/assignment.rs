@@ -29,6 +29,8 @@ pub(crate) struct Slot {
     pub(crate) stream: usize,
     /// Where to fetch next.
     pub(crate) target: Target,
+    /// Whether a batch that was fetched ended at the target.
+    pub(crate) is_boundary: bool,
     /// Where fetching ends, if nobody wants what lies beyond.
     pub(crate) until: Option<Offset>,
     /// Whether the consumer reads it now; others once did.
@@ -72,6 +74,7 @@ impl Assignment {
             generation: 0,
             stream: 0,
             target: Target::Stopped,
+            is_boundary: false,
             until: None,
             is_assigned: true,
             is_paused: false,
@@ -219,6 +222,7 @@ impl Slot {
             generation: self.generation,
             partition: self.partition.clone(),
             position,
+            is_boundary: self.is_boundary,
         }
     }
 
@@ -230,6 +234,7 @@ impl Slot {
 
     fn aim(&mut self, start: Start) {
         self.is_dry = false;
+        self.is_boundary = false;
         match start {
             Start::Offset(offset) => {
                 self.target = Target::At(offset);

@@ -6,11 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::client::cluster::{Backoff, Brokers, Connection};
-use crate::client::consumer::{Order, Source};
+use crate::client::consumer::{Haul, InOrder, OffsetRules, Order, Source, in_order};
 use crate::client::error::Remedy;
-use crate::client::{ClientError, ConsumerConfig};
+use crate::client::{ClientError, ConsumerConfig, Damage};
 use crate::config::{ByteSize, HostPort};
-use crate::record::{Batch, Batches, RecordError};
+use crate::record::{Batch, RecordError};
 use crate::types::{Offset, TopicPartition};
 use crate::wire::ErrorCode;
 
@@ -25,6 +25,10 @@ pub(super) struct RawReader {
     connection: Option<(HostPort, Connection)>,
     /// How long reading at one position is tried.
     patience: Duration,
+    /// Where the batches read last ended.
+    boundary: Option<Offset>,
+    /// Asked for once batches were not dense.
+    rules: Option<OffsetRules>,
 }
 
 impl RawReader {
@@ -34,7 +38,7 @@ impl RawReader {
         partition: TopicPartition,
         patience: Duration,
     ) -> Self {
-        Self { brokers, partition, connection: None, patience }
+        Self { brokers, partition, connection: None, patience, boundary: None, rules: None }
     }
 
     /// [`read`](Self::read), tried again while there is hope.
@@ -58,7 +62,7 @@ impl RawReader {
         }
     }
 
-    /// Whole batches from the one that has `position` on: at least one.
+    /// Whole batches, in order, from the one that has `position` on: at least one.
     ///
     /// # Errors
     /// [`ClientError::Broker`] with `OffsetOutOfRange` when the log does not have the position;
@@ -88,8 +92,9 @@ impl RawReader {
         };
         let mut order = Order::default();
         let partition = self.partition.clone();
-        let source = Source { slot: 0, generation: 0, partition, position };
-        order.add(source, false, &self.brokers.topology());
+        let is_boundary = self.boundary == Some(position);
+        let source = Source { slot: 0, generation: 0, partition, position, is_boundary };
+        order.add(source.clone(), false, &self.brokers.topology());
         let answer = order.send(connection, &config)?.answer().await;
         let about = self.partition.to_string();
         let unavailable = ErrorCode::OffsetNotAvailable;
@@ -97,10 +102,26 @@ impl RawReader {
         let haul = fetched.unwrap_or_else(|| {
             Err(ClientError::unreachable(&about, "the answer does not speak of it"))
         })?;
-        if Batches::new(&haul.records).next().is_none() {
+        let mut found = self.in_order(&source, &haul)?;
+        if let (None, Some(fault)) = (found.end, found.fault) {
+            let rules = OffsetRules::ask(&self.brokers, &self.partition).await?;
+            if !rules.allows(fault, source.place()) {
+                return Err(source.damaged(fault));
+            }
+            self.rules = Some(rules);
+            found = self.in_order(&source, &haul)?;
+        }
+        if found.end.is_none() {
             return Err(ClientError::from_code(unavailable, &about, Some("nothing there yet")));
         }
-        Ok(haul.records)
+        self.boundary = found.end;
+        Ok(haul.records.slice(..found.size))
+    }
+
+    fn in_order(&self, source: &Source, haul: &Haul) -> Result<InOrder, ClientError> {
+        let allows = |fault, place| self.rules.as_ref().is_some_and(|r| r.allows(fault, place));
+        in_order(&haul.records, source.place(), haul.high_watermark, allows)
+            .map_err(|error| source.damaged(error))
     }
 
     fn now(&self) -> Duration {
@@ -115,7 +136,7 @@ impl RawReader {
     ) -> Result<Batch<'a>, ClientError> {
         let checked = batch.and_then(|batch| batch.check_checksum().map(|()| batch));
         checked.map_err(|source| {
-            let (partition, source) = (self.partition.clone(), Arc::new(source));
+            let (partition, source) = (self.partition.clone(), Arc::new(Damage::Batch(source)));
             ClientError::Damaged { partition, offset, source }
         })
     }

@@ -64,6 +64,18 @@ structure! {
         is_future_key: bool,
         /// Streamlog's own, if it was asked for: stretches that are known to be damaged.
         damaged: Vec<DamagedStretch> [2.., tag 10_000],
+        /// Streamlog's own, if damage was asked for: offsets that are missing, or may be, without
+        /// anything being damaged, or that a person has given up.
+        gaps: Vec<Gap> [2.., tag 10_001],
+    }
+}
+
+structure! {
+    /// A range of offsets.
+    Gap {
+        first_offset: i64,
+        /// The offset after the last.
+        next_offset: i64,
     }
 }
 

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::client::ClientError;
+use super::order::Place;
 use crate::client::consumer::message::{Message, Origin, Parts, Span};
 use crate::client::consumer::sink::{ReadRecord, Sink};
+use crate::client::{ClientError, Damage};
 use crate::record::{
     Batch, Batches, Decompressor, HEADER_SIZE, Record, RecordError, RecordsAt, TimestampType,
 };
@@ -60,6 +61,21 @@ pub(crate) struct Source {
     pub(crate) generation: u32,
     pub(crate) partition: TopicPartition,
     pub(crate) position: Offset,
+    /// Whether a batch that was fetched before ended at the position.
+    pub(crate) is_boundary: bool,
+}
+
+impl Source {
+    /// The place that its records begin at.
+    pub(crate) fn place(&self) -> Place {
+        Place { position: self.position, is_boundary: self.is_boundary }
+    }
+
+    /// The error of what is wrong with the records there.
+    pub(crate) fn damaged(&self, damage: impl Into<Damage>) -> ClientError {
+        let source = Arc::new(damage.into());
+        ClientError::Damaged { partition: self.partition.clone(), offset: self.position, source }
+    }
 }
 
 impl Chunk {
@@ -191,7 +207,7 @@ impl Chunk {
         ClientError::Damaged {
             partition: self.partition.clone(),
             offset: self.position,
-            source: Arc::new(source),
+            source: Arc::new(source.into()),
         }
     }
 }
@@ -281,21 +297,4 @@ impl OpenBatch {
         let timestamp = self.timestamp_of(record);
         Message::new(Arc::clone(&self.origin), parts, offset, timestamp)
     }
-}
-
-/// The offset after the last whole batch in `records`, if there is one.
-///
-/// # Errors
-/// When not even the first batch can be read.
-pub(crate) fn end_of(records: &[u8]) -> Result<Option<Offset>, RecordError> {
-    let mut end = None;
-    for batch in Batches::new(records) {
-        match batch {
-            Ok(batch) => end = Some(batch.next_offset()),
-            // What precedes the bad batch is good; the next fetch begins with it.
-            Err(_) if end.is_some() => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(end)
 }

@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::chunk::{Chunk, Source, end_of};
+use super::chunk::{Chunk, Source};
+use super::offset_rules::OffsetRules;
+use super::order::in_order;
 use super::request::{Fetched, Haul, Order};
-use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Connection, Footing, Route};
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::config::{OutOfRange, Start};
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::offsets::{Asked, FoundOffset, list_offsets};
+use crate::client::{ClientError, OrderFault};
 use crate::config::HostPort;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, list_offsets as at};
@@ -37,6 +39,8 @@ pub(crate) struct Fetcher {
     resolving: BTreeSet<usize>,
     /// Slots that met an error, and until when they are left alone.
     resting: HashMap<usize, Duration>,
+    /// Of partitions whose batches were not dense.
+    rules: HashMap<TopicPartition, OffsetRules>,
     stale: BTreeSet<TopicName>,
     is_refreshing: bool,
     refresh_not_before: Duration,
@@ -54,6 +58,7 @@ enum Event {
     Fetched(HostPort, Vec<Fetched>),
     Resolved(Vec<Source>, Result<Vec<FoundOffset>, ClientError>),
     OutOfRange(Source, Result<(Offset, Offset), ClientError>),
+    OutOfOrder(Source, OrderFault, Result<OffsetRules, ClientError>),
     Refreshed(Result<(), ClientError>),
 }
 
@@ -69,6 +74,7 @@ impl Fetcher {
             under_way: HashMap::new(),
             resolving: BTreeSet::new(),
             resting: HashMap::new(),
+            rules: HashMap::new(),
             stale: BTreeSet::new(),
             is_refreshing: false,
             refresh_not_before: Duration::ZERO,
@@ -264,6 +270,9 @@ impl Fetcher {
             }
             Event::Resolved(sources, found) => self.resolved(&sources, &found, now),
             Event::OutOfRange(source, range) => self.out_of_range(&source, range, now),
+            Event::OutOfOrder(source, fault, rules) => {
+                self.out_of_order(&source, fault, rules, now);
+            }
             Event::Refreshed(refreshed) => {
                 self.is_refreshing = false;
                 self.next_refresh = now.saturating_add(self.shared.metadata_max_age());
@@ -279,7 +288,7 @@ impl Fetcher {
     fn take_over(&mut self, fetched: Fetched, now: Duration) {
         let Fetched { source, outcome } = fetched;
         match outcome {
-            Ok(haul) => self.hand_over(source, haul),
+            Ok(haul) => self.hand_over(source, haul, now),
             // Given up for a seek elsewhere.
             Err(ClientError::Closed) => {}
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
@@ -289,32 +298,69 @@ impl Fetcher {
         }
     }
 
-    fn hand_over(&mut self, source: Source, haul: Haul) {
+    fn hand_over(&mut self, source: Source, haul: Haul, now: Duration) {
         self.backoff.reset();
         let shared = &self.shared;
         let (slot, generation) = (source.slot, source.generation);
-        let end = match end_of(&haul.records) {
-            Ok(end) => end,
-            Err(error) => {
-                let error = ClientError::Damaged {
-                    partition: source.partition.clone(),
-                    offset: source.position,
-                    source: Arc::new(error),
-                };
-                return self.stop(&source, error);
-            }
+        let rules = self.rules.get(&source.partition);
+        let allows = |fault, place| rules.is_some_and(|rules| rules.allows(fault, place));
+        let found = in_order(&haul.records, source.place(), haul.high_watermark, allows);
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => return self.stop(&source, source.damaged(error)),
         };
-        let next = end.filter(|end| *end > source.position);
+        if found.end.is_none() {
+            let withheld = haul.withheld(source.position);
+            let withheld = withheld.filter(|fault| !allows(*fault, source.place()));
+            if let Some(fault) = found.fault.or(withheld) {
+                return self.ask_rules(source, fault, now);
+            }
+        }
+        let next = found.end.filter(|end| *end > source.position);
         shared.assignment.update(slot, generation, |slot| {
             slot.high_watermark = haul.high_watermark;
             slot.is_dry = haul.is_dry;
             if let Some(next) = next {
                 slot.target = Target::At(next);
+                slot.is_boundary = true;
             }
         });
         if next.is_some() {
-            let chunk = Chunk::new(source, haul.records, shared.config.check_crcs);
+            let chunk =
+                Chunk::new(source, haul.records.slice(..found.size), shared.config.check_crcs);
             shared.arrivals.push(chunk, |chunk| shared.has_moved(chunk));
+        }
+    }
+
+    /// Asks whether the first batch may be out of order like this; nothing is fetched meanwhile.
+    fn ask_rules(&mut self, source: Source, fault: OrderFault, now: Duration) {
+        self.resting.insert(source.slot, now.saturating_add(LOOK_UP_MAX));
+        let brokers = Arc::clone(&self.shared.brokers);
+        self.jobs.spawn(async move {
+            let deadline = brokers.deadline("asking for the rules of offsets", LOOK_UP_MAX);
+            let partition = &source.partition;
+            let about = std::slice::from_ref(&partition.topic);
+            let asking = || OffsetRules::ask(&brokers, partition);
+            let rules = brokers.until(deadline, about, asking).await;
+            Event::OutOfOrder(source, fault, rules)
+        });
+    }
+
+    /// Fetches once more what is in order by the rules, and stops at what is not.
+    fn out_of_order(
+        &mut self,
+        source: &Source,
+        fault: OrderFault,
+        rules: Result<OffsetRules, ClientError>,
+        now: Duration,
+    ) {
+        self.resting.remove(&source.slot);
+        match rules {
+            Ok(rules) if rules.allows(fault, source.place()) => {
+                self.rules.insert(source.partition.clone(), rules);
+            }
+            Ok(_) => self.stop(source, source.damaged(fault)),
+            Err(error) => self.stumble(source, error, now),
         }
     }
 
@@ -492,11 +538,11 @@ mod tests {
         let background = Background::start().unwrap();
         let (shared, mut fetcher) = reading(&background);
         let source = shared.slots()[0].source(0, Offset::ZERO);
-        fetcher.hand_over(source.clone(), haul());
+        fetcher.hand_over(source.clone(), haul(), Duration::ZERO);
         assert!(!has_room(&shared));
         shared.seek(0, Start::Offset(Offset::new(1)));
         assert!(has_room(&shared));
-        fetcher.hand_over(source, haul());
+        fetcher.hand_over(source, haul(), Duration::ZERO);
         assert!(next(&shared).is_none());
         assert!(has_room(&shared), "nobody gets what takes it");
     }
@@ -505,7 +551,7 @@ mod tests {
     fn what_is_put_back_during_a_seek_takes_no_room() {
         let background = Background::start().unwrap();
         let (shared, mut fetcher) = reading(&background);
-        fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), haul());
+        fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), haul(), Duration::ZERO);
         assert!(next(&shared).is_some());
         // A seek that has not come to what is being read.
         shared.assignment.seek(0, Start::Offset(Offset::ZERO));

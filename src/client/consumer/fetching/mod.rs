@@ -5,10 +5,16 @@ mod chunk;
 #[cfg(test)]
 mod chunk_tests;
 mod fetcher;
+mod offset_rules;
+mod order;
+#[cfg(test)]
+mod order_tests;
 mod request;
 
 pub(super) use arrivals::{Arrivals, Taken};
 pub(super) use chunk::Chunk;
 pub(crate) use chunk::Source;
 pub(super) use fetcher::Fetcher;
-pub(crate) use request::Order;
+pub(crate) use offset_rules::OffsetRules;
+pub(crate) use order::{InOrder, in_order};
+pub(crate) use request::{Haul, Order};

@@ -7,9 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::chunk::Source;
-use crate::client::ClientError;
 use crate::client::cluster::{Connection, Reply, Topology};
 use crate::client::consumer::config::ConsumerConfig;
+use crate::client::{ClientError, Damage, OrderFault};
 use crate::types::{LeaderEpoch, Offset, TopicId, TopicName};
 use crate::wire::fetch::{Partition, RequestPartition, RequestTopic, Topic};
 use crate::wire::{ErrorCode, FetchRequest, FetchResponse, Records};
@@ -48,6 +48,14 @@ pub(crate) struct Haul {
     pub(crate) high_watermark: Option<Offset>,
     /// Whether the whole answer had no records, so that none were left out for others' sake.
     pub(crate) is_dry: bool,
+}
+
+impl Haul {
+    /// The fault of an answer without any records, if the log reaches beyond the position.
+    pub(crate) fn withheld(&self, position: Offset) -> Option<OrderFault> {
+        let end = self.high_watermark.filter(|end| self.is_dry && *end > position)?;
+        Some(OrderFault::Missing { from: position, to: end })
+    }
 }
 
 impl Order {
@@ -110,7 +118,7 @@ impl Order {
                 (TopicId::NONE, partition.topic.as_str().to_owned(), partition.partition.0);
             let by_id = (row.id, String::new(), partition.partition.0);
             let found = places.remove(&by_id).or_else(|| places.remove(&by_name))?;
-            let outcome = judge(found, &partition.to_string()).map(|haul| Haul { is_dry, ..haul });
+            let outcome = judge(found, &row.source).map(|haul| Haul { is_dry, ..haul });
             Some(Fetched { source: row.source, outcome })
         };
         self.rows.into_iter().filter_map(find).collect()
@@ -149,9 +157,12 @@ impl Order {
     }
 }
 
-fn judge(row: Partition, about: &str) -> Result<Haul, ClientError> {
-    if row.error_code.is_error() {
-        return Err(ClientError::from_code(row.error_code, about, None));
+fn judge(row: Partition, source: &Source) -> Result<Haul, ClientError> {
+    match row.error_code {
+        ErrorCode::None => {}
+        // Asking again would bring the same: the broker has looked at the disk.
+        ErrorCode::CorruptMessage => return Err(source.damaged(Damage::Refused)),
+        code => return Err(ClientError::from_code(code, &source.partition.to_string(), None)),
     }
     let records = match row.records {
         Records::Bytes(bytes) => bytes,

@@ -1,10 +1,12 @@
-//! Finding records by their time.
+//! Finding records by their time, and the offsets that have none.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::io::read_exact_at;
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
+use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
 use crate::storage::segments::{FileKind, Located, Segment};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -21,6 +23,21 @@ pub struct RecordAt {
 }
 
 impl Log {
+    /// The offsets that may be missing for a known reason, by rising start: those that compaction
+    /// has been through, and those that a person has given up.
+    ///
+    /// # Errors
+    /// As the disk failed.
+    pub fn gaps(&self) -> Result<Vec<Range<Offset>>, StorageError> {
+        let compacted = Compacted::load(&*self.home.disk, &self.home.dir)
+            .map_err(|source| StorageError::read(&self.home.dir, source))?;
+        let mut gaps = vec![Offset::ZERO..compacted.gaps_below];
+        let skipped = self.damaged_stretches()?.into_iter().filter(|stretch| stretch.is_skipped);
+        gaps.extend(skipped.map(|stretch| stretch.damage.first..stretch.damage.next));
+        gaps.retain(|gap| !gap.is_empty());
+        Ok(gaps)
+    }
+
     /// The first record, by offset, whose time is `timestamp` or later.
     ///
     /// # Errors

@@ -1,0 +1,129 @@
+//! What may be wrong with the order of batches without anything being damaged, as far as brokers
+//! tell. They are asked once a fault was seen, so that an answer without any costs nothing.
+//!
+//! Other brokers than streamlog's tell nothing of this: compaction and transactions leave gaps
+//! there, records may be newer than the watermark of their answer, and an unclean election may
+//! replace a batch by another.
+
+use std::ops::Range;
+
+use crate::client::ClientError;
+use crate::client::OrderFault;
+use crate::client::cluster::Brokers;
+use crate::config::HostPort;
+use crate::types::{Offset, TopicPartition};
+use crate::wire::describe_configs::{RESOURCE_TOPIC, RequestResource};
+use crate::wire::describe_log_dirs::{Gap, RequestTopic};
+use crate::wire::{DescribeConfigsRequest, DescribeLogDirsRequest, ErrorCode};
+
+use super::order::Place;
+
+/// What holds for the offsets of a partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OffsetRules {
+    /// Nothing that a client could rely on.
+    Unknown,
+    /// Batches follow one another below the watermark.
+    Ordered {
+        /// Offsets that may be missing, by rising start.
+        gaps: Vec<Range<Offset>>,
+        /// Whether a batch takes more offsets than it has records, those behind them nobody's.
+        counts_bytes: bool,
+    },
+}
+
+const EVERYWHERE: Range<Offset> = Offset::ZERO..Offset::new(i64::MAX);
+
+impl OffsetRules {
+    /// Asks the brokers for the rules of a partition.
+    ///
+    /// # Errors
+    /// Those of reaching them.
+    pub(crate) async fn ask(
+        brokers: &Brokers,
+        partition: &TopicPartition,
+    ) -> Result<Self, ClientError> {
+        let topic = &partition.topic;
+        let leader = brokers.leader(topic, partition.partition).await?;
+        let names = ["cleanup.policy", "offset.unit"];
+        let resource = RequestResource {
+            resource_type: RESOURCE_TOPIC,
+            resource_name: topic.to_string(),
+            configuration_keys: Some(names.map(str::to_owned).to_vec()),
+        };
+        let request = DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
+        let answer = brokers.call(&leader, &request).await?;
+        let Some(row) = answer.results.into_iter().next() else { return Ok(Self::Unknown) };
+        if is_silent(row.error_code) {
+            return Ok(Self::Unknown);
+        }
+        ClientError::check(row.error_code, &partition.to_string(), row.error_message.as_deref())?;
+        let value = |name: &str| {
+            let found = row.configs.iter().find(|entry| entry.name == name);
+            found.and_then(|entry| entry.value.as_deref())
+        };
+        // No other broker has this setting.
+        let Some(unit) = value(names[1]) else { return Ok(Self::Unknown) };
+        let is_compacted = value(names[0]).is_none_or(|policy| policy.contains("compact"));
+        let gaps = if is_compacted {
+            vec![EVERYWHERE]
+        } else {
+            gaps(brokers, (&leader, partition)).await?
+        };
+        Ok(Self::Ordered { gaps, counts_bytes: unit == "byte" })
+    }
+
+    /// Whether such a fault at a place is none.
+    pub(crate) fn allows(&self, fault: OrderFault, place: Place) -> bool {
+        match (self, fault) {
+            (Self::Unknown, _) => true,
+            (Self::Ordered { gaps, counts_bytes }, OrderFault::Missing { from, to }) => {
+                (*counts_bytes && !place.is_boundary) || covered(gaps, from) >= to
+            }
+            (Self::Ordered { .. }, _) => false,
+        }
+    }
+}
+
+/// The end of what may be missing from `from` on.
+fn covered(gaps: &[Range<Offset>], from: Offset) -> Offset {
+    gaps.iter().fold(from, |end, gap| if gap.start <= end { end.max(gap.end) } else { end })
+}
+
+/// The gaps that the leader of a topic without compaction knows of: a person had damage skipped, or
+/// the topic was compacted in former times.
+async fn gaps(
+    brokers: &Brokers,
+    (leader, partition): (&HostPort, &TopicPartition),
+) -> Result<Vec<Range<Offset>>, ClientError> {
+    let topic = RequestTopic {
+        topic: partition.topic.to_string(),
+        partitions: vec![partition.partition.0],
+    };
+    let request = DescribeLogDirsRequest { topics: Some(vec![topic]), with_damage: true };
+    let answer = brokers.call(leader, &request).await?;
+    if is_silent(answer.error_code) {
+        return Ok(vec![EVERYWHERE]);
+    }
+    ClientError::check(answer.error_code, &partition.to_string(), None)?;
+    let mut gaps = Vec::new();
+    for directory in answer.results {
+        ClientError::check(directory.error_code, &directory.log_dir, None)?;
+        let range =
+            |gap: Gap| Some(Offset::checked(gap.first_offset)?..Offset::checked(gap.next_offset)?);
+        let rows = directory.topics.into_iter().flat_map(|topic| topic.partitions);
+        gaps.extend(rows.flat_map(|row| row.gaps).filter_map(range));
+    }
+    gaps.sort_by_key(|gap| gap.start);
+    Ok(gaps)
+}
+
+/// Whether a broker does not tell, and will not when asked again.
+fn is_silent(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::TopicAuthorizationFailed
+            | ErrorCode::ClusterAuthorizationFailed
+            | ErrorCode::UnsupportedVersion
+    )
+}
