@@ -7,6 +7,7 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
@@ -14,12 +15,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::broker::context::Failure;
 use crate::io::FileRange;
+use crate::replication::{Partition, ReadRequest};
 
 /// Ranges of files that are read at a time for the shards.
 pub(crate) const COLD_READS: usize = 4;
-
-/// How much of a range one call reads.
-const READ_CHUNK: usize = 128 * 1024;
 
 /// Where the shards send such work.
 #[derive(Clone, Debug)]
@@ -78,18 +77,41 @@ impl Control {
         Unavailable
     }
 
-    /// Has a range read, so that it is in the page cache afterwards. Who sends it finds out if that
-    /// failed. The rest of the pool is never waiting behind such reads.
-    pub(crate) async fn warm(&self, range: FileRange) {
+    /// Reads ranges of partitions and checks them, so that they are vouched for afterwards, or
+    /// known to be damaged. The rest of the pool is never waiting behind such reads.
+    pub(crate) async fn check(&self, unchecked: Vec<(Arc<Partition>, ReadRequest)>) {
+        let read = self.read_cold(move || {
+            for (partition, request) in unchecked {
+                // Whoever asks again is told.
+                if let Err(error) = partition.read(request) {
+                    tracing::debug!(partition = %partition.id(), %error, "a read that checks");
+                }
+            }
+        });
+        let _: Result<(), Unavailable> = read.await;
+    }
+
+    /// Reads a range that is to be sent into memory, and checks it.
+    pub(crate) async fn load(&self, range: FileRange) -> io::Result<Bytes> {
+        let read = self.read_cold(move || {
+            let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
+            range.file.read_checked(&mut bytes, range.position).map(|()| bytes.into())
+        });
+        read.await.unwrap_or_else(|stopping| Err(io::Error::other(stopping)))
+    }
+
+    async fn read_cold<T, F>(&self, work: F) -> Result<T, Unavailable>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+    {
         // Fails only when closed, which it never is.
         let turn = Arc::clone(&self.cold_reads).acquire_owned().await;
         let read = self.run_blocking(move || {
             let _turn = turn;
-            read_through(&range)
+            work()
         });
-        if let Ok(Err(error)) = read.await {
-            tracing::debug!(%error, "a range could not be read ahead of its sending");
-        }
+        read.await
     }
 
     /// Whether ranges are being read for those who send them.
@@ -102,19 +124,6 @@ impl Control {
         self.tasks.close();
         self.tasks.wait().await;
     }
-}
-
-fn read_through(range: &FileRange) -> io::Result<()> {
-    let mut chunk = vec![0; READ_CHUNK];
-    let (mut position, end) = (range.position, range.position.saturating_add(range.length));
-    while position < end {
-        let left = usize::try_from(end - position).unwrap_or(usize::MAX).min(READ_CHUNK);
-        match range.file.read_at(&mut chunk[..left], position)? {
-            0 => break,
-            count => position += count as u64,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -13,10 +13,28 @@ pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// Whether reading so many bytes would probably not wait for the medium. A hint: it looks at
-    /// some bytes of the range only, and what it sees may change at once.
+    /// Whether all of these bytes are in memory, so that reading them neither waits for the medium
+    /// nor brings anything from it. What it sees may change at once.
     fn is_cached(&self, _position: u64, _length: u64) -> bool {
         true
+    }
+
+    /// Fills `buffer` from `position` with bytes that may have come from the medium just now: who
+    /// knows what they should be has checked them.
+    ///
+    /// # Errors
+    /// `InvalidData` when they are not what was written; else as `read_at`.
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.read_at(&mut buffer[done..], position + done as u64) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// As `read_at`, but what comes is what the medium holds, not what a page cache remembers.

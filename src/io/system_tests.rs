@@ -259,7 +259,7 @@ fn what_was_just_read_is_cached() {
     assert!(file.is_cached(0, 100_000));
     assert!(file.is_cached(50_000, 1));
     assert!(file.is_cached(100_000, 0), "the end needs no reading");
-    assert!(file.is_cached(u64::MAX, 1), "what cannot be is told by the read");
+    assert!(!file.is_cached(u64::MAX, 1), "what cannot be is told by the read");
 }
 
 #[test]

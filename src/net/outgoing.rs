@@ -1,8 +1,9 @@
 //! Answers on their way out: small buffers gathered into one write, file ranges by `sendfile`.
 //!
-//! A range that is not in the page cache would keep the whole thread waiting for the disk. So
-//! before each stretch of a file there is a look, and a cold one is handed to the caller, who has
-//! it read where waiting is allowed, and then goes on here.
+//! A range that is not in the page cache would keep the whole thread waiting for the disk, and its
+//! bytes, just come from the medium, would go out unchecked. So before each stretch of a file is
+//! sent there is a look, and a cold one is handed to the caller, who has it read and checked where
+//! waiting is allowed, and then goes on here with the bytes.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
@@ -31,7 +32,8 @@ const STRETCH: u64 = 1 << 20;
 pub enum Written {
     /// Everything is out.
     All,
-    /// This range comes next, and is probably not in memory. Writing goes on however that ends.
+    /// This range comes next, and is not in memory, or not checked. Writing goes on once
+    /// [`Outgoing::supply`] has got its bytes.
     UntilCold(FileRange),
 }
 
@@ -49,7 +51,7 @@ pub enum Piece {
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
     queued_bytes: u64,
-    /// Bytes of the first range that were looked at.
+    /// Bytes of the first range that may be sent, as the last look has shown.
     looked_at: u64,
 }
 
@@ -113,15 +115,24 @@ impl Outgoing {
         Ok(Written::All)
     }
 
-    /// The next stretch of a file, if it was not looked at yet and is not in memory.
+    /// The next stretch of a file, if it cannot be sent as it is.
     fn cold_stretch(&mut self) -> Option<FileRange> {
         let Some(Piece::File(range)) = self.pieces.front() else { return None };
-        if self.looked_at > 0 {
-            return None;
-        }
         self.looked_at = range.length.min(STRETCH);
         let is_cached = range.file.is_cached(range.position, self.looked_at);
         (!is_cached).then(|| FileRange { length: self.looked_at, ..range.clone() })
+    }
+
+    /// Sends these bytes in the place of the range that was not in memory.
+    pub fn supply(&mut self, bytes: Bytes) {
+        let Some(Piece::File(range)) = self.pieces.front_mut() else { return };
+        let length = range.length.min(bytes.len() as u64);
+        range.position += length;
+        range.length -= length;
+        if range.length == 0 {
+            self.pieces.pop_front();
+        }
+        self.pieces.push_front(Piece::Bytes(bytes));
     }
 
     fn write_some(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
@@ -132,7 +143,6 @@ impl Outgoing {
                 let sent = send_range(socket, range, self.looked_at)? as u64;
                 range.position += sent;
                 range.length -= sent;
-                self.looked_at -= sent;
                 if range.length == 0 {
                     self.pieces.pop_front();
                 }

@@ -14,8 +14,8 @@ use tokio::sync::Notify;
 use crate::io::FileRange;
 use crate::replication::{Leadership, PartitionError, Registration, Waiting};
 use crate::storage::{
-    AppendAt, Appended, DataDir, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit, RecordAt,
-    SequenceError, StorageError, Upkeep,
+    AppendAt, Appended, DataDir, Extent, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit,
+    RecordAt, SequenceError, StorageError, Upkeep,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -295,8 +295,52 @@ impl Partition {
         })
     }
 
-    /// Whole batches from the one that holds the offset, as far as consumers may see.
+    /// Whole batches from the one that holds the offset, as far as consumers may see. What is not
+    /// vouched for is read and checked first, which waits for the disk.
     pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
+        self.read_by(request, |log, from, limit| {
+            Ok(match log.read(from, limit)? {
+                None if request.shows_gap => log.batch_of(from, limit)?.map(Extent::into_range),
+                found => found,
+            })
+        })
+    }
+
+    /// As [`Partition::read`] with what is vouched for now. `None` when something else has to be
+    /// read and checked first.
+    pub fn look(&self, request: ReadRequest) -> Result<Option<ReadAnswer>, PartitionError> {
+        let mut is_vouched = true;
+        let answer = self.read_by(request, |log, from, limit| {
+            let extent = match log.find_extent(from, limit)? {
+                None if request.shows_gap => log.batch_of(from, limit)?,
+                found => found,
+            };
+            is_vouched = extent.as_ref().is_none_or(Extent::is_vouched);
+            Ok(extent.map(Extent::into_range))
+        });
+        match answer {
+            // No batch, and damage that nobody knows yet.
+            Err(PartitionError::Storage(StorageError::Corrupt { first, next, .. }))
+                if first == next =>
+            {
+                Ok(None)
+            }
+            answer => Ok(Some(answer?).filter(|_| is_vouched)),
+        }
+    }
+
+    /// As [`Partition::read`], but nothing is checked: whoever sends the bytes must.
+    pub fn read_unchecked(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
+        self.read_by(request, |log, from, limit| {
+            Ok(log.find_extent(from, limit)?.map(Extent::into_range))
+        })
+    }
+
+    fn read_by(
+        &self,
+        request: ReadRequest,
+        read: impl FnOnce(&Log, Offset, ReadLimit) -> Result<Option<FileRange>, StorageError>,
+    ) -> Result<ReadAnswer, PartitionError> {
         self.check_running()?;
         let high_watermark = self.high_watermark();
         let (start, end) = self.bounds();
@@ -312,10 +356,7 @@ impl Partition {
                     below: high_watermark,
                     at_least_one_batch: request.at_least_one_batch,
                 };
-                match log.read(from, limit)? {
-                    None if request.shows_gap => log.batch_of(from, limit)?,
-                    found => found,
-                }
+                read(log, from, limit)?
             }
             _ => None,
         };

@@ -10,7 +10,7 @@ use crate::storage::world_tests::{
     NOW, World, append, append_batch, at, batch, bytes_of, crashed, file, stamp, stamped, texts,
     values,
 };
-use crate::storage::{Log, LogConfig, OffsetUnit, ReadLimit};
+use crate::storage::{Extent, Log, LogConfig, OffsetUnit, ReadLimit};
 use crate::types::{Offset, Timestamp};
 
 fn by_bytes() -> World {
@@ -85,7 +85,7 @@ fn the_batch_of_an_offset_behind_the_last_records_is_found_when_asked_for() {
     let end = log.log_end_offset();
     let limit = ReadLimit { max_bytes: 1, below: end, at_least_one_batch: true };
     let base_of_batch = |offset: Offset| {
-        let range = log.batch_of(offset, limit).unwrap()?;
+        let range = log.batch_of(offset, limit).unwrap().map(Extent::into_range)?;
         Some(Batch::parse(&bytes_of(&range)).unwrap().base_offset())
     };
     let last = Offset::new(end.get() - 1);

@@ -113,3 +113,50 @@ fn a_read_that_meets_what_is_no_batch_finds_out_how_far_that_goes() {
     assert_eq!(log.damages(), [damage(3, 1)]);
     assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
 }
+
+#[test]
+fn a_read_refuses_a_flip_in_any_part_of_a_batch_and_serves_those_before_and_behind() {
+    for byte in BYTES {
+        for number in 0..3 {
+            let world = World::with_segments_of(size() * 3);
+            let log = letters(&world);
+            assert_eq!(values(&log, 0, 7).len(), 7, "all is sound at first");
+            rot(&world, 3, number, byte);
+            let first = 3 + i64::try_from(number).unwrap();
+            assert_eq!(values(&log, 0, first).len(), usize::try_from(first).unwrap());
+            let refused = try_values(&log, 0, 7);
+            assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
+            assert_eq!(log.damages(), [damage(3, number)], "byte {byte} of batch {number}");
+            assert_eq!(values(&log, first + 1, 7).len(), usize::try_from(6 - first).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_first_read_after_a_start_checks() {
+    for byte in BYTES {
+        let world = World::with_segments_of(size() * 3);
+        let log = letters(&world);
+        let marks = log.close().unwrap();
+        rot(&world, 3, 1, byte);
+        let (log_start, log_end) = (marks.log_start, marks.durable);
+        let log = world.open(StartPoint::Clean { log_start, log_end });
+        assert_eq!(values(&log, 0, 4).len(), 4);
+        assert!(try_values(&log, 4, 7).is_err(), "byte {byte}");
+        assert_eq!(log.damages(), [damage(3, 1)]);
+        assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
+    }
+}
+
+#[test]
+fn a_neighbour_that_was_read_vouches_for_nothing() {
+    let world = World::new();
+    let log = letters(&world);
+    assert_eq!(values(&log, 0, 7).len(), 7);
+    rot(&world, 0, 5, 66);
+    // The walk to the neighbour brings the rotten page into memory.
+    assert_eq!(texts(&values(&log, 0, 1)), ["a"]);
+    assert!(try_values(&log, 0, 7).is_err());
+    assert_eq!(log.damages(), [damage(0, 5)]);
+    assert_eq!(texts(&values(&log, 6, 7)), ["g"]);
+}

@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_at, append_batch, at, batch, bytes_of, file, stamp, stamped,
-    values,
+    try_values, values,
 };
 use crate::storage::{AppendAt, Appended, Log, ReadLimit, StartPoint, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -221,6 +221,7 @@ fn damage_behind_an_absent_index_is_none_of_those_before_and_behind_it() {
     let log = world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(50) });
     for _ in 0..2 {
         assert_eq!(values(&log, 20, 21).len(), 1);
+        assert!(try_values(&log, 0, 50).is_err(), "the damage is not served");
         assert_eq!(values(&log, 45, 46).len(), 1, "it lies behind the damage");
     }
     assert_eq!(log.damages().len(), 1);

@@ -38,8 +38,8 @@ pub use inspect::{
     segment_bytes_system, summarize_logs, verify, verify_system,
 };
 pub use log::{
-    AppendAt, Appended, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed, StartPoint,
-    Unflushed,
+    AppendAt, Appended, Extent, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,
+    StartPoint, Unflushed,
 };
 pub use producers::{
     ActiveProducer, AppendedBatch, ProducerBatch, ProducerLimits, ProducerStates, SequenceError,

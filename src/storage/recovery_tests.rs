@@ -165,6 +165,8 @@ fn an_interrupted_deletion_or_compaction_is_completed_or_undone() {
     drop(four(&world));
     // The replacement of the first segment holds only its second batch.
     let kept = world.bytes(&file(0, "log")).split_off(usize::try_from(size()).unwrap());
+    let compacted = Compacted { gaps_below: Offset::new(2), clean_below: Offset::new(2) };
+    compacted.store(&world.disk, Path::new("/data/t-0")).unwrap();
     world.overwrite(&file(0, "log.swap"), None, &kept);
     world.overwrite(&file(2, "log.cleaned"), None, &kept);
     world.overwrite(&file(7, "log.deleted"), None, &kept);

@@ -33,6 +33,12 @@ const COPIED_MAX: u64 = 32 * 1024;
 /// The first version whose clients know Zstandard.
 const ZSTD_FROM: i16 = 10;
 
+/// How often an answer is checked before it counts that memory does not hold it.
+const CHECKS_MAX: usize = 3;
+
+/// A read of one partition; `None` when something has to be checked first.
+type Look = fn(&Partition, ReadRequest) -> Result<Option<ReadAnswer>, PartitionError>;
+
 /// A partition as it was asked for.
 struct Wanted<'a> {
     request: &'a RequestPartition,
@@ -46,6 +52,8 @@ struct Found {
     ranges: Vec<FileRange>,
     bytes: u64,
     refused: bool,
+    /// What has to be read and checked before it can be answered.
+    unchecked: Vec<(Arc<Partition>, ReadRequest)>,
 }
 
 /// Answers a fetch.
@@ -129,7 +137,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
     let enough = u64::try_from(request.min_bytes).unwrap_or(0);
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
     let deadline = call.shared.clock.monotonic().saturating_add(wait);
-    let mut found = read(call, request, wanted);
+    let mut found = read_checked(call, request, wanted).await;
     let wake = Arc::new(Notify::new());
     loop {
         let left = deadline.saturating_sub(call.shared.clock.monotonic());
@@ -138,7 +146,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
         }
         // First the places, then another look: what happens in between is not missed.
         let _places = park(&found, wanted, &wake);
-        found = read(call, request, wanted);
+        found = read_checked(call, request, wanted).await;
         if found.bytes >= enough || found.refused {
             return found;
         }
@@ -147,7 +155,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
             () = tokio::time::sleep(left) => {}
             () = call.patience.cancelled() => return found,
         }
-        found = read(call, request, wanted);
+        found = read_checked(call, request, wanted).await;
     }
 }
 
@@ -167,10 +175,29 @@ fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Re
         .collect()
 }
 
-fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
+/// Reads the partitions, and has checked first what is not vouched for: on other threads, for it
+/// takes long and may wait for the disk.
+async fn read_checked(
+    call: &Call<'_>,
+    request: &FetchRequest,
+    wanted: &[Vec<Wanted<'_>>],
+) -> Found {
+    for _ in 0..CHECKS_MAX {
+        let found = read(call, request, wanted, Partition::look);
+        if found.unchecked.is_empty() || call.patience.is_cancelled() {
+            return found;
+        }
+        call.shared.control.check(found.unchecked).await;
+    }
+    // Memory is so short that what was checked is gone again. It is checked once more as it is
+    // sent.
+    read(call, request, wanted, |partition, request| partition.read_unchecked(request).map(Some))
+}
+
+fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>], look: Look) -> Found {
     let mut found = Found::default();
     for (topic, partitions) in request.topics.iter().zip(wanted) {
-        let answers = partitions.iter().map(|wanted| found.look(request, wanted)).collect();
+        let answers = partitions.iter().map(|wanted| found.look(request, wanted, look)).collect();
         found.topics.push(Topic {
             topic: topic.topic.clone(),
             topic_id: topic.topic_id,
@@ -185,7 +212,7 @@ fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> 
 
 impl Found {
     /// Reads one partition, as far as the request still has room.
-    fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>) -> PartitionAnswer {
+    fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>, look: Look) -> PartitionAnswer {
         let room = u64::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
         let bytes_max = u64::try_from(wanted.request.partition_max_bytes).unwrap_or(0);
         let read = ReadRequest {
@@ -197,7 +224,7 @@ impl Found {
         };
         let epoch = LeaderEpoch(wanted.request.current_leader_epoch);
         let result = match &wanted.partition {
-            Ok(partition) => read_partition(partition, epoch, read),
+            Ok(partition) => read_partition(partition, epoch, read, look),
             Err(code) => Err(Refusal::of(*code)),
         };
         let mut answer = PartitionAnswer {
@@ -208,7 +235,8 @@ impl Found {
             ..PartitionAnswer::default()
         };
         match result {
-            Ok(read) => {
+            Ok(None) => self.unchecked.extend(wanted.partition.iter().cloned().map(|p| (p, read))),
+            Ok(Some(read)) => {
                 answer.high_watermark = read.high_watermark.get();
                 answer.last_stable_offset = read.high_watermark.get();
                 answer.log_start_offset = read.log_start_offset.get();
@@ -240,11 +268,12 @@ fn read_partition(
     partition: &Partition,
     epoch: LeaderEpoch,
     request: ReadRequest,
-) -> Result<ReadAnswer, Refusal> {
+    look: Look,
+) -> Result<Option<ReadAnswer>, Refusal> {
     let read = || {
         // Whatever is no epoch says nothing here, as in Kafka.
         partition.check_epoch(epoch.max(LeaderEpoch::NONE))?;
-        partition.read(request)
+        look(partition, request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))
 }

@@ -50,13 +50,20 @@ impl File for FaultyFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let (mut machine, failure) = self.begin_read(buffer.len())?;
         fail(failure)?;
-        let count = machine.names.cached(self.id)?.read(buffer, position)?;
+        let cached = machine.names.cached(self.id)?;
+        let count = cached.read(buffer, position)?;
+        cached.bring_in(position, count as u64);
         flip(failure, &mut buffer[..count]);
         Ok(count)
     }
 
-    fn is_cached(&self, _position: u64, length: u64) -> bool {
-        !self.shared.machine().holds_read(usize::try_from(length).unwrap_or(usize::MAX))
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        let mut machine = self.shared.machine();
+        if machine.holds_read(usize::try_from(length).unwrap_or(usize::MAX)) {
+            return false;
+        }
+        let cached = machine.names.cached(self.id);
+        cached.is_ok_and(|cached| cached.is_cached(position, length))
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {

@@ -5,7 +5,7 @@
 //! The length and a cut are as volatile as bytes. Without a page, the first `shown` bytes are the
 //! medium's and the rest up to the length are zeros.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
@@ -33,13 +33,16 @@ pub(super) struct CachedFile {
     pages: BTreeMap<u64, Page>,
     length: u64,
     shown: u64,
+    /// Pages whose bytes the medium has to be asked for.
+    evicted: BTreeSet<u64>,
 }
 
 impl CachedFile {
     /// A file of which nothing is cached yet.
     pub(super) fn over(medium: Arc<dyn File>) -> io::Result<Self> {
         let length = medium.len()?;
-        Ok(Self { medium, pages: BTreeMap::new(), length, shown: length })
+        let (pages, evicted) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self { medium, pages, length, shown: length, evicted })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -54,6 +57,18 @@ impl CachedFile {
 
     pub(super) fn has_dirty_pages(&self) -> bool {
         self.pages.values().any(|page| page.dirty)
+    }
+
+    /// Whether no byte of a range would have to come from the medium.
+    pub(super) fn is_cached(&self, position: u64, length: u64) -> bool {
+        let end = position.saturating_add(length);
+        self.evicted.range(position / PAGE..end.div_ceil(PAGE)).next().is_none()
+    }
+
+    /// Takes the pages of a range into the cache, as a read does.
+    pub(super) fn bring_in(&mut self, position: u64, length: u64) {
+        let end = position.saturating_add(length);
+        self.evicted.retain(|page| !(position / PAGE..end.div_ceil(PAGE)).contains(page));
     }
 
     pub(super) fn read(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
@@ -212,11 +227,12 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Turns one bit of the medium over, behind the cache's back.
+    /// Turns one bit of the medium over, whose page is no longer cached.
     pub(super) fn flip_bit(&mut self, position: u64, bit: u8) -> io::Result<()> {
         let mut byte = [0];
         read_exact_at(&*self.medium, &mut byte, position)?;
         byte[0] ^= 1 << (bit % 8);
+        self.evicted.insert(position / PAGE);
         write_all_at(&*self.medium, &mut [IoSlice::new(&byte)], position)?;
         self.medium.sync_data()
     }

@@ -11,14 +11,14 @@ use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::uio::pwritev;
 
 use super::medium::Medium;
-use crate::io::sys::is_byte_cached;
+use crate::io::sys::{cached_pages, is_byte_cached};
 use crate::io::{File, Inode, failed_sync};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
 
-/// How far apart the bytes are that tell for a range: the kernel reads ahead about so much at once.
-const LOOK_DISTANCE: usize = 128 * 1024;
+/// Bytes of a page, as small as they are anywhere.
+const PAGE: u64 = 4096;
 
 /// A file and, once recovery asks for it, a second descriptor that goes around the page cache.
 #[derive(Debug)]
@@ -47,9 +47,20 @@ impl File for SystemFile {
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {
-        let last = position.saturating_add(length.saturating_sub(1));
-        let mut looked_at = (position..last).step_by(LOOK_DISTANCE).chain([last]);
-        looked_at.all(|position| is_byte_cached(self.file.as_fd(), position))
+        let end = position.saturating_add(length);
+        let first = position / PAGE;
+        let pages = end.div_ceil(PAGE).saturating_sub(first);
+        if pages == 0 {
+            return true;
+        }
+        match cached_pages(self.file.as_fd(), first * PAGE, pages * PAGE) {
+            Ok(0) | Err(_) => {
+                // No page, or a file system over another one, whose pages are the other's.
+                let mut pages = (first..first + pages).map(|page| page * PAGE);
+                pages.all(|page| is_byte_cached(self.file.as_fd(), page.max(position)))
+            }
+            Ok(cached) => cached >= pages,
+        }
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {

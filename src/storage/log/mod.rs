@@ -33,5 +33,5 @@ pub use checkpoint::Marks;
 pub(in crate::storage) use checkpoint::discard_snapshots;
 pub use flush::{FlushTicket, Unflushed};
 pub use partition_log::{Log, LogEnv, StartPoint};
-pub use reading::{ReadLimit, RecordAt};
+pub use reading::{Extent, ReadLimit, RecordAt};
 pub use retention::Removed;

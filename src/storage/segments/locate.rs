@@ -154,6 +154,35 @@ impl Segment {
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
+    /// The last batch with an index entry that begins at or before `position`, if its header is as
+    /// the entry says.
+    pub(crate) fn indexed_at(&self, position: u64) -> Result<Option<Located>, StorageError> {
+        let is_before = |entry: &OffsetEntry| {
+            u64::try_from(entry.position).is_ok_and(|start| start <= position)
+        };
+        let entry = self.offsets.last_where(is_before);
+        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
+            return Ok(None);
+        };
+        let start = u64::try_from(entry.position).unwrap_or_default();
+        let last_offset = self.base().plus(entry.relative_offset.into());
+        let batch = BatchWalk::new(&**self.file()?, start, self.size()?).next();
+        Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
+    }
+
+    /// The position of the batch that the byte at `position` belongs to.
+    pub(crate) fn batch_before(&self, position: u64) -> Result<u64, StorageError> {
+        let start = self.indexed_at(position)?.map_or(0, |batch| batch.position);
+        let mut walk = BatchWalk::new(&**self.file()?, start, self.size()?);
+        loop {
+            let begin = walk.position();
+            match self.step(&mut walk, |_| true)? {
+                Some(batch) if batch.end() <= position => {}
+                _ => return Ok(begin),
+            }
+        }
+    }
+
     /// As `indexed_below`, for those who go on with the indexes from there: `None` where the other
     /// index is missing, since it has to be made again from the first batch.
     pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {

@@ -8,13 +8,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::io::{Disk, File, OpenMode, is_failed_sync, require_in_place};
+use crate::io::{Disk, File, FileRange, OpenMode, is_failed_sync, require_in_place};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::file_name;
 use crate::storage::segments::index::Index;
 use crate::storage::segments::indexer::Due;
-use crate::storage::segments::{Damage, FileKind, Home, Indexer, Seal, SegmentFile};
+use crate::storage::segments::{
+    Damage, FileKind, Home, Indexer, Seal, SegmentFile, SentFile, Vouched, WatchedFile,
+};
 use crate::types::{Offset, Timestamp};
 
 /// One segment of a log.
@@ -30,6 +32,7 @@ pub(crate) struct Segment {
     /// Whether the indexes are known to be there, or empty by right.
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
+    vouched: Arc<Vouched>,
 }
 
 const UNKNOWN: u64 = u64::MAX;
@@ -48,6 +51,7 @@ impl Segment {
             times: Index::at(disk(), path(FileKind::TimeIndex)),
             is_indexed: Mutex::new(false),
             seal: Mutex::new(None),
+            vouched: Arc::default(),
         }
     }
 
@@ -81,7 +85,7 @@ impl Segment {
     /// A segment that nothing but `file`, which is empty, belongs to.
     fn empty(home: &Arc<Home>, base: Offset, file: Arc<dyn File>) -> Self {
         let mut segment = Self::existing(home, base);
-        segment.file = OnceLock::from(file);
+        segment.file = OnceLock::from(segment.watched(file));
         segment.size = AtomicU64::new(0);
         segment.is_indexed = Mutex::new(true);
         let path = |kind| SegmentFile::path(&home.dir, base, kind);
@@ -131,7 +135,26 @@ impl Segment {
         let path = self.path(FileKind::Log);
         let opened = self.home.batches.open(&path, OpenMode::Write);
         let file = opened.map_err(|error| StorageError::io("open", &path, error))?;
-        Ok(self.file.get_or_init(|| file))
+        Ok(self.file.get_or_init(|| self.watched(file)))
+    }
+
+    /// A range of its batches, to be sent or read.
+    pub(crate) fn range(
+        self: &Arc<Self>,
+        position: u64,
+        length: u64,
+    ) -> Result<FileRange, StorageError> {
+        let file = SentFile::new(Arc::clone(self), Arc::clone(self.file()?));
+        Ok(FileRange { file: Arc::new(file), position, length })
+    }
+
+    /// The ranges of its file that are vouched for.
+    pub(crate) fn vouched(&self) -> &Vouched {
+        &self.vouched
+    }
+
+    fn watched(&self, file: Arc<dyn File>) -> Arc<dyn File> {
+        Arc::new(WatchedFile::new(file, Arc::clone(&self.vouched)))
     }
 
     /// Where its last whole batch ends.

@@ -5,4 +5,4 @@ mod lookup;
 mod read;
 
 pub use lookup::RecordAt;
-pub use read::ReadLimit;
+pub use read::{Extent, ReadLimit};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::io::FileRange;
 use crate::storage::log::Log;
-use crate::storage::segments::{Located, Segment, Span};
+use crate::storage::segments::{FileKind, Located, Segment, Span};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
@@ -20,28 +20,99 @@ pub struct ReadLimit {
     pub at_least_one_batch: bool,
 }
 
+/// How often a segment is checked for one read before it is refused.
+const CHECKS_MAX: usize = 3;
+
+/// Whole batches of one segment.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    segment: Arc<Segment>,
+    range: FileRange,
+}
+
+impl Extent {
+    fn of(segment: &Arc<Segment>, position: u64, length: u64) -> Result<Self, StorageError> {
+        let range = segment.range(position, length)?;
+        Ok(Self { segment: Arc::clone(segment), range })
+    }
+
+    /// Whether its bytes are in memory and checked, or appended by this process.
+    pub fn is_vouched(&self) -> bool {
+        self.range.file.is_cached(self.range.position, self.range.length)
+    }
+
+    /// Where its bytes are.
+    pub fn into_range(self) -> FileRange {
+        self.range
+    }
+}
+
 impl Log {
     /// The batches from the one that holds `from`, or the first one after it, on; all from one
     /// segment. `None` when there are none within the limit.
     ///
-    /// The bytes are not looked at: what recovery or a verifying read has found damaged is refused,
-    /// anything else is served as the disk has it.
+    /// What is not vouched for is read and checked first, which blocks on the disk.
     ///
     /// # Errors
     /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` where the log is
-    /// known to be damaged.
+    /// damaged.
     pub fn read(&self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
+        let mut checks = 0;
+        loop {
+            match self.find_extent(from, limit) {
+                Ok(Some(extent)) if !extent.is_vouched() => {
+                    if self.check_range(&extent.segment, &extent.range)? {
+                        return Ok(Some(extent.range));
+                    }
+                }
+                // Bytes that are no batch, where no damage is known: how far it goes is found out.
+                Err(StorageError::Corrupt { first, next, .. })
+                    if first == next && checks < CHECKS_MAX =>
+                {
+                    checks += 1;
+                    self.check_whole_segment(first)?;
+                }
+                result => return Ok(result?.map(|extent| extent.range)),
+            }
+        }
+    }
+
+    /// As [`Log::read`], but nothing is checked: the caller must not let bytes out of an extent
+    /// that is not vouched for. `Corrupt` without offsets stands for bytes that are no batch, of
+    /// which [`Log::read`] finds out more.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    pub fn find_extent(
+        &self,
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<Option<Extent>, StorageError> {
         // A segment may be deleted between the look at the list and the look at its file.
         loop {
             let segments = self.segments.load_full();
             match self.read_in(&segments, from, limit) {
+                Ok(None) => return self.require_nothing(&segments, from, limit).map(|()| None),
                 Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
-                // Bytes that are no batch, where no damage is known: how far it goes is found out.
-                Err(StorageError::Corrupt { first, next, .. })
-                    if first == next && self.check_whole_segment(first)? => {}
                 result => return result,
             }
         }
+    }
+
+    /// Refuses to say that there is nothing to read where headers say so that nobody has checked.
+    fn require_nothing(
+        &self,
+        segments: &[Arc<Segment>],
+        from: Offset,
+        limit: ReadLimit,
+    ) -> Result<(), StorageError> {
+        let number = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
+        let Some(segment) = segments.get(number) else { return Ok(()) };
+        if from >= limit.below || segment.vouched().covers(0, segment.size()?) {
+            return Ok(());
+        }
+        let offsets = (segment.base(), segment.base());
+        Err(self.home.corrupt(offsets, (&segment.path(FileKind::Log), 0)))
     }
 
     /// The batch that `offset` lies in, also where that is behind its records, as happens where
@@ -54,9 +125,9 @@ impl Log {
         &self,
         offset: Offset,
         limit: ReadLimit,
-    ) -> Result<Option<FileRange>, StorageError> {
+    ) -> Result<Option<Extent>, StorageError> {
         let found = self.find(&self.segments.load_full(), offset, limit)?;
-        Ok(found.and_then(|(_, range)| range))
+        Ok(found.and_then(|(_, extent)| extent))
     }
 
     /// Whether the segments are others now. Who removes one renames its files first, under the
@@ -71,7 +142,7 @@ impl Log {
         segments: &[Arc<Segment>],
         from: Offset,
         limit: ReadLimit,
-    ) -> Result<Option<FileRange>, StorageError> {
+    ) -> Result<Option<Extent>, StorageError> {
         let (start, end) = (self.log_start_offset(), self.log_end_offset());
         if from < start || from > end {
             let partition = self.home.partition.clone();
@@ -98,7 +169,7 @@ impl Log {
         segments: &[Arc<Segment>],
         from: Offset,
         limit: ReadLimit,
-    ) -> Result<Option<(Located, Option<FileRange>)>, StorageError> {
+    ) -> Result<Option<(Located, Option<Extent>)>, StorageError> {
         let end = self.log_end_offset();
         if from >= limit.below.min(end) {
             return Ok(None);
@@ -117,9 +188,8 @@ impl Log {
                 segment_end: next_base.unwrap_or(end),
             };
             let length = segment.span_end(&batch, &span)? - batch.position;
-            let (file, position) = (Arc::clone(segment.file()?), batch.position);
-            let range = (length > 0).then_some(FileRange { file, position, length });
-            return Ok(Some((batch, range)));
+            let extent = (length > 0).then(|| Extent::of(segment, batch.position, length));
+            return Ok(Some((batch, extent.transpose()?)));
         }
         Ok(None)
     }
@@ -148,8 +218,7 @@ impl Log {
         let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
         for segment in segments.iter().skip(first).take_while(|segment| segment.base() < below) {
             let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
-            let file = Arc::clone(segment.file()?);
-            let range = FileRange { file, position: run.start, length: run.end - run.start };
+            let range = segment.range(run.start, run.end - run.start)?;
             return Ok(Some((run.base_offset, range)));
         }
         Ok(None)

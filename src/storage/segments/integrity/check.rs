@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::storage::segments::{
-    BadBatch, BatchScan, Damage, Expected, FileKind, Located, Medium, Scanned, Segment,
+    BadBatch, BatchScan, Damage, Expected, Located, Medium, Scanned, Segment,
 };
 use crate::storage::{EpochStart, StorageError};
 use crate::types::{LeaderEpoch, Offset};
@@ -19,8 +19,10 @@ pub(crate) struct Chain {
     pub(crate) dense_from: Offset,
     /// The offset after the segment's last.
     pub(crate) end: Offset,
-    /// The bytes of the segment below that offset.
+    /// The bytes of the segment that are checked.
     pub(crate) size: u64,
+    /// Whether the last of these bytes ends at that offset.
+    pub(crate) is_whole: bool,
     /// The epoch history, rising.
     pub(crate) epochs: Vec<EpochStart>,
 }
@@ -69,9 +71,25 @@ impl SegmentCheck {
         Self { segment, chain, medium, position: 0, expected, is_done: false }
     }
 
+    /// The same check, but beginning at `batch`.
+    pub(in crate::storage) fn starting_at(self, batch: &Located) -> Self {
+        let expected = self.chain.expected(batch.summary.base_offset, LeaderEpoch::NONE);
+        Self { position: batch.position, expected, ..self }
+    }
+
     /// The position of the first byte that is not checked yet.
     pub(in crate::storage) fn position(&self) -> u64 {
         self.position
+    }
+
+    /// The segment that is checked.
+    pub(in crate::storage) fn segment(&self) -> Arc<Segment> {
+        Arc::clone(&self.segment)
+    }
+
+    /// The bytes that are checked when it is done.
+    pub(in crate::storage) fn size(&self) -> u64 {
+        self.chain.size
     }
 
     /// Whether all there was at the beginning is checked.
@@ -109,7 +127,10 @@ impl SegmentCheck {
                         self.chain.expected(summary.next_offset(), summary.leader_epoch);
                     self.position = batch.end();
                 }
-                Err(bad) => found.push(self.pass_damage(&mut scan, &bad)?),
+                Err(bad) => {
+                    tracing::debug!(position = self.position, %bad, "no good batch");
+                    found.push(self.pass_damage(&mut scan)?);
+                }
             }
         }
         if self.position >= self.chain.size {
@@ -120,11 +141,7 @@ impl SegmentCheck {
     }
 
     /// Goes on behind what is no good batch, and returns how far that reaches.
-    fn pass_damage(
-        &mut self,
-        scan: &mut BatchScan<'_>,
-        bad: &BadBatch,
-    ) -> Result<Damage, StorageError> {
+    fn pass_damage(&mut self, scan: &mut BatchScan<'_>) -> Result<Damage, StorageError> {
         let (start, first) = (self.position, self.expected.offset);
         scan.go_to(start);
         let next = self.next_admitted(scan)?;
@@ -132,12 +149,6 @@ impl SegmentCheck {
             Some(batch) => (batch.position, batch.summary.base_offset),
             None => (self.chain.size, self.chain.end.max(first)),
         };
-        let path = self.segment.path(FileKind::Log);
-        tracing::error!(
-            path = %path.display(), start, end, %first, %next, reason = %bad,
-            "damage: these offsets are kept but not served; restore them from a backup, or let \
-             readers skip them"
-        );
         scan.go_to(end);
         self.position = end;
         self.expected = self.chain.expected(next, self.expected.epoch);
@@ -160,12 +171,10 @@ impl SegmentCheck {
     fn missing_end(&mut self) -> Option<Damage> {
         let (first, next) = (self.expected.offset, self.chain.end);
         // Compaction may have taken the last batches away.
-        if !self.expected.dense || first >= next {
+        if !self.chain.is_whole || !self.expected.dense || first >= next {
             return None;
         }
-        let path = self.segment.path(FileKind::Log);
         let size = self.chain.size;
-        tracing::error!(path = %path.display(), size, %first, %next, "the end is missing");
         self.expected = self.chain.expected(next, self.expected.epoch);
         Some(Damage { segment: self.segment.base(), start: size, end: size, first, next })
     }
