@@ -12,8 +12,8 @@ use crate::broker::listeners::{
 use crate::broker::topic_settings::{broker_names, set_default, topic_key, unit};
 use crate::broker::{Listener, OffsetsTopicConfig, unserved};
 use crate::config::{
-    ByteSize, ConfigError, Fault, Key, Kind, millis, number, read_properties, read_toml, size,
-    switch,
+    ByteSize, ConfigError, Fault, Key, Kind, in_unit_of, millis, number, read_properties,
+    read_toml, size, switch,
 };
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
@@ -318,7 +318,11 @@ impl BrokerConfig {
             Some(extension) if extension == "properties" => read_properties(&text),
             _ => read_toml(&text),
         };
-        rows.map_err(|error| error.of(name))
+        let mut rows = rows.map_err(|error| error.of(name))?;
+        for (key, value) in &mut rows {
+            *value = in_unit_of(key, value);
+        }
+        Ok(rows)
     }
 
     /// Applies rows of (key, value) of one source, such as a file or the command line. Of several

@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::broker::{Broker, BrokerConfig, BrokerError};
 use crate::cli::progress::is_watched;
-use crate::cli::{Exit, complain};
+use crate::cli::{Exit, complain, setting};
 use crate::config::ConfigError;
 
 /// Runs a broker.
@@ -86,11 +86,7 @@ impl Options {
 
     /// What `--set` says.
     fn set_rows(&self) -> Result<Vec<(String, String)>, ConfigError> {
-        let row = |setting: &String| match setting.split_once('=') {
-            Some((key, value)) => Ok((key.trim().to_owned(), value.to_owned())),
-            None => Err(ConfigError::single(setting, "expected --set KEY=VALUE")),
-        };
-        self.settings.iter().map(row).collect()
+        self.settings.iter().map(|row| setting::pair(row, "--set KEY=VALUE")).collect()
     }
 
     /// What the options say that have names of their own.

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::output::{Row, Rows};
-use crate::cli::{Exit, Reach, answer};
+use crate::cli::{Exit, Reach};
 use crate::client::{ClusterDescription, PartitionDescription, TopicDescription};
 
 /// Shows a cluster as a whole.
@@ -55,7 +55,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Verb::Status { check } = self.verb;
-        answer(|out| {
+        self.reach.answer(|out| {
             let admin = self.reach.connect()?.0.admin();
             let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
             let exit = if check { row.exit() } else { Exit::Done };
@@ -73,6 +73,8 @@ impl StatusRow {
         };
         let under_replicated = count(|row| row.isr.len() < row.replicas.len());
         let offline = count(|row| row.leader.is_none());
+        // Those that streamlog keeps for itself can be ill, but nobody made them.
+        let own = || topics.iter().filter(|topic| !topic.is_internal);
         let status = match (offline, under_replicated, cluster.controller) {
             (1.., _, _) => "critical",
             (_, 1.., _) | (_, _, None) => "warning",
@@ -83,8 +85,8 @@ impl StatusRow {
             status,
             controller: cluster.controller.map(|id| id.0),
             nodes: cluster.brokers.len(),
-            topics: topics.len(),
-            partitions: partitions().count(),
+            topics: own().count(),
+            partitions: own().map(|topic| topic.partitions.len()).sum(),
             under_replicated,
             offline,
         }

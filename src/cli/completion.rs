@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use clap::builder::ArgExt;
 use clap::{Args, Command, ValueEnum};
@@ -13,10 +12,7 @@ use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
 use crate::cli::context::variable;
 use crate::cli::{CommandError, Exit, Reach, answer};
-use crate::client::{Admin, Client, ClientError};
-
-/// How long a person waits for names before there are none.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::client::{Admin, ClientError};
 
 /// The variable by which the shell asks for completions.
 pub(crate) const VARIABLE: &str = "STREAMLOG_COMPLETE";
@@ -44,7 +40,7 @@ impl Options {
             Shell::Zsh => &Zsh,
             Shell::Fish => &Fish,
         };
-        answer(|out| {
+        answer(|out, _| {
             let mut script = Vec::new();
             completer.write_registration(
                 VARIABLE,
@@ -178,7 +174,7 @@ impl Names {
     /// reads errors between two key strokes.
     fn of(self, reach: &Reach, typed: &OsStr) -> Vec<CompletionCandidate> {
         let typed = typed.to_string_lossy();
-        let found = client(reach).and_then(|client| self.list(&client.admin()).ok());
+        let found = reach.connect_quickly().and_then(|client| self.list(&client.admin()).ok());
         let names = found.unwrap_or_default().into_iter();
         names
             .filter(|name| name.starts_with(typed.as_ref()))
@@ -194,14 +190,6 @@ impl Names {
             Self::Groups => admin.groups()?.into_iter().map(|group| group.group).collect(),
         })
     }
-}
-
-/// A client that does not let a person wait.
-fn client(reach: &Reach) -> Option<Client> {
-    let mut settings = reach.settings().ok()?;
-    settings.client.timeout = PATIENCE;
-    settings.client.connect_timeout = PATIENCE;
-    Client::connect(settings.client).ok()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::client::ClientSettings;
-use crate::config::{ConfigError, read_toml};
+use crate::config::{ConfigError, in_unit_of, read_toml};
 
 /// The key that chooses a context.
 const CURRENT: &str = "current";
@@ -55,7 +55,8 @@ impl Context {
         let Some(name) = name.or(chosen) else { return Ok(Self::default()) };
         let prefix = format!("{TABLE}{name}.");
         let own = |(key, value): &(String, String)| {
-            Some((key.strip_prefix(&prefix)?.to_owned(), value.clone()))
+            let key = key.strip_prefix(&prefix)?;
+            Some((key.to_owned(), in_unit_of(key, value)))
         };
         let own: BTreeMap<String, String> = rows.iter().filter_map(own).collect();
         if own.is_empty() {

@@ -1,6 +1,7 @@
 //! Ctrl-C: the first press ends what the command waits for, a second one the process.
 //!
-//! A press ends one wait. What a command does after it, such as to leave its group, may wait again.
+//! A press ends one wait, or one loop that asks for it. What a command does after it, such as to
+//! leave its group, may wait again.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
@@ -13,46 +14,77 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::SIGINT;
 use signal_hook::{flag, low_level};
 
-use crate::client::Signals;
+use crate::cli::CommandError;
+use crate::client::{ClientError, Signals};
 
 /// Whether a person pressed Ctrl-C.
 #[derive(Debug)]
 pub(crate) struct CtrlC {
+    /// From the first press on.
+    is_pressed: Arc<AtomicBool>,
     /// No wait has ended by it yet.
     is_news: Arc<AtomicBool>,
     /// Readable from the first press on.
     pressed: UnixStream,
 }
 
+/// The result of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The descriptor is ready.
+    Ready,
+    /// Ctrl-C came before that.
+    Pressed,
+}
+
 impl CtrlC {
-    /// Watches until the process ends: there is one command in it.
+    /// Watches until the process ends: there is one command in it, which does so once.
     pub(crate) fn watched() -> io::Result<&'static Self> {
         let is_pressed = Arc::new(AtomicBool::new(false));
         flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&is_pressed))?;
-        flag::register(SIGINT, is_pressed)?;
+        flag::register(SIGINT, Arc::clone(&is_pressed))?;
         let is_news = Arc::new(AtomicBool::new(false));
         flag::register(SIGINT, Arc::clone(&is_news))?;
         let (pressed, pressing) = UnixStream::pair()?;
         low_level::pipe::register(SIGINT, pressing)?;
-        Ok(Box::leak(Box::new(Self { is_news, pressed })))
+        Ok(Box::leak(Box::new(Self { is_pressed, is_news, pressed })))
     }
 
-    /// Waits until `input` has something or ends; whether Ctrl-C came before that.
-    pub(crate) fn comes_before(&self, input: BorrowedFd<'_>) -> io::Result<bool> {
-        let watch = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let mut both = [watch(self.pressed.as_fd()), watch(input)];
+    /// Whether it was pressed, however long ago.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.is_pressed.load(Ordering::Relaxed)
+    }
+
+    /// Fails once after a press: asked by loops that have something to do without a wait.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        let is_news = self.is_news.load(Ordering::Relaxed) && self.gives_up();
+        if is_news { Err(CommandError::Client(ClientError::Interrupted)) } else { Ok(()) }
+    }
+
+    /// Waits until `input` has something or ends.
+    pub(crate) fn or_input(&self, input: BorrowedFd<'_>) -> io::Result<Waited> {
+        self.or_ready(PollFd::new(input, PollFlags::POLLIN))
+    }
+
+    /// Waits until `output` takes something, or nobody reads it any more.
+    pub(crate) fn or_output(&self, output: BorrowedFd<'_>) -> io::Result<Waited> {
+        self.or_ready(PollFd::new(output, PollFlags::POLLOUT))
+    }
+
+    fn or_ready(&self, other: PollFd<'_>) -> io::Result<Waited> {
+        let mut watched = [PollFd::new(self.pressed.as_fd(), PollFlags::POLLIN), other];
         loop {
-            match poll(&mut both, PollTimeout::NONE) {
+            match poll(&mut watched, PollTimeout::NONE) {
                 Ok(_) => break,
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        let is_pressed = both[0].any() == Some(true);
-        if is_pressed {
+        if watched[0].any() == Some(true) {
             self.is_news.store(false, Ordering::Relaxed);
+            return Ok(Waited::Pressed);
         }
-        Ok(is_pressed)
+        Ok(Waited::Ready)
     }
 }
 

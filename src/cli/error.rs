@@ -4,6 +4,7 @@ use std::io;
 
 use crate::broker::BrokerError;
 use crate::cli::Exit;
+use crate::cli::standard_output::Pressed;
 use crate::client::{ClientError, ErrorCode};
 use crate::config::ConfigError;
 use crate::storage::StorageError;
@@ -41,6 +42,28 @@ pub(crate) enum CommandError {
         nodes: Vec<BrokerId>,
     },
 
+    /// The cluster has no topic or group of this name.
+    #[error("there is no {kind} '{name}'{}", meant(nearest.as_deref()))]
+    NotFound {
+        /// The kind of thing.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The nearest name there is, if one is near.
+        nearest: Option<String>,
+    },
+
+    /// The topic has no partition of this number.
+    #[error("topic '{topic}' has no partition {partition}: it has {count}, numbered from 0")]
+    PartitionNotFound {
+        /// The topic.
+        topic: String,
+        /// The number.
+        partition: i32,
+        /// The number of partitions there are.
+        count: usize,
+    },
+
     /// What would be destroyed was not confirmed.
     #[error("{0}; nothing was done, --yes does it")]
     Unconfirmed(String),
@@ -67,9 +90,21 @@ pub(crate) enum CommandError {
 }
 
 impl CommandError {
-    /// Whether the reader of the answer went away, as `head` does: nobody wants to hear of that.
-    pub(crate) fn is_closed_pipe(&self) -> bool {
+    /// Whether a person ended the command, by Ctrl-C or by a reader that has read enough, as `head`
+    /// does: nobody wants to hear of that.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_closed_pipe() || self.exit() == Exit::Interrupted
+    }
+
+    /// Whether the reader of the answer went away.
+    fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Whether Ctrl-C ended a write.
+    fn is_pressed(&self) -> bool {
+        let Self::Output(error) = self else { return false };
+        matches!(error.get_ref(), Some(cause) if cause.is::<Pressed>())
     }
 
     /// How the command ends.
@@ -78,7 +113,12 @@ impl CommandError {
             Self::Client(error) => exit_of(error),
             Self::Unreachable(_) => Exit::Unreachable,
             Self::Config(_) | Self::Unconfirmed(_) => Exit::Usage,
-            Self::NodeNotFound { .. } => Exit::Missing,
+            Self::NodeNotFound { .. } | Self::NotFound { .. } | Self::PartitionNotFound { .. } => {
+                Exit::Missing
+            }
+            // All that was asked for was done for as long as somebody read it.
+            Self::Output(_) if self.is_closed_pipe() => Exit::Done,
+            Self::Output(_) if self.is_pressed() => Exit::Interrupted,
             Self::Storage(_)
             | Self::Broker(_)
             | Self::NeedsPython(_)
@@ -113,6 +153,10 @@ impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
 
 fn list(nodes: &[BrokerId]) -> String {

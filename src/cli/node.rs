@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::output::{Row, Rows};
-use crate::cli::{Exit, Reach, answer};
+use crate::cli::{Exit, Reach};
 
 /// Shows the brokers of a cluster.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Verb::List = self.verb;
-        answer(|out| {
+        self.reach.answer(|out| {
             let admin = self.reach.connect()?.0.admin();
             let cluster = admin.cluster()?;
             let sizes = admin.partition_sizes()?;

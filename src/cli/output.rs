@@ -48,23 +48,24 @@ impl<R: Row> Rows<R> {
         Self { output, is_begun: false, table: Vec::new(), kind: PhantomData }
     }
 
-    /// The next row.
+    /// The next row, written by one call, so that Ctrl-C does not part it.
     pub(crate) fn push(&mut self, out: &mut dyn Write, row: &R) -> Result<(), CommandError> {
         if !std::mem::replace(&mut self.is_begun, true) && self.output == Output::Csv {
             write_headings::<R>(out)?;
         }
+        let mut written = Vec::new();
         match self.output {
-            Output::Json => write_json(out, row)?,
+            Output::Json => write_json(&mut written, row)?,
             // A list of one, so that the lists of all rows make one list.
-            Output::Yaml => write!(out, "{}", serde_norway::to_string(&[row])?)?,
+            Output::Yaml => written = serde_norway::to_string(&[row])?.into_bytes(),
             Output::Csv => {
-                let mut line = csv::Writer::from_writer(&mut *out);
+                let mut line = csv::Writer::from_writer(&mut written);
                 line.write_record(cells(row)?.iter().map(plain))?;
                 line.flush()?;
             }
             Output::Text => self.table.push(cells(row)?),
         }
-        Ok(())
+        Ok(out.write_all(&written)?)
     }
 
     /// All rows of an answer.

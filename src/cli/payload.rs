@@ -2,9 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
-/// A producer's bytes. In JSON a string where they are UTF-8, else `{"base64": "…"}`.
+/// A producer's bytes. In JSON a string where they are UTF-8, else `{"base64": "…"}`; read also
+/// from any other JSON, which is taken as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Payload(pub(crate) Vec<u8>);
 
@@ -29,17 +32,21 @@ impl Serialize for Payload {
 
 impl<'de> Deserialize<'de> for Payload {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Bytes that are no text.
         #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            Text(String),
-            Base64 { base64: String },
+        #[serde(deny_unknown_fields)]
+        struct Packed {
+            base64: String,
         }
-        match Form::deserialize(deserializer)? {
-            Form::Text(text) => Ok(Self(text.into_bytes())),
-            Form::Base64 { base64 } => {
-                STANDARD.decode(base64).map(Self).map_err(serde::de::Error::custom)
-            }
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        if json.starts_with('"') {
+            let text: String = serde_json::from_str(json).map_err(Error::custom)?;
+            return Ok(Self(text.into_bytes()));
+        }
+        match serde_json::from_str(json) {
+            Ok(Packed { base64 }) => STANDARD.decode(base64).map(Self).map_err(Error::custom),
+            // A document, a list, a number: the text that it was written as.
+            Err(_) => Ok(Self(json.as_bytes().to_vec())),
         }
     }
 }
@@ -47,6 +54,16 @@ impl<'de> Deserialize<'de> for Payload {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_is_taken_as_its_text() {
+        let read = |json: &str| serde_json::from_str::<Payload>(json).map(|payload| payload.0);
+        for json in [r#"{"b": 1, "a": [1.0, null]}"#, "[ 1]", "12", "true", r#"{"base64": 1}"#] {
+            assert_eq!(read(json).unwrap(), json.as_bytes());
+        }
+        let words = read(r#"{"base64": "?"}"#).unwrap_err().to_string();
+        assert!(words.contains("Invalid") && !words.contains("untagged"), "{words}");
+    }
 
     #[test]
     fn what_is_written_is_read_back() {

@@ -38,6 +38,6 @@ impl Options {
     /// Says what runs it.
     pub(crate) fn run(self) -> Exit {
         let (Verb::Run(job) | Verb::Validate(job) | Verb::Plan(job)) = self.verb;
-        answer(|_| Err(CommandError::NeedsPython(job.job.display().to_string())))
+        answer(|_, _| Err(CommandError::NeedsPython(job.job.display().to_string())))
     }
 }

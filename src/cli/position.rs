@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp as Instant, Zoned};
+use jiff::{Timestamp as Instant, Zoned};
 
+use crate::config::duration;
 use crate::types::{Offset, Timestamp};
 
 /// What was expected, for errors.
@@ -50,8 +51,7 @@ impl Position {
                 Self::Offset(Offset::new(number))
             });
         }
-        if let Some(age) = text.strip_prefix('-').and_then(|age| age.parse().ok()) {
-            let age: SignedDuration = age;
+        if let Some(age) = text.strip_prefix('-').and_then(duration) {
             let time = now.checked_sub(age).map_err(|error| error.to_string())?;
             return Ok(Self::Time(Timestamp::from_millis(time.as_millisecond())));
         }
@@ -100,6 +100,7 @@ mod tests {
         assert_eq!(read("2023-11-14T23:13:20+01:00"), Ok(time(1_700_000_000_000)));
         assert_eq!(read("-1h"), Ok(time(1_699_996_400_000)));
         assert_eq!(read("-1h30m"), Ok(time(1_699_994_600_000)));
+        assert_eq!(read("-7d"), Ok(time(1_699_395_200_000)));
         assert!(matches!(read("2023-11-14T22:13"), Ok(Position::Time(_))));
         assert!(matches!(read("2023-11-14"), Ok(Position::Time(_))));
     }

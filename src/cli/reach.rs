@@ -1,16 +1,22 @@
 //! How commands reach a cluster: options, then the environment, then the contexts file.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches};
 
 use crate::cli::context::{Context, variable};
-use crate::cli::{CommandError, CtrlC, Output};
+use crate::cli::{CommandError, CtrlC, Exit, Output, answer_until, missing, setting};
 use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
 
 /// The variable that names the brokers to ask first.
 const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
+
+/// How long a person waits for what is only nice to know.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What every command that asks a cluster takes.
 #[derive(Clone, Debug, Args)]
@@ -33,6 +39,9 @@ pub(crate) struct Reach {
     /// Form of the answer
     #[arg(short, long, global = true, value_enum, default_value_t)]
     pub(crate) output: Output,
+    /// Set when it is first asked for.
+    #[arg(skip)]
+    ctrl_c: OnceLock<&'static CtrlC>,
 }
 
 impl Reach {
@@ -47,6 +56,34 @@ impl Reach {
         Self::from_arg_matches(innermost).ok()
     }
 
+    /// Answers on standard output. A name that the cluster does not have is told with the nearest.
+    pub(crate) fn answer(
+        &self,
+        work: impl FnOnce(&mut dyn Write) -> Result<Exit, CommandError>,
+    ) -> Exit {
+        let admin = || self.connect_quickly().map(|client| client.admin());
+        answer_until(self.ctrl_c(), |out, _| {
+            work(out).map_err(|error| missing::explained(error, admin))
+        })
+    }
+
+    /// The watch for Ctrl-C of the command.
+    pub(crate) fn ctrl_c(&self) -> io::Result<&'static CtrlC> {
+        if let Some(ctrl_c) = self.ctrl_c.get() {
+            return Ok(ctrl_c);
+        }
+        let ctrl_c = CtrlC::watched()?;
+        Ok(self.ctrl_c.get_or_init(|| ctrl_c))
+    }
+
+    /// A client for what is nice to know: it does not let a person wait.
+    pub(crate) fn connect_quickly(&self) -> Option<Client> {
+        let mut settings = self.settings().ok()?;
+        settings.client.timeout = PATIENCE;
+        settings.client.connect_timeout = PATIENCE;
+        Client::connect(settings.client).ok()
+    }
+
     /// The settings: those of the context, over them the environment, over them the options.
     pub(crate) fn settings(&self) -> Result<ClientSettings, ConfigError> {
         let mut settings = ClientSettings::default();
@@ -57,10 +94,9 @@ impl Reach {
             settings.set_all([("bootstrap.servers", bootstrap)])?;
         }
         for setting in &self.settings {
-            let (key, value) = setting
-                .split_once('=')
-                .ok_or_else(|| ConfigError::single(setting, "expected --set KEY=VALUE"))?;
-            settings.set_all([(key.trim(), value)])?;
+            let (key, value) = setting::pair(setting, "-X KEY=VALUE")?;
+            setting::check_of_client(&key)?;
+            settings.set_all([(key.as_str(), value.as_str())])?;
         }
         Ok(settings)
     }
@@ -68,7 +104,7 @@ impl Reach {
     /// A client of the cluster, and the settings for what is made from it. Ctrl-C ends its waits.
     pub(crate) fn connect(&self) -> Result<(Client, ClientSettings), CommandError> {
         let mut settings = self.settings()?;
-        settings.client.signals = Some(CtrlC::watched()?);
+        settings.client.signals = Some(self.ctrl_c()?);
         Ok((Client::connect(settings.client.clone())?, settings))
     }
 }

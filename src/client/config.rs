@@ -5,6 +5,9 @@ use std::time::Duration;
 use crate::client::Signals;
 use crate::config::{HostPort, Key, Kind, millis};
 
+/// The port of an address without one.
+const DEFAULT_PORT: u16 = 9092;
+
 /// How a client reaches its brokers. `Default` is a broker on this machine.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
@@ -31,7 +34,7 @@ pub struct ClientConfig {
 impl Default for ClientConfig {
     fn default() -> Self {
         Self {
-            bootstrap: vec![HostPort::new("127.0.0.1", 9092)],
+            bootstrap: vec![HostPort::new("127.0.0.1", DEFAULT_PORT)],
             client_id: "streamlog".to_owned(),
             timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),
@@ -49,7 +52,7 @@ impl ClientConfig {
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "bootstrap.servers",
-            about: "Brokers to ask first, as HOST:PORT, separated by commas.",
+            about: "Brokers to ask first, as HOST:PORT or HOST (port 9092), separated by commas.",
             kind: Kind::List,
             set: |c, text| bootstrap(text).map(|v| c.bootstrap = v),
             get: |c| c.bootstrap.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
@@ -110,7 +113,11 @@ impl ClientConfig {
 }
 
 fn bootstrap(text: &str) -> Result<Vec<HostPort>, String> {
-    let addresses: Result<Vec<HostPort>, String> =
-        text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::parse).collect();
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let address = |word: &str| {
+        let has_port = word.contains(':') && !word.ends_with(']');
+        if has_port { word.parse() } else { format!("{word}:{DEFAULT_PORT}").parse() }
+    };
+    let addresses: Result<Vec<HostPort>, String> = words.map(address).collect();
     addresses.and_then(|list| if list.is_empty() { Err("HOST:PORT".to_owned()) } else { Ok(list) })
 }

@@ -71,7 +71,7 @@ impl fmt::Display for Fault {
 }
 
 /// The known name with the fewest edits to `name`: at most two, or a third of its letters.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (edits(name, candidate), candidate))
         .min()

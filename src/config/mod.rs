@@ -9,11 +9,13 @@ mod error;
 mod key;
 mod size;
 mod source;
+mod typed;
 mod value;
 
 pub use address::HostPort;
-pub use error::{ConfigError, Fault};
+pub use error::{ConfigError, Fault, nearest};
 pub use key::{Key, Kind, set_all};
 pub use size::ByteSize;
 pub use source::{read_properties, read_toml};
+pub use typed::{duration, in_unit_of};
 pub use value::{millis, number, size, switch};

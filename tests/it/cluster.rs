@@ -1,5 +1,7 @@
 //! A broker on a free port with its data in a temporary directory, and clients of it.
 
+use std::path::Path;
+
 use streamlog::broker::{Broker, BrokerConfig, Listener};
 use streamlog::client::{Client, ClientConfig};
 use tempfile::TempDir;
@@ -37,6 +39,11 @@ impl TestBroker {
     pub(crate) fn restart(&mut self) {
         self.stop();
         self.broker = Some(Broker::start(self.config.clone()).unwrap());
+    }
+
+    /// Where it keeps its data.
+    pub(crate) fn data(&self) -> &Path {
+        &self.config.data_dir
     }
 
     /// How to reach it.

@@ -34,7 +34,7 @@ def commands(broker: BrokerProcess, topic: str, folder: Path) -> list[list[str]]
         ["bench", "consume", topic, *at],
         ["bench", "latency", "measured", "-n", "20", *at],
         ["consume", topic, "--no-follow", *at],
-        ["produce", "files", *map(str, files), "-o", "json", *at],
+        ["produce", "files", *(f"--file={path}" for path in files), "-o", "json", *at],
         ["log", "verify", str(broker.data_dir)],
     ]
 

@@ -60,6 +60,7 @@ impl Options {
         };
         // The consumer would wait a while for a topic to be made.
         client.admin().topic(&self.topic)?;
+        let ctrl_c = reach.ctrl_c()?;
         let began = SystemClock.monotonic();
         let since_began = || SystemClock.monotonic().saturating_sub(began);
         let consumer = client.consumer(&[self.topic.as_str()], config)?;
@@ -68,6 +69,7 @@ impl Options {
         let mut first = Duration::ZERO;
         let mut progress = None;
         while self.records.is_none_or(|limit| records < limit) {
+            ctrl_c.check()?;
             let Some(message) = reading.next_within(None)? else { break };
             if records == 0 {
                 first = since_began();

@@ -16,11 +16,12 @@ use crate::cli::bench::produce::acks;
 use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{CommandError, CtrlC, Reach};
 use crate::client::{
     Client, ClientError, Clock, Consumer, ConsumerConfig, Producer, ProducerRecord, Start,
     SystemClock,
 };
+use crate::config::in_unit_of;
 
 /// Bytes of the run and of the time.
 const MARK: usize = 16 + 8;
@@ -44,8 +45,8 @@ pub(super) struct Options {
     #[arg(short, long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// Milliseconds that a batch waits for more records
-    #[arg(long, value_name = "MS", default_value = "0")]
+    /// How long a batch waits for more records: milliseconds, or as 5ms
+    #[arg(long, value_name = "TIME", default_value = "0")]
     linger: String,
     /// When a record counts as delivered: all, 1 or 0 [default: all]
     #[arg(long, value_name = "ACKS")]
@@ -87,12 +88,14 @@ struct Course<'a> {
     producer: Producer,
     consumer: Consumer,
     latencies: Latencies,
+    ctrl_c: &'static CtrlC,
 }
 
 impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         let mut settings = reach.settings()?;
-        settings.set_all([("linger.ms", self.linger.as_str())])?;
+        let linger = in_unit_of("linger.ms", &self.linger);
+        settings.set_all([("linger.ms", linger.as_str())])?;
         settings.set_all(self.acks.iter().map(|acks| ("acks", acks.as_str())))?;
         let (client, _) = reach.connect()?;
         let acks = acks(settings.producer.acks);
@@ -106,6 +109,7 @@ impl Options {
             producer,
             consumer: at_the_end(&client, &self.topic, settings.consumer)?,
             latencies: Latencies::new(),
+            ctrl_c: reach.ctrl_c()?,
         };
         // The first finds the way, and is not counted.
         course.send(SystemClock.monotonic())?;
@@ -121,6 +125,7 @@ impl Options {
         let interval = Duration::from_secs(1) / self.rate;
         let mut due = SystemClock.monotonic();
         for _ in 0..self.records {
+            course.ctrl_c.check()?;
             due += interval;
             loop {
                 let left = due.saturating_sub(SystemClock.monotonic());
@@ -179,6 +184,7 @@ impl Course<'_> {
         // What could not be delivered is said before it is waited for.
         self.producer.flush(None)?;
         while self.latencies.count() < records {
+            self.ctrl_c.check()?;
             if !self.receive(PATIENCE)? {
                 let operation = "reading what was published";
                 let late = ClientError::Timeout { operation, elapsed: PATIENCE, last_error: None };

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::bench::{consume, latency, produce};
-use crate::cli::{Exit, Reach, answer};
+use crate::cli::{Exit, Reach};
 
 /// Measures how fast a cluster takes and gives records.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
-        answer(|out| {
+        reach.answer(|out| {
             match verb {
                 Verb::Produce(options) => options.answer(&reach, out),
                 Verb::Consume(options) => options.answer(&reach, out),

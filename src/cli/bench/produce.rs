@@ -12,7 +12,7 @@ use crate::cli::bench::values::Values;
 use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{CommandError, CtrlC, Reach};
 use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, SystemClock, Ticket};
 
 /// The bar moves after so many records.
@@ -90,20 +90,21 @@ impl Options {
         // Finds the topic and its leaders, which is no part of the figures.
         producer.partition_count(&self.topic)?;
         let began = SystemClock.monotonic();
-        let latencies = self.publish(&producer)?;
+        let latencies = self.publish(&producer, reach.ctrl_c()?)?;
         let took = SystemClock.monotonic().saturating_sub(began);
         let row = self.row(&settings.producer, &latencies, took);
         Rows::new(reach.output).write_one(out, row)
     }
 
     /// Publishes all records and waits until the last is delivered.
-    fn publish(&self, producer: &Producer) -> Result<Latencies, CommandError> {
+    fn publish(&self, producer: &Producer, ctrl_c: &CtrlC) -> Result<Latencies, CommandError> {
         let progress = Progress::of(self.records.into(), Unit::Records);
         let mut values = Values::new(self.size);
         let mut latencies = Latencies::new();
         // In the order of sending: what is delivered out of it is noticed a little late.
         let mut waiting: VecDeque<(Ticket, Duration)> = VecDeque::new();
         for number in 0..self.records {
+            ctrl_c.check()?;
             let sent_at = SystemClock.monotonic();
             let value = Some(values.draw());
             let record = ProducerRecord { topic: &self.topic, value, ..ProducerRecord::default() };

@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 
 use crate::cli::config::resource::Named;
 use crate::cli::config::{check, show};
-use crate::cli::{Exit, Reach, answer};
-use crate::config::ConfigError;
+use crate::cli::{Exit, Reach};
+use crate::config::{ConfigError, in_unit_of};
 
 /// Shows and changes settings, and checks a broker's configuration file.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
-        answer(|out| match verb {
+        reach.answer(|out| match verb {
             Verb::Show(options) => options.answer(&reach, out),
             Verb::Set { resource, changes, dry_run } => {
                 let changes: Vec<_> = changes.iter().map(|text| change(text)).collect();
@@ -55,7 +55,7 @@ impl Options {
 
 fn change(text: &str) -> (String, Option<String>) {
     match text.split_once('=') {
-        Some((key, value)) => (key.trim().to_owned(), Some(value.to_owned())),
+        Some((key, value)) => (key.trim().to_owned(), Some(in_unit_of(key.trim(), value))),
         None => (text.trim().to_owned(), None),
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{CommandError, Reach, missing};
 use crate::client::{Admin, GroupDescription, MemberDescription};
 use crate::types::{Offset, TopicPartition};
 
@@ -83,7 +83,7 @@ impl LagRow {
 }
 
 fn describe(admin: &Admin, group: &str) -> Result<Vec<LagRow>, CommandError> {
-    let found = admin.group(group)?;
+    let found = missing::group(admin, group)?;
     let mut readers: HashMap<TopicPartition, &MemberDescription> = HashMap::new();
     for member in &found.members {
         readers.extend(member.assignment.iter().map(|place| (place.clone(), member)));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::completion::Names;
 use crate::cli::group::{describe, reset};
 use crate::cli::output::{Row, Rows};
-use crate::cli::{CommandError, Exit, Reach, answer};
+use crate::cli::{CommandError, Exit, Reach, missing};
 
 /// Shows groups of consumers and their lag, and sets them elsewhere.
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
-        answer(|out| {
+        reach.answer(|out| {
             match verb {
                 Verb::List => list(&reach, out),
                 Verb::Describe(options) => options.answer(&reach, out),
@@ -78,7 +78,7 @@ fn list(reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
 fn delete(reach: &Reach, groups: &[String], yes: bool) -> Result<(), CommandError> {
     let admin = reach.connect()?.0.admin();
     for group in groups {
-        admin.group(group)?;
+        missing::group(&admin, group)?;
     }
     if !yes {
         let what = format!("this deletes {} with all offsets", groups.join(", "));

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::payload::Payload;
-use crate::cli::{CommandError, Exit};
+use crate::cli::{CommandError, CtrlC, Exit};
 use crate::storage::{DumpedBatch, DumpedRecord, Finding, SegmentDump};
 
 /// Shows the batches of a segment.
@@ -30,11 +30,12 @@ pub(super) struct Options {
 
 impl Options {
     /// Shows the file from beginning to end; `Failed` when something in it cannot be read.
-    pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    pub(super) fn answer(&self, out: &mut dyn Write, ctrl_c: &CtrlC) -> Result<Exit, CommandError> {
         let mut dump = SegmentDump::open_system(&self.file)?;
         let mut exit = Exit::Done;
         let mut rows = Rows::new(self.output);
         while let Some(found) = dump.next_batch()? {
+            ctrl_c.check()?;
             let row = match &found {
                 Ok(batch) => DumpRow::new(batch, self.records),
                 Err(finding) => DumpRow::Damage(DamageRow::new(finding)),
@@ -43,7 +44,13 @@ impl Options {
                 exit = Exit::Failed;
             }
             match self.output {
-                Output::Text => row.write_text(out)?,
+                Output::Text => {
+                    let mut lines = Vec::new();
+                    row.write_text(&mut lines)?;
+                    lines
+                        .split_inclusive(|byte| *byte == b'\n')
+                        .try_for_each(|l| out.write_all(l))?;
+                }
                 _ => rows.push(out, &row)?,
             }
         }

@@ -23,9 +23,9 @@ enum Verb {
 impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
-        answer(|out| match &self.verb {
-            Verb::Dump(options) => options.answer(out),
-            Verb::Verify(options) => options.answer(out),
+        answer(|out, ctrl_c| match &self.verb {
+            Verb::Dump(options) => options.answer(out, ctrl_c),
+            Verb::Verify(options) => options.answer(out, ctrl_c),
             Verb::RebuildMetadata(options) => options.answer(out),
         })
     }

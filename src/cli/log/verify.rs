@@ -3,6 +3,7 @@
 //! With `-o json` a line is one log.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit, is_watched};
-use crate::cli::{CommandError, Exit};
+use crate::cli::{CommandError, CtrlC, Exit};
 use crate::storage::{Finding, Flaw, LogReport, segment_bytes_system, verify_system};
 use crate::types::Offset;
 
@@ -27,11 +28,15 @@ pub(super) struct Options {
 
 impl Options {
     /// Checks the directory; `Failed` when anything is damaged.
-    pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    pub(super) fn answer(&self, out: &mut dyn Write, ctrl_c: &CtrlC) -> Result<Exit, CommandError> {
         let total = if is_watched() { segment_bytes_system(&self.dir)? } else { 0 };
         let progress = Progress::of(total, Unit::Bytes);
-        let reports = verify_system(&self.dir, &mut |bytes| progress.add(bytes))?;
+        let reports = verify_system(&self.dir, &mut |bytes| {
+            progress.add(bytes);
+            if ctrl_c.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
         drop(progress);
+        ctrl_c.check()?;
         match self.output {
             Output::Text => write_text(out, &reports)?,
             output => Rows::new(output).write(out, reports.iter().map(LogRow::new))?,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::partition::{damage, skip_damage};
-use crate::cli::{Exit, Reach, answer};
+use crate::cli::{Exit, Reach};
 
 /// Shows what is damaged, and lets readers go on behind it.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
-        answer(|out| {
+        reach.answer(|out| {
             match verb {
                 Verb::Damage(options) => options.answer(&reach, out),
                 Verb::SkipDamage(options) => options.answer(&reach, out),

@@ -10,7 +10,8 @@ use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::format::Format;
 use crate::cli::records::row::Messages;
 use crate::cli::records::selection::Selection;
-use crate::cli::{CommandError, Exit, Reach, answer};
+use crate::cli::standard_output::{READER_CHECK, is_abandoned};
+use crate::cli::{CommandError, Exit, Reach};
 use crate::client::{ClientError, Consumer, Message, UntilEnd};
 use crate::config::ConfigError;
 
@@ -59,7 +60,7 @@ enum Reading<'a> {
 impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
-        answer(|out| {
+        self.reach.answer(|out| {
             self.check_from()?;
             let (client, settings) = self.reach.connect()?;
             let mut config = settings.consumer;
@@ -85,10 +86,7 @@ impl Options {
                 consumer.commit()?;
             }
             consumer.close();
-            match outcome {
-                Err(CommandError::Client(ClientError::Interrupted)) => Ok(Exit::Interrupted),
-                outcome => outcome.map(|()| Exit::Done),
-            }
+            outcome.map(|()| Exit::Done)
         })
     }
 
@@ -107,7 +105,9 @@ impl Options {
         let mut messages = Messages::new(self.reach.output, format);
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut progress = None;
+        let ctrl_c = self.reach.ctrl_c()?;
         for read in 0..limit {
+            ctrl_c.check()?;
             let Some(message) = reading.next(read, out)? else { break };
             if read.is_multiple_of(STEP) {
                 let remaining = reading.remaining().map(|remaining| remaining.min(limit - read));
@@ -149,11 +149,24 @@ impl Reading<'_> {
         }
     }
 
-    /// Waits for a message; those before it are done with.
+    /// Waits for a message as long as somebody reads the answer; those before it are done with.
     fn turn(&self) -> Result<Option<Message>, ClientError> {
+        loop {
+            let found = match self {
+                Self::Endless(consumer) => consumer.next(Some(READER_CHECK))?,
+                Self::ToEnd(reading) => reading.next_within(Some(READER_CHECK))?,
+            };
+            if found.is_some() || self.is_over() || is_abandoned() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Whether nothing more can come.
+    fn is_over(&self) -> bool {
         match self {
-            Self::Endless(consumer) => consumer.next(None),
-            Self::ToEnd(reading) => reading.next_within(None),
+            Self::Endless(consumer) => consumer.is_closed(),
+            Self::ToEnd(reading) => reading.is_done() || reading.consumer().is_closed(),
         }
     }
 }

@@ -14,6 +14,9 @@
 use std::io::{self, Write};
 use std::str::{Chars, FromStr};
 
+use clap::ValueEnum;
+
+use crate::cli::output::Output;
 use crate::client::Message;
 
 /// What may stand after a percent sign, for errors.
@@ -37,6 +40,45 @@ enum Piece {
     ValueLength,
     BinaryLength,
     Headers,
+}
+
+/// Bytes as people type them, with escapes; at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Escaped(pub(super) Vec<u8>);
+
+impl FromStr for Escaped {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut bytes, mut letters) = (Vec::new(), text.chars());
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' => bytes.push(escaped(&mut letters)?),
+                other => bytes.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        if bytes.is_empty() { Err("expected a text".to_owned()) } else { Ok(Self(bytes)) }
+    }
+}
+
+/// The look of bytes that are no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bytes {
+    /// Themselves, for programs.
+    Raw,
+    /// `0x` and two digits for each, for people: a terminal would take them for commands.
+    Hex,
+}
+
+impl Bytes {
+    fn write(self, out: &mut dyn Write, part: Option<&[u8]>) -> io::Result<()> {
+        let part = part.unwrap_or_default();
+        if self == Self::Raw || str::from_utf8(part).is_ok() {
+            return out.write_all(part);
+        }
+        out.write_all(b"0x")?;
+        part.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
 }
 
 impl Default for Format {
@@ -64,6 +106,9 @@ impl FromStr for Format {
                 '\\' => plain.push(escaped(&mut letters)?),
                 other => plain.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
             }
+        }
+        if pieces.is_empty() {
+            return Err(letterless(text));
         }
         if !plain.is_empty() {
             pieces.push(Piece::Text(plain));
@@ -98,7 +143,7 @@ impl Piece {
         }))
     }
 
-    fn write(&self, out: &mut dyn Write, message: &Message) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write, message: &Message, bytes: Bytes) -> io::Result<()> {
         let length = |bytes: Option<&[u8]>| bytes.map_or("-1".to_owned(), |b| b.len().to_string());
         match self {
             Self::Text(text) => out.write_all(text),
@@ -110,34 +155,47 @@ impl Piece {
                 Ok(time) => write!(out, "{time}"),
                 Err(_) => write!(out, "-"),
             },
-            Self::Key => out.write_all(message.key().unwrap_or_default()),
+            Self::Key => bytes.write(out, message.key()),
             Self::KeyLength => out.write_all(length(message.key()).as_bytes()),
-            Self::Value => out.write_all(message.value().unwrap_or_default()),
+            Self::Value => bytes.write(out, message.value()),
             Self::ValueLength => out.write_all(length(message.value()).as_bytes()),
             Self::BinaryLength => {
                 let length = message.value().map(|value| i32::try_from(value.len()));
                 out.write_all(&length.map_or(-1, |length| length.unwrap_or(i32::MAX)).to_be_bytes())
             }
-            Self::Headers => write_headers(out, message),
+            Self::Headers => write_headers(out, message, bytes),
         }
     }
 }
 
 impl Format {
     /// Writes a message.
-    pub(super) fn write(&self, out: &mut dyn Write, message: &Message) -> io::Result<()> {
-        self.0.iter().try_for_each(|piece| piece.write(out, message))
+    pub(super) fn write(
+        &self,
+        out: &mut dyn Write,
+        message: &Message,
+        bytes: Bytes,
+    ) -> io::Result<()> {
+        self.0.iter().try_for_each(|piece| piece.write(out, message, bytes))
     }
 }
 
-fn write_headers(out: &mut dyn Write, message: &Message) -> io::Result<()> {
+/// Why a format without a letter is none.
+fn letterless(text: &str) -> String {
+    match Output::from_str(text, true) {
+        Ok(_) => format!("`-o {text}` writes {text}; a format has letters as in '%k: %s\\n'"),
+        Err(_) => format!("no letter stands in it, so that all records look the same: {LETTERS}"),
+    }
+}
+
+fn write_headers(out: &mut dyn Write, message: &Message, bytes: Bytes) -> io::Result<()> {
     for (number, header) in message.headers().enumerate() {
         if number > 0 {
             out.write_all(b",")?;
         }
-        out.write_all(header.key)?;
+        bytes.write(out, Some(header.key))?;
         out.write_all(b"=")?;
-        out.write_all(header.value.unwrap_or_default())?;
+        bytes.write(out, header.value)?;
     }
     Ok(())
 }
@@ -191,9 +249,24 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_text_are_shown_to_people_as_digits() {
+        let shown = |bytes: Bytes, part: &[u8]| {
+            let mut out = Vec::new();
+            bytes.write(&mut out, Some(part)).unwrap();
+            out
+        };
+        assert_eq!(shown(Bytes::Hex, b"\xff\x00a"), b"0xff0061");
+        assert_eq!(shown(Bytes::Hex, "ü".as_bytes()), "ü".as_bytes());
+        assert_eq!(shown(Bytes::Raw, b"\xff"), b"\xff");
+    }
+
+    #[test]
     fn what_stands_for_nothing_is_named() {
         assert!("%x".parse::<Format>().unwrap_err().contains("%x"));
         assert!("%".parse::<Format>().is_err());
+        assert!("json".parse::<Format>().unwrap_err().contains("`-o json`"));
+        assert!("x\\n".parse::<Format>().unwrap_err().contains("%s"));
+        assert_eq!("\\n--\\x00".parse(), Ok(Escaped(b"\n--\0".to_vec())));
         assert!("\\x".parse::<Format>().unwrap_err().contains("\\x"));
     }
 }

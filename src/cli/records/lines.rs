@@ -1,54 +1,108 @@
-//! The lines of standard input, up to its end or Ctrl-C.
+//! The lines of standard input or of a file, up to the end or Ctrl-C.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, StdinLock};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
+use nix::sys::stat::{SFlag, fstat};
+
+use crate::cli::ctrl_c::Waited;
+use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC};
 
 /// As much is read at once; more than the library's buffer, so that nothing rests there unseen.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Lines, each without its end.
-pub(super) struct Lines<'a> {
-    input: BufReader<Input<'a>>,
+/// Lines, each without the delimiter at its end.
+pub(super) struct Lines {
+    input: BufReader<Input>,
     line: Vec<u8>,
-    line_max: u64,
+    limits: Limits,
+    name: String,
     /// Of the line that was read last.
     number: u64,
 }
 
-/// Standard input, which Ctrl-C ends.
-struct Input<'a> {
-    stdin: StdinLock<'static>,
-    ctrl_c: &'a CtrlC,
-    is_cut_off: bool,
+/// The bounds of a line.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    /// Not empty.
+    pub(super) delimiter: Vec<u8>,
+    pub(super) line_max: u64,
 }
 
-impl<'a> Lines<'a> {
-    /// Of standard input. A line of more than `line_max` bytes is an error.
-    pub(super) fn of_stdin(ctrl_c: &'a CtrlC, line_max: u64) -> Self {
-        let input = Input { stdin: io::stdin().lock(), ctrl_c, is_cut_off: false };
+/// A line, or the place of one that is too long to be a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    Whole(&'a [u8]),
+    TooLong,
+}
+
+/// A descriptor that is read until Ctrl-C.
+struct Input {
+    source: Source,
+    ctrl_c: &'static CtrlC,
+    is_cut_off: bool,
+    /// Of a regular file.
+    progress: Option<Progress>,
+}
+
+enum Source {
+    Stdin(StdinLock<'static>),
+    File(File),
+}
+
+impl Lines {
+    /// Of standard input.
+    pub(super) fn of_stdin(ctrl_c: &'static CtrlC, limits: Limits) -> Self {
+        Self::new(Source::Stdin(io::stdin().lock()), "standard input".to_owned(), ctrl_c, limits)
+    }
+
+    /// Of a file.
+    pub(super) fn of_file(
+        path: &Path,
+        ctrl_c: &'static CtrlC,
+        limits: Limits,
+    ) -> Result<Self, CommandError> {
+        let name = path.display().to_string();
+        match open(path) {
+            Ok(file) => Ok(Self::new(Source::File(file), name, ctrl_c, limits)),
+            Err(source) => Err(CommandError::Input { name, source }),
+        }
+    }
+
+    fn new(source: Source, name: String, ctrl_c: &'static CtrlC, limits: Limits) -> Self {
+        let progress = size_of(source.as_fd()).map(|size| Progress::of(size, Unit::Bytes));
+        let input = Input { source, ctrl_c, is_cut_off: false, progress };
         let input = BufReader::with_capacity(BUFFER_BYTES, input);
-        Self { input, line: Vec::new(), line_max, number: 0 }
+        Self { input, line: Vec::new(), limits, name, number: 0 }
     }
 
     /// The next line. Ctrl-C ends the lines, and the one that was begun does not count.
-    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, CommandError> {
-        self.line.clear();
-        let mut input = (&mut self.input).take(self.line_max.saturating_add(1));
-        input.read_until(b'\n', &mut self.line).map_err(|source| {
-            let name = "standard input".to_owned();
-            CommandError::Input { name, source }
-        })?;
-        if self.line.is_empty() || self.is_cut_off() {
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, CommandError> {
+        if self.input.get_ref().ctrl_c.is_pressed() {
+            self.input.get_mut().is_cut_off = true;
             return Ok(None);
         }
+        let Limits { delimiter, line_max } = &self.limits;
+        let found = read_line(&mut self.input, delimiter, *line_max, &mut self.line);
+        let found = found
+            .map_err(|source| CommandError::Input { name: self.name.clone(), source })?
+            .filter(|_| !self.is_cut_off());
+        let Some(is_whole) = found else { return Ok(None) };
         self.number += 1;
-        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
-        if line.len() as u64 > self.line_max {
-            return Err(too_long(self.number, self.line_max));
-        }
-        Ok(Some(line))
+        Ok(Some(if is_whole { Line::Whole(&self.line) } else { Line::TooLong }))
+    }
+
+    /// Where the line that was read last stands, for complaints.
+    pub(super) fn place(&self) -> String {
+        format!("line {} of {}", self.number, self.name)
+    }
+
+    /// The place of a column of that line.
+    pub(super) fn place_of(&self, column: usize) -> String {
+        format!("line {}, column {column} of {}", self.number, self.name)
     }
 
     /// Whether Ctrl-C ended them.
@@ -57,16 +111,105 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn too_long(number: u64, line_max: u64) -> CommandError {
-    let reason =
-        format!("it is longer than {line_max} bytes; a larger max.request.size allows longer ones");
-    let name = format!("line {number} of standard input");
-    CommandError::Input { name, source: io::Error::other(reason) }
+/// Reads a line without its delimiter; whether all of it fits. `None` at the end.
+fn read_line(
+    input: &mut impl BufRead,
+    delimiter: &[u8],
+    line_max: u64,
+    line: &mut Vec<u8>,
+) -> io::Result<Option<bool>> {
+    let Some((last, before)) = delimiter.split_last() else { return Ok(None) };
+    let room = line_max.saturating_add(delimiter.len() as u64);
+    let mut is_cut = false;
+    line.clear();
+    loop {
+        let left = room.saturating_sub(line.len() as u64).max(1);
+        let count = input.by_ref().take(left).read_until(*last, line)?;
+        let is_ended = line.ends_with(delimiter);
+        if is_ended {
+            line.truncate(line.len() - delimiter.len());
+        }
+        if is_ended || count == 0 {
+            let is_line = is_ended || is_cut || !line.is_empty();
+            return Ok(is_line.then_some(!is_cut && line.len() as u64 <= line_max));
+        }
+        if line.len() as u64 >= room {
+            // The delimiter may have begun.
+            is_cut = true;
+            line.drain(..line.len() - before.len());
+        }
+    }
 }
 
-impl Read for Input<'_> {
+#[expect(clippy::disallowed_methods, reason = "a person's file, not one of a log")]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Bytes of a regular file.
+fn size_of(input: BorrowedFd<'_>) -> Option<u64> {
+    let stat = fstat(input).ok()?;
+    let is_file = SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG;
+    u64::try_from(stat.st_size).ok().filter(|_| is_file)
+}
+
+impl Source {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Stdin(stdin) => stdin.as_fd(),
+            Self::File(file) => file.as_fd(),
+        }
+    }
+}
+
+impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.is_cut_off = self.is_cut_off || self.ctrl_c.comes_before(self.stdin.as_fd())?;
-        if self.is_cut_off { Ok(0) } else { self.stdin.read(buffer) }
+        let is_pressed = || self.ctrl_c.or_input(self.source.as_fd());
+        self.is_cut_off = self.is_cut_off || is_pressed()? == Waited::Pressed;
+        if self.is_cut_off {
+            return Ok(0);
+        }
+        let count = match &mut self.source {
+            Source::Stdin(stdin) => stdin.read(buffer)?,
+            Source::File(file) => file.read(buffer)?,
+        };
+        self.progress.iter().for_each(|progress| progress.add(count as u64));
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str, delimiter: &str, line_max: u64) -> Vec<Option<String>> {
+        let (mut input, mut line) = (BufReader::with_capacity(3, text.as_bytes()), Vec::new());
+        let mut all = Vec::new();
+        while let Some(is_whole) =
+            read_line(&mut input, delimiter.as_bytes(), line_max, &mut line).unwrap()
+        {
+            all.push(is_whole.then(|| String::from_utf8(line.clone()).unwrap()));
+        }
+        all
+    }
+
+    fn whole(lines: &[&str]) -> Vec<Option<String>> {
+        lines.iter().map(|line| Some((*line).to_owned())).collect()
+    }
+
+    #[test]
+    fn lines_end_with_the_delimiter_or_with_the_input() {
+        assert_eq!(lines("a\n\nb", "\n", 9), whole(&["a", "", "b"]));
+        assert_eq!(lines("a\nb\n--\nc\n--\n", "\n--\n", 9), whole(&["a\nb", "c"]));
+        assert_eq!(lines("", "\n", 9), whole(&[]));
+    }
+
+    #[test]
+    fn a_line_too_long_is_passed_over_and_those_around_it_are_read() {
+        for (delimiter, long) in [("\n", "123456"), ("--", "-1234-6"), ("--", "123456789")] {
+            let text = ["ab", long, "12345", long].join(delimiter);
+            let expected = [Some("ab".to_owned()), None, Some("12345".to_owned()), None];
+            assert_eq!(lines(&text, delimiter, 5), expected, "{text}");
+        }
     }
 }

@@ -1,22 +1,25 @@
-//! `streamlog produce`: lines of standard input, or files, become records.
+//! `streamlog produce`: lines of standard input or of a file, or whole files, become records.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use serde::Serialize;
 
 use crate::cli::completion::Names;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::records::lines::Lines;
+use crate::cli::records::format::Escaped;
+use crate::cli::records::lines::{Limits, Line, Lines};
 use crate::cli::records::row::RecordRow;
-use crate::cli::{CommandError, CtrlC, Exit, Reach, answer, complain};
+use crate::cli::{CommandError, CtrlC, Exit, Reach, complain};
 use crate::client::{
     Client, ClientError, Header, Producer, ProducerRecord, RecordMetadata, Ticket,
 };
+use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, Timestamp, WithCauses};
 
 /// Records whose places are not yet known and still to be told.
@@ -28,15 +31,55 @@ const JSON_BYTES_MAX: u64 = 6;
 /// Bytes of the names and numbers around a record in JSON, with room to spare.
 const JSON_FRAME_MAX: u64 = 4096;
 
-/// Publishes records: each line of standard input is one, or each file.
+/// After Ctrl-C the answers of brokers are waited for so long.
+const LAST_ANSWERS: Duration = Duration::from_millis(30);
+
+/// Ctrl-C came before all answers.
+#[derive(Debug, thiserror::Error)]
+#[error("Ctrl-C: of the {sent} records sent, the last may not be stored")]
+struct Unanswered {
+    sent: u64,
+}
+
+/// So many lines that are too long are said one by one.
+const COMPLAINTS_MAX: u64 = 10;
+
+/// A line is no record.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{place} is not sent: it is longer than {line_max} bytes; a larger max.request.size allows it"
+)]
+struct TooLong {
+    place: String,
+    line_max: u64,
+}
+
+/// More lines are no records than were said.
+#[derive(Debug, thiserror::Error)]
+#[error("{lines} lines were not sent, because they are too long")]
+struct PassedOver {
+    lines: u64,
+}
+
+/// Publishes records: each line of standard input is one, or of a file with -l.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The topic
     #[arg(value_name = "TOPIC", add = Names::Topics)]
     topic: String,
-    /// Files, each of which is one record
-    #[arg(value_name = "FILE")]
+    /// Taken only to be refused: people expect lines of it, and others a record.
+    #[arg(hide = true)]
+    beyond: Vec<PathBuf>,
+    /// A file whose lines are records, rather than standard input
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    lines: Option<PathBuf>,
+    /// A file that is one record as a whole; may be repeated
+    #[arg(long = "file", value_name = "FILE", value_hint = ValueHint::FilePath,
+          conflicts_with = "lines")]
     files: Vec<PathBuf>,
+    /// Text at the end of a record, instead of a newline; \\n, \\t, \\0 and \\x1f stand for a byte
+    #[arg(short = 'D', long, value_name = "TEXT", conflicts_with = "files")]
+    delimiter: Option<Escaped>,
     /// Key of all records
     #[arg(short, long)]
     key: Option<String>,
@@ -85,21 +128,25 @@ struct Sending<'a> {
     rows: Rows<PlaceRow>,
     tickets: VecDeque<Ticket>,
     count: u64,
+    /// Bytes of the largest record.
+    record_max: u64,
 }
 
 impl Options {
     /// With a form other than text, the place of every record is answered; else their number is
     /// told on standard error.
     pub(crate) fn run(self) -> Exit {
-        answer(|out| {
+        self.reach.answer(|out| {
+            self.check_names()?;
             let mut settings = self.reach.settings()?;
             let own = [("compression.type", &self.compression), ("acks", &self.acks)];
             let own = own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
             settings.set_all(own)?;
-            let ctrl_c = CtrlC::watched()?;
+            let ctrl_c = self.reach.ctrl_c()?;
             settings.client.signals = Some(ctrl_c);
             let client = Client::connect(settings.client)?;
-            let line_max = self.line_max(settings.producer.request_max.0);
+            let record_max = settings.producer.request_max.0;
+            let line_max = self.line_max(record_max);
             let producer = client.producer(settings.producer)?;
             producer.on_refusal(tell_refusal);
             let mut sending = Sending {
@@ -108,19 +155,20 @@ impl Options {
                 rows: Rows::new(self.reach.output),
                 tickets: VecDeque::new(),
                 count: 0,
+                record_max,
             };
             let sent = if self.files.is_empty() {
-                sending.send_lines(Lines::of_stdin(ctrl_c, line_max), out)
+                self.open_lines(ctrl_c, line_max).and_then(|lines| sending.send_lines(lines, out))
             } else {
                 sending.send_files(out)
             };
             // What came before something that cannot be sent is delivered all the same.
-            let flushed = producer.flush(None).map_err(CommandError::from);
+            let flushed = sending.flush(ctrl_c);
             let told = flushed.and_then(|()| sending.tell(0, out));
             let exit = match (sent, told) {
                 (Err(error), Err(undelivered)) => {
                     // Whoever mends it has to know what else is to be sent again.
-                    if !undelivered.is_closed_pipe() {
+                    if !undelivered.is_wanted() {
                         complain(&undelivered);
                     }
                     return Err(error);
@@ -129,12 +177,34 @@ impl Options {
             };
             let Sending { rows, count, .. } = sending;
             rows.finish(out)?;
-            producer.close(None)?;
+            if !ctrl_c.is_pressed() {
+                producer.close(None)?;
+            }
             if self.reach.output == Output::Text && io::stderr().is_terminal() {
                 let _ = writeln!(io::stderr(), "{count} records to {}", self.topic);
             }
             Ok(exit)
         })
+    }
+
+    /// Refuses a file that is not said to be lines, or one record.
+    fn check_names(&self) -> Result<(), ConfigError> {
+        let Some(path) = self.beyond.first() else { return Ok(()) };
+        let path = path.display();
+        let reason = format!(
+            "its lines are sent by `-l {path}` or `< {path}`, the whole of it as \
+                              one record by `--file {path}`"
+        );
+        Err(ConfigError::single(&path.to_string(), reason))
+    }
+
+    fn open_lines(&self, ctrl_c: &'static CtrlC, line_max: u64) -> Result<Lines, CommandError> {
+        let delimiter = self.delimiter.as_ref().map_or(b"\n".to_vec(), |text| text.0.clone());
+        let limits = Limits { delimiter, line_max };
+        match &self.lines {
+            Some(path) => Lines::of_file(path, ctrl_c, limits),
+            None => Ok(Lines::of_stdin(ctrl_c, limits)),
+        }
     }
 
     /// Bytes of the longest line that may be a record of at most `record_max` bytes.
@@ -148,10 +218,10 @@ impl Options {
         }
     }
 
-    /// The record that the line of this number is.
-    fn record(&self, line: &[u8], number: u64) -> Result<RecordRow, CommandError> {
+    /// The record that a line is.
+    fn record(&self, line: &[u8]) -> Result<RecordRow, serde_json::Error> {
         if self.json {
-            return serde_json::from_slice(line).map_err(|error| no_record(&error, number));
+            return serde_json::from_slice(line);
         }
         let (key, value) = match &self.key_delimiter {
             Some(delimiter) => match find(line, delimiter.as_bytes()) {
@@ -166,17 +236,37 @@ impl Options {
 }
 
 impl Sending<'_> {
-    /// Sends lines until there are no more, or Ctrl-C.
-    fn send_lines(
-        &mut self,
-        mut lines: Lines<'_>,
-        out: &mut dyn Write,
-    ) -> Result<Exit, CommandError> {
+    /// Sends lines until there are no more, or Ctrl-C. Those that are too long are said and passed
+    /// over.
+    fn send_lines(&mut self, mut lines: Lines, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        let mut passed_over = 0_u64;
         while let Some(line) = lines.next()? {
-            let record = self.options.record(line, self.count + 1)?;
-            self.send(&record, out)?;
+            let sent = match line {
+                Line::TooLong => Err(ClientError::MessageTooLarge { size: 0, limit: None }.into()),
+                Line::Whole(line) => match self.options.record(line) {
+                    Ok(record) => self.send(&record, out),
+                    Err(error) => return Err(no_record(&error, lines.place_of(error.column()))),
+                },
+            };
+            match sent {
+                Err(CommandError::Client(ClientError::MessageTooLarge { .. })) => {
+                    passed_over += 1;
+                    if passed_over <= COMPLAINTS_MAX {
+                        let place = lines.place();
+                        complain(&TooLong { place, line_max: self.record_max });
+                    }
+                }
+                sent => sent?,
+            }
         }
-        Ok(if lines.is_cut_off() { Exit::Interrupted } else { Exit::Done })
+        if passed_over > COMPLAINTS_MAX {
+            complain(&PassedOver { lines: passed_over });
+        }
+        Ok(match (lines.is_cut_off(), passed_over) {
+            (true, _) => Exit::Interrupted,
+            (false, 0) => Exit::Done,
+            (false, _) => Exit::Failed,
+        })
     }
 
     fn send_files(&mut self, out: &mut dyn Write) -> Result<Exit, CommandError> {
@@ -217,6 +307,24 @@ impl Sending<'_> {
         Ok(())
     }
 
+    /// Waits until everything is delivered. After Ctrl-C that is a moment, and what it leaves open
+    /// is said: nobody knows whether those records are stored.
+    fn flush(&self, ctrl_c: &CtrlC) -> Result<(), CommandError> {
+        if !ctrl_c.is_pressed() {
+            match self.producer.flush(None) {
+                Err(ClientError::Interrupted) => {}
+                flushed => return Ok(flushed?),
+            }
+        }
+        match self.producer.flush(Some(LAST_ANSWERS)) {
+            Err(ClientError::Timeout { .. }) => {
+                complain(&Unanswered { sent: self.count });
+                Err(ClientError::Interrupted.into())
+            }
+            flushed => Ok(flushed?),
+        }
+    }
+
     /// Tells the places of records until at most `left` are untold.
     fn tell(&mut self, left: usize, out: &mut dyn Write) -> Result<(), CommandError> {
         while self.tickets.len() > left {
@@ -246,10 +354,9 @@ fn tell_refusal(error: &ClientError) {
 }
 
 /// Why a line of JSON is no record, and where in it.
-fn no_record(error: &serde_json::Error, line: u64) -> CommandError {
+fn no_record(error: &serde_json::Error, name: String) -> CommandError {
     let words = error.to_string();
-    let reason = words.split(" at line 1 column").next().unwrap_or(&words);
-    let name = format!("line {line}, column {} of standard input", error.column());
+    let reason = words.split(" at line ").next().unwrap_or(&words);
     CommandError::Input { name, source: io::Error::other(reason) }
 }
 

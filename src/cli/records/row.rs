@@ -1,6 +1,6 @@
 //! A message as a row of an answer, and such a row as a record again.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::CommandError;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::payload::Payload;
-use crate::cli::records::format::Format;
+use crate::cli::records::format::{Bytes, Format};
 use crate::client::Message;
 
 /// A message. What `consume -o json` writes, `produce --json` reads.
@@ -75,22 +75,30 @@ pub(super) struct Messages {
     rows: Rows<MessageRow>,
     output: Output,
     format: Format,
+    bytes: Bytes,
+    /// Of the last message.
+    text: Vec<u8>,
 }
 
 impl Messages {
     /// With a form other than text, `format` does not matter.
     pub(super) fn new(output: Output, format: Format) -> Self {
-        Self { rows: Rows::new(output), output, format }
+        let bytes = if io::stdout().is_terminal() { Bytes::Hex } else { Bytes::Raw };
+        Self { rows: Rows::new(output), output, format, bytes, text: Vec::new() }
     }
 
-    /// Writes one.
+    /// Writes one, by one call, so that Ctrl-C does not part it.
     pub(super) fn write(
         &mut self,
         out: &mut dyn Write,
         message: &Message,
     ) -> Result<(), CommandError> {
         match self.output {
-            Output::Text => Ok(self.format.write(out, message)?),
+            Output::Text => {
+                self.text.clear();
+                self.format.write(&mut self.text, message, self.bytes)?;
+                Ok(out.write_all(&self.text)?)
+            }
             _ => self.rows.push(out, &MessageRow::of(message)),
         }
     }

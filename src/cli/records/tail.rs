@@ -10,8 +10,9 @@ use crate::cli::position::Position;
 use crate::cli::records::format::Format;
 use crate::cli::records::row::Messages;
 use crate::cli::records::selection::Selection;
-use crate::cli::{CommandError, Exit, Reach, answer};
-use crate::client::{Client, ClientError, Consumer, ConsumerConfig, Message, Start};
+use crate::cli::standard_output::{READER_CHECK, is_abandoned};
+use crate::cli::{CommandError, CtrlC, Exit, Reach};
+use crate::client::{Client, Consumer, ConsumerConfig, Message, Start};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
 /// Shows the last records of topics over all partitions, in the order of their time.
@@ -38,12 +39,14 @@ struct Timed((Timestamp, PartitionIndex, Offset), Message);
 impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
-        answer(|out| {
+        self.reach.answer(|out| {
             let (client, settings) = self.reach.connect()?;
             let mut messages =
                 Messages::new(self.reach.output, self.format.clone().unwrap_or_default());
             let (last, nexts) = self.last(&client, &settings.consumer)?;
+            let ctrl_c = self.reach.ctrl_c()?;
             for message in &last {
+                ctrl_c.check()?;
                 messages.write(out, message)?;
             }
             if !self.follow {
@@ -53,10 +56,8 @@ impl Options {
             let places: Vec<_> =
                 nexts.into_iter().map(|(place, next)| (place, Start::Offset(next))).collect();
             let consumer = client.partition_consumer(&places, settings.consumer)?;
-            match follow(&consumer, &mut messages, out) {
-                Err(CommandError::Client(ClientError::Interrupted)) => Ok(Exit::Interrupted),
-                outcome => outcome.map(|()| Exit::Done),
-            }
+            follow(&consumer, &mut messages, out, ctrl_c)?;
+            Ok(Exit::Done)
         })
     }
 
@@ -69,6 +70,7 @@ impl Options {
         client: &Client,
         config: &ConsumerConfig,
     ) -> Result<(Vec<Message>, HashMap<TopicPartition, Offset>), CommandError> {
+        let ctrl_c = self.reach.ctrl_c()?;
         let mut back = i64::try_from(self.lines).unwrap_or(i64::MAX);
         loop {
             let from = Position::Relative(back.saturating_neg());
@@ -76,6 +78,7 @@ impl Options {
             let begins: HashMap<_, _> = consumer.positions().into_iter().collect();
             let mut newest = BinaryHeap::new();
             for message in consumer.until_end()? {
+                ctrl_c.check()?;
                 let message = message?;
                 let key = (message.timestamp(), message.partition(), message.offset());
                 newest.push(Reverse(Timed(key, message.detached())));
@@ -100,12 +103,17 @@ fn follow(
     consumer: &Consumer,
     messages: &mut Messages,
     out: &mut dyn Write,
+    ctrl_c: &CtrlC,
 ) -> Result<(), CommandError> {
     loop {
+        ctrl_c.check()?;
         let mut found = consumer.try_next()?;
-        if found.is_none() {
+        while found.is_none() {
             out.flush()?;
-            found = consumer.next(None)?;
+            if is_abandoned() {
+                return Ok(());
+            }
+            found = consumer.next(Some(READER_CHECK))?;
         }
         let Some(message) = found else { return Ok(()) };
         messages.write(out, &message)?;

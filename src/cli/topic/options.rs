@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand};
 
+use crate::cli::setting;
 use crate::cli::topic::{alter, create, delete, describe, list};
-use crate::cli::{CommandError, Exit, Reach, answer};
-use crate::config::ConfigError;
+use crate::cli::{CommandError, Exit, Reach};
 
 /// Lists, makes, changes and deletes topics.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
         let Self { verb, reach } = self;
-        answer(|out| {
+        reach.answer(|out| {
             match verb {
                 Verb::List(options) => options.answer(&reach, out),
                 Verb::Create(options) => options.run(&reach),
@@ -41,11 +41,13 @@ impl Options {
     }
 }
 
-/// Settings given as `KEY=VALUE`.
+/// Settings of a topic, given as `KEY=VALUE`.
 pub(super) fn pairs(rows: &[String]) -> Result<Vec<(String, String)>, CommandError> {
-    let pair = |row: &String| match row.split_once('=') {
-        Some((key, value)) => Ok((key.trim().to_owned(), value.to_owned())),
-        None => Err(ConfigError::single(row, "expected KEY=VALUE").into()),
-    };
-    rows.iter().map(pair).collect()
+    let mut pairs = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (key, value) = setting::pair(row, "-c KEY=VALUE")?;
+        setting::check_of_topic(&key)?;
+        pairs.push((key, value));
+    }
+    Ok(pairs)
 }

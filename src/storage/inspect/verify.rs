@@ -1,5 +1,6 @@
 //! `streamlog log verify`: every batch of every log read from the medium and checked.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,13 +21,14 @@ use crate::types::{LeaderEpoch, Offset};
 /// # Errors
 /// When the disk refuses, a file is of a later release, or the directory is neither of the two.
 pub fn verify(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogReport>, StorageError> {
-    verify_watched(disk, dir, &mut |_| {})
+    verify_watched(disk, dir, &mut |_| ControlFlow::Continue(()))
 }
 
-/// As `verify`, on the disk of the system. `watch` is told the bytes of each good batch.
+/// As `verify`, on the disk of the system. `watch` is told the bytes of each good batch, and may
+/// end the check: the reports then cover what was read so far.
 pub fn verify_system(
     dir: &Path,
-    watch: &mut dyn FnMut(u64),
+    watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<Vec<LogReport>, StorageError> {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
     verify_watched(&disk, dir, watch)
@@ -49,12 +51,20 @@ pub fn segment_bytes_system(dir: &Path) -> Result<u64, StorageError> {
 fn verify_watched(
     disk: &Arc<dyn Disk>,
     dir: &Path,
-    watch: &mut dyn FnMut(u64),
+    watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<Vec<LogReport>, StorageError> {
     let logs = logs_in(&**disk, dir)?;
     let Some(parent) = logs.first().and_then(|log| log.parent()) else { return Ok(Vec::new()) };
     let durable = durable_points(&**disk, parent)?;
-    logs.iter().map(|log| verify_log(disk, log, durable.as_ref(), watch)).collect()
+    let mut reports = Vec::with_capacity(logs.len());
+    for log in &logs {
+        let (report, is_ended) = verify_log(disk, log, durable.as_ref(), watch)?;
+        reports.push(report);
+        if is_ended.is_break() {
+            break;
+        }
+    }
+    Ok(reports)
 }
 
 /// The directories of logs that are to be verified.
@@ -93,8 +103,8 @@ fn verify_log(
     disk: &Arc<dyn Disk>,
     dir: &Path,
     durable: Option<&Offsets>,
-    watch: &mut dyn FnMut(u64),
-) -> Result<LogReport, StorageError> {
+    watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<(LogReport, ControlFlow<()>), StorageError> {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let partition = partition_of(&name);
     let durable = durable.zip(partition).map(|(points, partition)| {
@@ -147,23 +157,28 @@ impl<'d> LogCheck<'d> {
         })
     }
 
-    fn run(mut self, watch: &mut dyn FnMut(u64)) -> Result<LogReport, StorageError> {
+    fn run(
+        mut self,
+        watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(LogReport, ControlFlow<()>), StorageError> {
         if let Some((path, reason)) = metadata_flaw(self.disk, &self.dir)? {
             self.report.findings.push(Finding { path, position: 0, flaw: Flaw::File(reason) });
         }
         let bases = segment_bases(self.disk, &self.dir)?;
         for (index, base) in bases.iter().enumerate() {
-            self.segment(*base, index + 1 == bases.len(), watch)?;
+            if self.segment(*base, index + 1 == bases.len(), watch)?.is_break() {
+                return Ok((self.report, ControlFlow::Break(())));
+            }
         }
-        Ok(self.report)
+        Ok((self.report, ControlFlow::Continue(())))
     }
 
     fn segment(
         &mut self,
         base: Offset,
         is_last: bool,
-        watch: &mut dyn FnMut(u64),
-    ) -> Result<(), StorageError> {
+        watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
         let refused = |source| StorageError::io("read", &path, source);
         // First, so that a broker at work has no entries for batches beyond the length seen.
@@ -176,7 +191,9 @@ impl<'d> LogCheck<'d> {
             match scanned {
                 Scanned::Good(batch) => {
                     self.good(&batch);
-                    watch(batch.summary.size as u64);
+                    if watch(batch.summary.size as u64).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
                     indexes.pass(&batch, &mut self.report.findings);
                 }
                 Scanned::Bad(bad) => {
@@ -185,13 +202,13 @@ impl<'d> LogCheck<'d> {
                     let next = next.map(|batch| batch.position);
                     let flaw = self.flaw(bad, next, is_last);
                     self.report.findings.push(Finding { path: path.clone(), position, flaw });
-                    let Some(next) = next else { return Ok(()) };
+                    let Some(next) = next else { return Ok(ControlFlow::Continue(())) };
                     scan.go_to(next);
                 }
             }
         }
         indexes.finish(&mut self.report.findings);
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     fn good(&mut self, batch: &Located) {

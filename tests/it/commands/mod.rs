@@ -1,5 +1,7 @@
 //! The command line as a process.
 
 mod behind_a_gate;
+mod interrupting;
+mod mistakes;
 mod on_a_cluster;
 mod on_log_files;

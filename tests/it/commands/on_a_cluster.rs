@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,28 +11,37 @@ use serde_json::Value;
 use crate::cluster::TestBroker;
 
 /// A broker, and the command as run by somebody who has set its address.
-struct Desk {
+pub(super) struct Desk {
     broker: TestBroker,
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { broker: TestBroker::start() }
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    /// Where the broker listens.
+    pub(super) fn address(&self) -> String {
+        self.broker.client_config().bootstrap[0].to_string()
+    }
+
+    /// Where the broker keeps its data.
+    pub(super) fn data(&self) -> &Path {
+        self.broker.data()
+    }
+
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
         self.run_with(arguments, "")
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
-        let address = self.broker.client_config().bootstrap[0].to_string();
-        command.args(arguments).env("STREAMLOG_BOOTSTRAP", address);
+        command.args(arguments).env("STREAMLOG_BOOTSTRAP", self.address());
         command.env("STREAMLOG_CONFIG", "/no/such/file").env_remove("STREAMLOG_CONTEXT");
         command
     }
 
-    fn run_with(&self, arguments: &[&str], input: &str) -> Output {
+    pub(super) fn run_with(&self, arguments: &[&str], input: &str) -> Output {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -41,7 +51,7 @@ impl Desk {
     }
 
     /// What a command that succeeds writes.
-    fn text(&self, arguments: &[&str]) -> String {
+    pub(super) fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {words}");
@@ -49,13 +59,13 @@ impl Desk {
     }
 
     /// Its rows in JSON.
-    fn rows(&self, arguments: &[&str]) -> Vec<Value> {
+    pub(super) fn rows(&self, arguments: &[&str]) -> Vec<Value> {
         let text = self.text(&[arguments, &["-o", "json"]].concat());
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// How a command that does not succeed ends, and what it says of it.
-    fn failure(&self, arguments: &[&str]) -> (i32, String) {
+    pub(super) fn failure(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         assert!(output.stdout.is_empty(), "{arguments:?}");
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
@@ -174,7 +184,7 @@ fn what_takes_more_room_in_json_is_read_and_a_line_too_long_is_named() {
     for byte in [0xff, 0] {
         let mut value = tempfile::NamedTempFile::new().unwrap();
         value.write_all(&vec![byte; 800_000]).unwrap();
-        desk.text(&["produce", "t", value.path().to_str().unwrap()]);
+        desk.text(&["produce", "t", "--file", value.path().to_str().unwrap()]);
     }
     let json = desk.text(&["consume", "t", "-e", "-o", "json"]);
     let told = desk.run_with(&["produce", "copy", "--json"], &json);
@@ -200,7 +210,7 @@ fn what_stands_before_a_line_that_is_no_record_is_delivered() {
         assert!(said.contains("line 3, column") && said.contains(words), "{said}");
         assert!(!said.contains("line 1"), "{said}");
     }
-    let missing = desk.run(&["produce", "t", "/dev/null", "/no/such/file"]);
+    let missing = desk.run(&["produce", "t", "--file", "/dev/null", "--file", "/no/such/file"]);
     assert_eq!(missing.status.code(), Some(1));
     assert_eq!(desk.text(&["consume", "t", "-e"]), "a\nb\na\nb\n\n");
 }

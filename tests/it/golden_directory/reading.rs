@@ -1,5 +1,6 @@
 //! The committed bytes are read as what they were made of.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ fn every_record_is_there_and_the_directory_lives_on() {
     assert_eq!(partition.append(["more"]).unwrap().base_offset(), next);
     logs.close().unwrap();
     assert!(
-        verify_system(copy.path(), &mut |_| {})
+        verify_system(copy.path(), &mut |_| ControlFlow::Continue(()))
             .unwrap()
             .iter()
             .all(|report| report.findings.is_empty())
@@ -64,7 +65,8 @@ fn a_directory_of_a_release_that_kept_one_journal_gains_the_mirror() {
 
 #[test]
 fn nothing_is_found_wrong_with_it() {
-    let [report] = &verify_system(&fixture_dir(), &mut |_| {}).unwrap()[..] else {
+    let [report] = &verify_system(&fixture_dir(), &mut |_| ControlFlow::Continue(())).unwrap()[..]
+    else {
         panic!("one log")
     };
     assert!(report.is_sound() && report.findings.is_empty(), "{report:?}");

@@ -1,0 +1,61 @@
+//! Settings as people type them: `KEY=VALUE`, each where it belongs.
+
+use crate::broker::BrokerConfig;
+use crate::client::ClientSettings;
+use crate::config::{ConfigError, in_unit_of};
+use crate::storage::LogConfig;
+
+/// The key and the value of `text`, the value in the unit of its key; `option` shows what was
+/// expected.
+pub(super) fn pair(text: &str, option: &str) -> Result<(String, String), ConfigError> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| ConfigError::single(text, format!("expected {option}")))?;
+    let key = key.trim();
+    Ok((key.to_owned(), in_unit_of(key, value)))
+}
+
+/// Refuses for a topic what only a client has.
+pub(super) fn check_of_topic(key: &str) -> Result<(), ConfigError> {
+    if is_of_topic(key) || !ClientSettings::names().any(|name| name == key) {
+        return Ok(());
+    }
+    let reason = format!("it is a setting of this client, not of topics: -X {key}=VALUE");
+    Err(ConfigError::single(key, reason))
+}
+
+/// Refuses for a client what only topics or brokers have.
+pub(super) fn check_of_client(key: &str) -> Result<(), ConfigError> {
+    if ClientSettings::names().any(|name| name == key) {
+        return Ok(());
+    }
+    let reason = if is_of_topic(key) {
+        format!("it is a setting of topics: -c {key}=VALUE of `topic create` and `topic alter`")
+    } else if BrokerConfig::names().any(|name| name == key) {
+        format!("it is a setting of brokers: `streamlog config set nodes {key}=VALUE`")
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::single(key, reason))
+}
+
+fn is_of_topic(key: &str) -> bool {
+    LogConfig::KEYS.iter().any(|row| row.name == key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_in_the_wrong_place_is_told_the_right_one() {
+        let topic = |key| check_of_topic(key).map_err(|error| error.to_string());
+        let client = |key| check_of_client(key).map_err(|error| error.to_string());
+        assert!(topic("linger.ms").unwrap_err().contains("-X linger.ms"));
+        assert!(client("retention.ms").unwrap_err().contains("-c retention.ms"));
+        assert!(client("num.partitions").unwrap_err().contains("config set nodes"));
+        assert_eq!((topic("retention.ms"), client("linger.ms")), (Ok(()), Ok(())));
+        assert_eq!((topic("compression.type"), client("compression.type")), (Ok(()), Ok(())));
+        assert_eq!((topic("retnetion.ms"), client("lingr.ms")), (Ok(()), Ok(())));
+    }
+}

@@ -1,0 +1,128 @@
+//! Standard output, as commands write it: in whole rows, until Ctrl-C or until nobody reads it.
+//!
+//! What is written by one call is a row, and Ctrl-C parts none: a row that was begun is ended, as
+//! long as it is read. A pipe whose reader rests, and a terminal that was stopped, hold up a
+//! command until Ctrl-C and no longer.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::stat::{SFlag, fstat};
+use nix::unistd::write;
+
+use crate::cli::CtrlC;
+use crate::cli::ctrl_c::Waited;
+
+/// A pipe that is ready takes so many bytes without a wait (`PIPE_BUF`).
+const PIPE_CHUNK: usize = 4096;
+
+/// A file takes any number without a wait.
+const FILE_CHUNK: usize = 64 * 1024;
+
+/// After Ctrl-C, the end of a row that was begun waits so many milliseconds for its reader.
+const ROW_END_MS: u16 = 30;
+
+/// A command that waits for something to write looks so often whether anybody still reads.
+pub(crate) const READER_CHECK: Duration = Duration::from_millis(250);
+
+/// Standard output.
+pub(crate) struct StandardOutput {
+    out: io::Stdout,
+    ctrl_c: &'static CtrlC,
+    is_file: bool,
+    /// Whole rows, not yet written.
+    rows: Vec<u8>,
+}
+
+/// The error of a write that Ctrl-C ended.
+#[derive(Debug)]
+pub(crate) struct Pressed;
+
+impl StandardOutput {
+    /// That of the process.
+    pub(crate) fn new(ctrl_c: &'static CtrlC) -> Self {
+        let out = io::stdout();
+        let is_file = fstat(out.as_fd()).is_ok_and(|stat| {
+            SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
+        });
+        Self { out, ctrl_c, is_file, rows: Vec::new() }
+    }
+
+    /// Waits until bytes can be written; `is_begun` after the first of a row.
+    fn wait(&self, is_begun: bool) -> io::Result<()> {
+        if self.is_file {
+            return Ok(());
+        }
+        let out = self.out.as_fd();
+        if !self.ctrl_c.is_pressed() && self.ctrl_c.or_output(out)? != Waited::Pressed {
+            return Ok(());
+        }
+        let time = if is_begun { PollTimeout::from(ROW_END_MS) } else { PollTimeout::ZERO };
+        if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
+    }
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, row: &[u8]) -> io::Result<usize> {
+        let chunk = if self.is_file { FILE_CHUNK } else { PIPE_CHUNK };
+        if !self.rows.is_empty() && self.rows.len() + row.len() > chunk {
+            self.flush()?;
+        }
+        self.rows.extend_from_slice(row);
+        Ok(row.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        let mut at = 0;
+        while at < rows.len() {
+            self.wait(at > 0)?;
+            let end = if self.is_file { rows.len() } else { rows.len().min(at + PIPE_CHUNK) };
+            match write(self.out.as_fd(), &rows[at..end]) {
+                Ok(count) => at += count,
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.rows = rows;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+/// Whether nobody will read standard output any more.
+pub(crate) fn is_abandoned() -> bool {
+    let out = io::stdout();
+    // Asked for nothing, an error is told all the same.
+    is_ready(out.as_fd(), PollFlags::empty(), PollTimeout::ZERO).unwrap_or(false)
+}
+
+fn is_ready(out: BorrowedFd<'_>, flags: PollFlags, time: PollTimeout) -> io::Result<bool> {
+    let mut watched = [PollFd::new(out, flags)];
+    loop {
+        match poll(&mut watched, time) {
+            Ok(count) => return Ok(count > 0),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+impl fmt::Display for Pressed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ctrl-C was pressed")
+    }
+}
+
+impl Error for Pressed {}
+
+impl From<Pressed> for io::Error {
+    fn from(pressed: Pressed) -> Self {
+        Self::other(pressed)
+    }
+}

@@ -1,0 +1,71 @@
+//! Values as people type them, in the unit that a setting's name ends in.
+
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+
+use crate::config::ByteSize;
+
+/// Milliseconds of the units that names of settings end in.
+const UNITS: [(&str, i64); 4] =
+    [("ms", 1), ("seconds", 1000), ("minutes", 60_000), ("hours", 3_600_000)];
+
+/// `7d` for `retention.ms` as `604800000`, `1GiB` for `segment.bytes` as `1073741824`; everything
+/// else as it is. Whoever knows the setting says what is wrong with that.
+pub fn in_unit_of(key: &str, value: &str) -> String {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let number = if ["bytes", "size", "memory"].contains(&last) {
+        value.parse().ok().map(|size: ByteSize| size.0.to_string())
+    } else {
+        let unit = UNITS.iter().find(|(name, _)| *name == last);
+        unit.zip(duration(value)).and_then(|((_, unit), time)| {
+            let millis = i64::try_from(time.as_millis()).ok()?;
+            // A fraction of the unit is said to be wrong as it was typed.
+            (millis % unit == 0).then(|| (millis / unit).to_string())
+        })
+    };
+    number.unwrap_or_else(|| value.to_owned())
+}
+
+/// A time with its units: `90s`, `1h30m`, `7d`, `2w`. A day has 24 hours.
+pub fn duration(text: &str) -> Option<SignedDuration> {
+    let text = text.trim();
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let span: Span = text.parse().ok()?;
+    span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_taken_where_the_name_has_one() {
+        for (key, value, expected) in [
+            ("retention.ms", "7d", "604800000"),
+            ("retention.ms", "1h 30m", "5400000"),
+            ("linger.ms", "5ms", "5"),
+            ("log.retention.hours", "2w", "336"),
+            ("retention.bytes", "1GiB", "1073741824"),
+            ("batch.size", "64k", "65536"),
+            ("buffer.memory", "1 MiB", "1048576"),
+        ] {
+            assert_eq!(in_unit_of(key, value), expected, "{key}={value}");
+        }
+    }
+
+    #[test]
+    fn anything_else_stays_as_it_was_typed() {
+        for (key, value) in [
+            ("retention.ms", "-1"),
+            ("retention.ms", "604800000"),
+            ("retention.ms", "soon"),
+            ("log.retention.hours", "90m"),
+            ("cleanup.policy", "7d"),
+            ("client.id", "1GiB"),
+            ("retention.bytes", "-1"),
+        ] {
+            assert_eq!(in_unit_of(key, value), value, "{key}={value}");
+        }
+    }
+}

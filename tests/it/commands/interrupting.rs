@@ -1,0 +1,326 @@
+//! Ctrl-C under load: every verb that loops ends by it, with 130, and leaves whole lines.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use streamlog::record::{BatchBuilder, BatchSettings, Compression, Compressor};
+use streamlog::types::Timestamp;
+
+use super::on_a_cluster::Desk;
+use crate::support::{Connection, TOPIC};
+
+const RECORDS: usize = 3_000_000;
+const BATCH: usize = 30_000;
+
+/// Bytes of each value, and of the line that it is.
+const VALUE: usize = 100;
+const LINE: usize = VALUE + 1;
+
+/// Nothing here waits longer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Far more than the 50 ms of an idle machine, and far less than a topic takes.
+const SOON: Duration = Duration::from_secs(2);
+
+/// So much processor time, in hundredths of a second, shows that a command is at work.
+const BUSY: u64 = 15;
+
+/// Places for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sink {
+    File,
+    Pipe,
+    Terminal,
+}
+
+/// A running command, and the counting of what it writes.
+struct Running {
+    child: Child,
+    reader: Option<JoinHandle<Vec<u8>>>,
+    _dir: tempfile::TempDir,
+    path: std::path::PathBuf,
+}
+
+/// What a command left.
+struct Ended {
+    code: Option<i32>,
+    took: Duration,
+    written: Vec<u8>,
+    said: String,
+}
+
+/// A broker with a topic whose records are read for many seconds.
+fn loaded() -> Desk {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", TOPIC, "-p", "1"]);
+    let mut builder = BatchBuilder::new();
+    for _ in 0..BATCH {
+        let time = Timestamp::from_millis(1_700_000_000_000);
+        builder.push(time, None, Some(&[b'x'; VALUE]), &[]).unwrap();
+    }
+    let mut compressor = Compressor::new(Compression::Lz4, None).unwrap();
+    let batch = builder.build(&BatchSettings::default(), &mut compressor).unwrap();
+    let mut connection = Connection::open(desk.address().parse().unwrap()).unwrap();
+    for _ in 0..RECORDS / BATCH {
+        connection.produce(batch.clone(), 1).unwrap().unwrap();
+    }
+    desk
+}
+
+impl Running {
+    fn start(mut command: Command, sink: Sink) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("answer");
+        let mut reader = None;
+        command.stderr(Stdio::piped());
+        match sink {
+            Sink::File => {
+                command.stdout(File::create(&path).unwrap());
+            }
+            Sink::Pipe => {
+                let (ours, theirs) = std::io::pipe().unwrap();
+                command.stdout(theirs);
+                reader = Some(collect(ours.into()));
+            }
+            Sink::Terminal => {
+                let pty = nix::pty::openpty(None, None).unwrap();
+                command.stdout(pty.slave);
+                reader = Some(collect(pty.master));
+            }
+        }
+        let child = command.spawn().unwrap();
+        // Our copies of the other ends are gone with it.
+        drop(command);
+        Self { child, reader, _dir: dir, path }
+    }
+
+    /// Waits until the command is at work.
+    fn once_busy(self) -> Self {
+        let deadline = Instant::now() + PATIENCE;
+        while self.ticks() < BUSY {
+            assert!(Instant::now() < deadline, "it does nothing");
+            thread::yield_now();
+        }
+        self
+    }
+
+    /// The processor time it took.
+    fn ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name in brackets may hold anything.
+        let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    }
+
+    fn press_ctrl_c(&self) {
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    }
+
+    /// Presses Ctrl-C once.
+    fn interrupt(mut self) -> Ended {
+        let pressed = Instant::now();
+        self.press_ctrl_c();
+        let code = ended(&mut self.child);
+        let took = pressed.elapsed();
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let written = match self.reader.take() {
+            Some(reader) => reader.join().unwrap(),
+            None => fs::read(&self.path).unwrap(),
+        };
+        Ended { code, took, written, said }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ended {
+    /// It ended by Ctrl-C, long before it was done; what it took.
+    fn check(&self, what: &dyn std::fmt::Debug) -> Duration {
+        assert_eq!((self.code, self.said.as_str()), (Some(130), ""), "{what:?}");
+        let lines = self.written.len() / LINE;
+        assert!(lines < RECORDS / 2, "{what:?} went on for {lines} lines");
+        self.took
+    }
+}
+
+/// The exit code of a command that ends.
+fn ended(child: &mut Child) -> Option<i32> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it goes on");
+        }
+        thread::yield_now();
+    }
+}
+
+fn collect(ours: OwnedFd) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut all = Vec::new();
+        // A terminal that nobody holds any more ends with an error.
+        let _ = File::from(ours).read_to_end(&mut all);
+        all
+    })
+}
+
+/// Whether `written` is made of whole lines, as this sink shows them.
+fn is_whole(written: &[u8], sink: Sink) -> bool {
+    let end: &[u8] = if sink == Sink::Terminal { b"\r\n" } else { b"\n" };
+    written.len().is_multiple_of(VALUE + end.len())
+        && (written.is_empty() || written.ends_with(end))
+}
+
+fn assert_soon(what: &dyn std::fmt::Debug, mut times: Vec<Duration>) {
+    times.sort();
+    let median = times[times.len() / 2];
+    eprintln!("{what:?}: {median:?} of {times:?}");
+    assert!(median < SOON, "{what:?}: {times:?}");
+}
+
+#[test]
+fn readers_end_by_ctrl_c_in_whole_lines_wherever_they_write() {
+    let desk = loaded();
+    let verbs: [&[&str]; 4] = [
+        &["consume", TOPIC],
+        &["consume", TOPIC, "--no-follow"],
+        &["consume", TOPIC, "--group", "g"],
+        &["tail", TOPIC, "-f", "-n", "400000"],
+    ];
+    for verb in verbs {
+        let mut times = Vec::new();
+        for sink in [Sink::File, Sink::Pipe, Sink::Terminal] {
+            let ended = Running::start(desk.command(verb), sink).once_busy().interrupt();
+            times.push(ended.check(&(verb, sink)));
+            assert!(is_whole(&ended.written, sink), "{verb:?} {sink:?}");
+        }
+        assert_soon(&verb, times);
+    }
+    let group = desk.rows(&["group", "describe", "g"]);
+    assert_eq!(group[0]["client"], serde_json::Value::Null, "it left its group: {group:?}");
+}
+
+#[test]
+fn every_row_of_another_form_is_whole_after_ctrl_c() {
+    let desk = loaded();
+    let verb = ["consume", TOPIC, "-o", "json"];
+    let ended = Running::start(desk.command(&verb), Sink::Pipe).once_busy().interrupt();
+    ended.check(&verb);
+    let text = String::from_utf8(ended.written).unwrap();
+    assert!(text.ends_with("}\n"), "{:?}", &text[text.len() - 50..]);
+}
+
+#[test]
+fn a_reader_that_rests_does_not_hold_up_ctrl_c() {
+    let desk = loaded();
+    for sink in [Sink::Pipe, Sink::Terminal] {
+        let mut command = desk.command(&["consume", TOPIC, "--group", "g"]);
+        let (mut ours, theirs): (File, Stdio) = if sink == Sink::Terminal {
+            let pty = nix::pty::openpty(None, None).unwrap();
+            (pty.master.into(), pty.slave.into())
+        } else {
+            let (ours, theirs) = std::io::pipe().unwrap();
+            (OwnedFd::from(ours).into(), theirs.into())
+        };
+        let mut child = command.stdout(theirs).spawn().unwrap();
+        drop(command);
+        // More than a pipe holds; the next as much stays in it.
+        let mut read = vec![0; 1 << 20];
+        ours.read_exact(&mut read).unwrap();
+        kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+        let pressed = Instant::now();
+        assert_eq!(ended(&mut child), Some(130), "{sink:?}");
+        eprintln!("{sink:?}, unread: {:?}", pressed.elapsed());
+        let _ = ours.read_to_end(&mut read);
+        assert!(is_whole(&read, sink), "{sink:?}: {} bytes", read.len());
+    }
+}
+
+#[test]
+fn what_measures_and_what_publishes_ends_by_ctrl_c() {
+    let desk = loaded();
+    desk.text(&["topic", "create", "other", "-p", "1"]);
+    let verbs: [&[&str]; 3] = [
+        &["bench", "consume", TOPIC],
+        &["bench", "produce", "other", "-n", "1000000000"],
+        &["bench", "latency", "other", "-n", "1000000000", "-r", "1000000"],
+    ];
+    for verb in verbs {
+        let running = || Running::start(desk.command(verb), Sink::Pipe).once_busy();
+        let times = (0..3).map(|_| running().interrupt().check(&verb)).collect();
+        assert_soon(&verb, times);
+    }
+    let mut command = desk.command(&["produce", "other", "-o", "json"]);
+    let mut running = Running::start(
+        {
+            command.stdin(Stdio::piped());
+            command
+        },
+        Sink::Pipe,
+    );
+    let mut input = running.child.stdin.take().unwrap();
+    let typist =
+        thread::spawn(move || while input.write_all(&[b'y', b'\n'].repeat(9999)).is_ok() {});
+    let ended = running.once_busy().interrupt();
+    assert_eq!(ended.code, Some(130));
+    assert!(ended.said.is_empty() || ended.said.contains("may not be stored"), "{}", ended.said);
+    assert!(ended.written.is_empty() || ended.written.ends_with(b"}\n"));
+    eprintln!("produce: {:?}", ended.took);
+    typist.join().unwrap();
+}
+
+#[test]
+fn what_looks_at_files_ends_by_ctrl_c() {
+    let desk = loaded();
+    let log = desk.data().join(format!("{TOPIC}-0"));
+    let segment = log.join("00000000000000000000.log");
+    let dir = tempfile::tempdir().unwrap();
+    // One file under many names takes a while to be read, and no room.
+    for number in 0..300 {
+        let log = dir.path().join(format!("{TOPIC}-{number}"));
+        fs::create_dir(&log).unwrap();
+        link_or_copy(&segment, &log.join("00000000000000000000.log"));
+    }
+    let files: [(&str, &Path, &[&str]); 3] = [
+        ("dump", &segment, &["--records"]),
+        ("dump", &segment, &["--records", "-o", "json"]),
+        ("verify", dir.path(), &[]),
+    ];
+    for (verb, path, options) in files {
+        let running = || {
+            let mut command = desk.command(&["log", verb]);
+            command.arg(path).args(options);
+            Running::start(command, Sink::File).once_busy()
+        };
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            let ended = running().interrupt();
+            times.push(ended.check(&(verb, options)));
+            assert!(ended.written.is_empty() || ended.written.ends_with(b"\n"), "{verb}");
+        }
+        assert_soon(&(verb, options), times);
+    }
+}
+
+fn link_or_copy(from: &Path, to: &Path) {
+    if fs::hard_link(from, to).is_err() {
+        fs::copy(from, to).unwrap();
+    }
+}
