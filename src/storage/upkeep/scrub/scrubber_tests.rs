@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::FaultyDisk;
@@ -66,9 +66,10 @@ fn start(directory: &Arc<DataDir>) -> Scrubber {
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let clock = clock();
+    let deadline = clock.monotonic() + Duration::from_secs(30);
     while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
+        assert!(clock.monotonic() < deadline, "{what}");
         std::thread::yield_now();
     }
 }
