@@ -237,6 +237,14 @@ impl BrokerConfig {
             get: |c| c.upkeep.retention_interval.as_millis().to_string(),
         },
         Key {
+            name: "log.retention.grace.ms",
+            about: "When the wall clock jumps, or is more than a day from where the last run left \
+                    it, nothing is removed for its age for so many milliseconds.",
+            kind: Kind::Long,
+            set: |c, text| millis(text, 0).map(|v| c.upkeep.retention_grace = v),
+            get: |c| c.upkeep.retention_grace.as_millis().to_string(),
+        },
+        Key {
             name: "data.dir.max.bytes",
             about: "Bytes of all logs beyond which the oldest segments go; -1 for no limit.",
             kind: Kind::Long,

@@ -1,32 +1,20 @@
-//! When offsets are looked through for expired ones, and whether the wall clock may be believed.
+//! When offsets are looked through for expired ones.
 //!
-//! Retention is counted in wall time, because it has to outlast restarts. A wall clock that moves
-//! otherwise than the monotonic one has been set: nothing expires until an hour has confirmed it.
+//! Retention is counted in wall time, because it has to outlast restarts. Whether the wall clock is
+//! right enough for that is for the caller to say, with every step.
 
 use std::time::Duration;
 
 use crate::group::{GroupConfig, Now};
 
-/// How far the clocks may drift apart between two looks.
-const DRIFT_MAX: Duration = Duration::from_mins(5);
-
-/// How long a jump of the wall clock stops expiry.
-const CONFIRMATION: Duration = Duration::from_hours(1);
-
 /// The rhythm of expiry.
 pub(super) struct Expiry {
-    last: Now,
     next_check: Duration,
-    distrusted_until: Duration,
 }
 
 impl Expiry {
     pub(super) fn starting(now: Now, config: &GroupConfig) -> Self {
-        Self {
-            last: now,
-            next_check: now.monotonic.saturating_add(config.offsets_check_interval),
-            distrusted_until: Duration::ZERO,
-        }
+        Self { next_check: now.monotonic.saturating_add(config.offsets_check_interval) }
     }
 
     pub(super) fn next_check(&self) -> Duration {
@@ -38,16 +26,10 @@ impl Expiry {
         if now.monotonic < self.next_check {
             return false;
         }
-        let elapsed = now.monotonic.saturating_sub(self.last.monotonic);
-        let drift = self.last.wall.plus(elapsed).millis().abs_diff(now.wall.millis());
-        if Duration::from_millis(drift) > DRIFT_MAX {
-            self.distrusted_until = now.monotonic.saturating_add(CONFIRMATION);
-        }
-        self.last = now;
         // An interval of zero would never let the coordinator rest.
         let interval = config.offsets_check_interval.max(Duration::from_secs(1));
         self.next_check = now.monotonic.saturating_add(interval);
-        now.monotonic >= self.distrusted_until
+        now.may_expire
     }
 
     /// More was due than one look may do: the next one is soon.
@@ -61,30 +43,27 @@ mod tests {
     use super::*;
     use crate::types::Timestamp;
 
-    fn at(wall_secs: i64, monotonic_secs: u64) -> Now {
-        Now {
-            wall: Timestamp::from_millis(wall_secs * 1000),
-            monotonic: Duration::from_secs(monotonic_secs),
-        }
+    fn at(seconds: u64, may_expire: bool) -> Now {
+        let monotonic = Duration::from_secs(seconds);
+        Now { wall: Timestamp::from_millis(0).plus(monotonic), monotonic, may_expire }
     }
 
     #[test]
     fn a_look_is_due_once_in_each_interval() {
         let config = GroupConfig::default();
-        let mut expiry = Expiry::starting(at(0, 0), &config);
-        assert!(!expiry.is_due(at(599, 599), &config));
-        assert!(expiry.is_due(at(600, 600), &config));
-        assert!(!expiry.is_due(at(601, 601), &config));
-        assert!(expiry.is_due(at(1200, 1200), &config));
+        let mut expiry = Expiry::starting(at(0, true), &config);
+        assert!(!expiry.is_due(at(599, true), &config));
+        assert!(expiry.is_due(at(600, true), &config));
+        assert!(!expiry.is_due(at(601, true), &config));
+        assert!(expiry.is_due(at(1200, true), &config));
     }
 
     #[test]
-    fn a_wall_clock_that_jumped_is_believed_after_an_hour() {
+    fn nothing_expires_while_the_wall_clock_is_in_doubt() {
         let config = GroupConfig::default();
-        let week = 7 * 24 * 3600;
-        let mut expiry = Expiry::starting(at(0, 0), &config);
-        assert!(!expiry.is_due(at(week, 600), &config));
-        assert!(!expiry.is_due(at(week + 3000, 3600), &config));
-        assert!(expiry.is_due(at(week + 3600, 4200), &config));
+        let mut expiry = Expiry::starting(at(0, true), &config);
+        assert!(!expiry.is_due(at(600, false), &config));
+        assert!(!expiry.is_due(at(1200, false), &config));
+        assert!(expiry.is_due(at(1800, true), &config));
     }
 }

@@ -76,7 +76,11 @@ impl World {
             ..Client::default()
         };
         let clients = (0..6).map(|number| client(number, &mut dice)).collect();
-        let now = Now { wall: Timestamp::from_millis(1_000_000), monotonic: Duration::ZERO };
+        let now = Now {
+            wall: Timestamp::from_millis(1_000_000),
+            monotonic: Duration::ZERO,
+            may_expire: true,
+        };
         let mut coordinator = Coordinator::new(config.clone());
         assert_eq!(coordinator.finish_loading(now), Decision::default());
         Self {

@@ -44,7 +44,11 @@ impl Scenario {
     }
 
     pub(super) fn with(config: GroupConfig) -> Self {
-        let now = Now { wall: Timestamp::from_millis(1_000_000), monotonic: Duration::ZERO };
+        let now = Now {
+            wall: Timestamp::from_millis(1_000_000),
+            monotonic: Duration::ZERO,
+            may_expire: true,
+        };
         let mut scenario = Self {
             coordinator: Coordinator::new(config.clone()),
             config,
@@ -109,7 +113,7 @@ impl Scenario {
 
     pub(super) fn set_time(&mut self, monotonic: Duration) {
         let by = monotonic.abs_diff(self.now.monotonic);
-        self.now = Now { wall: self.now.wall.plus(by), monotonic };
+        self.now = Now { wall: self.now.wall.plus(by), monotonic, ..self.now };
     }
 
     /// A new coordinator reads the log.

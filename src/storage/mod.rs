@@ -49,7 +49,9 @@ pub use reserve::Reserve;
 pub use segments::{BadBatch, Damage, Expected};
 pub use skipping::{DamagedStretch, SkipError, SkippedStretch};
 pub use small_file::Stored;
-pub use upkeep::{CompactionOptions, ScrubOptions, Upkeep, UpkeepListener, UpkeepOptions};
+pub use upkeep::{
+    AgeClock, CompactionOptions, ScrubOptions, Upkeep, UpkeepListener, UpkeepOptions,
+};
 
 #[cfg(test)]
 mod byte_offsets_tests;

@@ -285,7 +285,8 @@ impl Task {
 
     fn now(&self) -> Now {
         let clock = &self.shared.clock;
-        Now { wall: clock.now(), monotonic: clock.monotonic() }
+        let may_expire = self.shared.logs.upkeep.ages().now().is_some();
+        Now { wall: clock.now(), monotonic: clock.monotonic(), may_expire }
     }
 }
 

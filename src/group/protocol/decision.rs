@@ -12,13 +12,15 @@ use crate::types::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// Both clocks at one moment.
+/// Both clocks at one moment, and what the wall clock is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     /// Stored with offsets; may jump.
     pub wall: Timestamp,
     /// Measures every timeout; never goes back.
     pub monotonic: Duration,
+    /// Whether the wall clock is right enough to remove anything for its age.
+    pub may_expire: bool,
 }
 
 /// Number of an append, rising with the order in which appends have to reach the log.

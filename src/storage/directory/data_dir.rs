@@ -14,7 +14,7 @@ use crate::storage::directory::run::{Manifest, Run, StoppedLog};
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError};
-use crate::types::{Offset, TopicId, TopicPartition};
+use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 
 /// What a data directory has to be told.
 #[derive(Clone)]
@@ -62,6 +62,8 @@ pub struct DataDir {
     pub(super) options: DataDirOptions,
     pub(super) identity: Identity,
     pub(super) run: Run,
+    /// As it was when the directory was opened.
+    pub(super) last_known_time: Option<Timestamp>,
     pub(super) start: StartReport,
     pub(super) logs: Mutex<BTreeMap<TopicPartition, Arc<Slot>>>,
     pub(super) checkpoints: Mutex<Checkpoints>,

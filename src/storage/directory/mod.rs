@@ -7,6 +7,7 @@
 mod checkpoints;
 mod data_dir;
 mod identity;
+mod last_time;
 mod lifecycle;
 mod names;
 mod open;

@@ -10,6 +10,7 @@
 //! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | the same |
 //! | `scrub-checkpoint` | how far all records were looked through for damage |
 //! | `audit.log` | the decisions of people that gave up records |
+//! | `last-known-time` | the wall time that was last believed |
 //! | `<topic>-<partition>/` | a log |
 //! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |
@@ -34,11 +35,12 @@ pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
 pub(super) const AUDIT_LOG: &str = "audit.log";
 pub(super) const RESERVE: &str = "reserve";
+pub(super) const LAST_TIME: &str = "last-known-time";
 pub(super) const QUARANTINE: &str = "quarantine";
 /// Kept by the metadata store, which looks after it itself.
 const METADATA: &str = "metadata";
 
-const OWN_FILES: [&str; 10] = [
+const OWN_FILES: [&str; 11] = [
     LOCK,
     IDENTITY,
     RUN,
@@ -49,6 +51,7 @@ const OWN_FILES: [&str; 10] = [
     HIGH_WATERMARKS,
     AUDIT_LOG,
     SCRUB_CHECKPOINT,
+    LAST_TIME,
 ];
 const LOST_AND_FOUND: &str = "lost+found";
 const UNFINISHED: &str = ".tmp";

@@ -15,11 +15,11 @@ use crate::io::{Clock, DirLock, Disk, create_dir_durably};
 use crate::storage::directory::checkpoints::Checkpoints;
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::Identity;
-use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run};
 use crate::storage::directory::slot::Slot;
 use crate::storage::directory::survey::{Survey, require_empty};
+use crate::storage::directory::{last_time, names};
 use crate::storage::reserve::{Purpose, Reserve};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
@@ -49,7 +49,15 @@ impl DataDir {
         let identity = admit(&*disk, path, &options)?;
         let (plain, reserve) = (Arc::clone(&disk), open_reserve(&disk, path)?);
         let disk = reserve.disk_for(Purpose::Upkeep);
-        let (past, rebuilt) = Past::read(&*disk, path)?;
+        let (past, mut rebuilt) = Past::read(&*disk, path)?;
+        let last_known_time = match last_time::read(&*disk, path)? {
+            Stored::Sound(time) => Some(time),
+            Stored::Absent => None,
+            Stored::Damaged(_) => {
+                rebuilt.push(names::LAST_TIME);
+                None
+            }
+        };
         let survey = Survey::take(&*disk, path)?;
         let run = match &past.run {
             Some(run) => run.next(&options.boot_id),
@@ -63,6 +71,7 @@ impl DataDir {
         let due = clock.monotonic().saturating_add(options.keep_deleted);
         let mut directory = Self {
             run,
+            last_known_time,
             start: StartReport { rebuilt, quarantined: survey.quarantined, ..past.report(&logs) },
             env: LogEnv {
                 disk: plain,

@@ -41,6 +41,22 @@ impl Log {
         self.delete_first(deleted, below, |segments| self.is_unwanted(segments, &config, now))
     }
 
+    /// What `delete_expired` would remove for its age: an estimate, for people. The active segment
+    /// is left out.
+    pub fn expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
+        let config = self.home.config.load_full();
+        let mut expired = Removed::default();
+        for pair in self.segments.load_full().windows(2) {
+            let (first, next) = (&pair[0], &pair[1]);
+            if next.base() > below || !is_expired(first, next.base(), &config, now)? {
+                break;
+            }
+            expired.segments += 1;
+            expired.bytes += first.size()?;
+        }
+        Ok(expired)
+    }
+
     /// Removes the segments below the log start, whatever the topic's settings want and whatever
     /// time it is: what somebody asked for, and nothing else. `below` is as for `delete_expired`.
     pub fn delete_before_start(&self, below: Offset) -> Result<Removed, StorageError> {
@@ -235,17 +251,29 @@ impl Log {
         if self.is_before_start(segments) {
             return Ok(true);
         }
+        if is_expired(first, next.base(), config, now)? {
+            return Ok(true);
+        }
         if !config.cleanup_policy.delete {
             return Ok(false);
-        }
-        if let Some(age) = config.retention {
-            let facts = first.facts(next.base())?;
-            let oldest = now.minus(age);
-            if facts.sealed_at < oldest && facts.max_timestamp < oldest {
-                return Ok(true);
-            }
         }
         let Some(size_max) = config.retention_size else { return Ok(false) };
         Ok(self.size_bytes()?.saturating_sub(first.size()?) >= size_max.0)
     }
+}
+
+/// Whether all records of a segment, whose offsets end at `end`, are older than their topic keeps
+/// them.
+fn is_expired(
+    segment: &Segment,
+    end: Offset,
+    config: &LogConfig,
+    now: Timestamp,
+) -> Result<bool, StorageError> {
+    let Some(age) = config.retention.filter(|_| config.cleanup_policy.delete) else {
+        return Ok(false);
+    };
+    let facts = segment.facts(end)?;
+    let oldest = now.minus(age);
+    Ok(facts.sealed_at < oldest && facts.max_timestamp < oldest)
 }

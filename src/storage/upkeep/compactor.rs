@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::config::ByteSize;
 use crate::io::Clock;
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
-use crate::storage::upkeep::clock_watch::ClockWatch;
+use crate::storage::upkeep::AgeClock;
 use crate::storage::upkeep::passes::is_local;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
@@ -48,6 +48,7 @@ pub(super) struct Compactor {
 struct Shared {
     directory: Arc<DataDir>,
     clock: Arc<dyn Clock>,
+    ages: Arc<AgeClock>,
     options: CompactionOptions,
     listener: Arc<UpkeepListener>,
     is_stopping: Mutex<bool>,
@@ -82,7 +83,7 @@ impl Compactor {
     /// When the system gives no thread.
     pub(super) fn start(
         directory: Arc<DataDir>,
-        clock: Arc<dyn Clock>,
+        (clock, ages): (Arc<dyn Clock>, Arc<AgeClock>),
         options: CompactionOptions,
         listener: Arc<UpkeepListener>,
     ) -> Result<Self, StorageError> {
@@ -90,6 +91,7 @@ impl Compactor {
         let shared = Arc::new(Shared {
             directory,
             clock,
+            ages,
             options,
             listener,
             is_stopping: Mutex::new(false),
@@ -127,10 +129,9 @@ impl Shared {
     }
 
     fn run(&self) {
-        let mut watch = ClockWatch::new(&*self.clock);
         let mut aside = Aside::default();
         while self.wait(self.options.interval) {
-            let Some(now) = watch.look(&*self.clock) else { continue };
+            let Some(now) = self.ages.now() else { continue };
             aside.resting.clear();
             match self.look(now, &mut aside) {
                 Err(error) if is_local(&error) => {

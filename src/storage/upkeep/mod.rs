@@ -1,7 +1,7 @@
 //! What a data directory needs from time to time: checkpoints soon after a flush, retention,
 //! compaction, and the removal of deleted files.
 
-mod clock_watch;
+mod age_clock;
 mod compactor;
 mod passes;
 mod relief;
@@ -9,6 +9,7 @@ mod schedule;
 mod scrub;
 mod thread;
 
+pub use age_clock::AgeClock;
 pub use compactor::CompactionOptions;
 pub use schedule::UpkeepOptions;
 pub(in crate::storage) use scrub::SCRUB_CHECKPOINT;

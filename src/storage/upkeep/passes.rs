@@ -24,6 +24,21 @@ pub(super) fn retain(
     Ok(removed)
 }
 
+/// What every topic's retention would remove for its age if it were `now`.
+pub(super) fn expired(
+    directory: &DataDir,
+    high_watermarks: &Offsets,
+    now: Timestamp,
+) -> Result<Removed, StorageError> {
+    let mut sum = Removed::default();
+    for (log, below) in logs(directory, high_watermarks)? {
+        if let Some(_hold) = directory.hold(&log) {
+            add(&mut sum, tolerate(log.partition(), log.expired(now, below))?);
+        }
+    }
+    Ok(sum)
+}
+
 /// Holds all logs together to `size_max` bytes: as long as they are larger, the oldest segment of
 /// the largest log goes, of those whose topics delete at all. Internal topics are left alone, and
 /// active segments, and whatever is not below the high watermark.

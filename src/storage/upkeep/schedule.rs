@@ -11,6 +11,8 @@ use crate::storage::{CompactionOptions, ScrubOptions};
 pub struct UpkeepOptions {
     /// `log.retention.check.interval.ms`.
     pub retention_interval: Duration,
+    /// `log.retention.grace.ms`: so long nothing is removed by age when the wall clock is in doubt.
+    pub retention_grace: Duration,
     /// So long after a flush at most, marks are recorded.
     pub checkpoint_delay: Duration,
     /// So many flushed bytes are recorded at once.
@@ -23,6 +25,10 @@ pub struct UpkeepOptions {
     /// How records are looked through for damage.
     pub scrub: ScrubOptions,
 }
+
+/// So soon after a start its topics' settings are known, and a doubted clock can be told of in
+/// segments and bytes.
+const HURRY: Duration = Duration::from_secs(10);
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +60,7 @@ impl Default for UpkeepOptions {
     fn default() -> Self {
         Self {
             retention_interval: Duration::from_mins(5),
+            retention_grace: Duration::from_hours(1),
             checkpoint_delay: Duration::from_secs(1),
             checkpoint_size: ByteSize(64 << 20),
             size_max: None,
@@ -76,6 +83,11 @@ impl Schedule {
             relief_not_before: now,
             flushed: 0,
         }
+    }
+
+    /// Looks at retention soon, rather than after an interval.
+    pub(super) fn hurry_retention(&mut self, now: Duration) {
+        self.retention_at = self.retention_at.min(now.saturating_add(HURRY));
     }
 
     /// Takes note of a flush. Tells whether something is due earlier than it was.

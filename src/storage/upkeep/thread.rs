@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use crate::io::Clock;
 use crate::storage::flusher::Alarm;
-use crate::storage::upkeep::clock_watch::ClockWatch;
+use crate::storage::upkeep::age_clock::AgeClock;
 use crate::storage::upkeep::compactor::Compactor;
-use crate::storage::upkeep::passes::{hold_to_size, is_local, retain, tolerate};
+use crate::storage::upkeep::passes::{expired, hold_to_size, is_local, retain, tolerate};
 use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::upkeep::scrub::Scrubber;
@@ -27,6 +27,12 @@ pub struct UpkeepListener {
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
+/// The wall time is recorded so often while records are flushed, and at each look at retention.
+const TIME_INTERVAL: Duration = Duration::from_mins(1);
+
+/// So often the log counts what a clock in doubt would remove.
+const DOUBT_INTERVAL: Duration = Duration::from_mins(10);
+
 /// Looks after one data directory.
 pub struct Upkeep {
     shared: Arc<Shared>,
@@ -38,6 +44,7 @@ pub struct Upkeep {
 struct Shared {
     directory: Arc<DataDir>,
     clock: Arc<dyn Clock>,
+    ages: Arc<AgeClock>,
     options: UpkeepOptions,
     listener: Arc<UpkeepListener>,
     state: Mutex<State>,
@@ -46,6 +53,10 @@ struct Shared {
 
 struct State {
     schedule: Schedule,
+    /// By the monotonic clock.
+    record_time_at: Duration,
+    /// By the monotonic clock.
+    tell_doubt_at: Duration,
     stopping: bool,
 }
 
@@ -60,12 +71,19 @@ impl Upkeep {
         options: UpkeepOptions,
         listener: UpkeepListener,
     ) -> Result<Self, StorageError> {
-        let schedule = Schedule::new(options, clock.monotonic());
+        let now = clock.monotonic();
+        let last_known = directory.last_known_time();
+        let ages = AgeClock::start(Arc::clone(&clock), options.retention_grace, last_known);
+        let ages = Arc::new(ages);
+        let mut schedule = Schedule::new(options, now);
+        if ages.doubted().is_some() {
+            schedule.hurry_retention(now);
+        }
         let path = directory.path().to_owned();
         let listener = Arc::new(listener);
         let compactor = Compactor::start(
             Arc::clone(&directory),
-            Arc::clone(&clock),
+            (Arc::clone(&clock), Arc::clone(&ages)),
             options.compaction,
             Arc::clone(&listener),
         )?;
@@ -75,10 +93,16 @@ impl Upkeep {
             options.scrub,
             Arc::clone(&listener),
         )?;
-        let state = Mutex::new(State { schedule, stopping: false });
+        let state = Mutex::new(State {
+            schedule,
+            record_time_at: now,
+            tell_doubt_at: now,
+            stopping: false,
+        });
         let shared = Arc::new(Shared {
             directory,
             clock,
+            ages,
             options,
             listener,
             state,
@@ -105,6 +129,11 @@ impl Upkeep {
     /// Lets the scrubber give way, from now on, while `is_busy` says that others use the disk.
     pub fn yield_to(&self, is_busy: impl Fn() -> bool + Send + Sync + 'static) {
         self.scrubber.yield_to(Box::new(is_busy));
+    }
+
+    /// Whether anything may be removed by its age.
+    pub fn ages(&self) -> &Arc<AgeClock> {
+        &self.shared.ages
     }
 
     /// Says that so many bytes were flushed: marks are to be recorded.
@@ -155,7 +184,6 @@ impl Shared {
     }
 
     fn run(&self) {
-        let mut watch = ClockWatch::new(&*self.clock);
         let mut relief = Relief::default();
         let mut state = self.lock();
         while !state.stopping {
@@ -169,9 +197,9 @@ impl Shared {
             drop(state);
             let done = match step {
                 Step::Checkpoint => self.checkpoint(),
-                Step::Retention => self.retention(&mut watch),
+                Step::Retention => self.retention(),
                 Step::Removal => self.removal(self.clock.monotonic()),
-                Step::Relief => self.relieve(&mut relief, &mut watch),
+                Step::Relief => self.relieve(&mut relief),
                 Step::WaitUntil(_) => Ok(()),
             };
             match done {
@@ -186,6 +214,34 @@ impl Shared {
             }
             state = self.lock();
         }
+        drop(state);
+        self.record_time();
+    }
+
+    /// Records the wall time, if it is believed; what cannot be written now is written later.
+    fn record_time(&self) {
+        let Some(time) = self.ages.now() else { return };
+        self.lock().record_time_at = self.clock.monotonic().saturating_add(TIME_INTERVAL);
+        if let Err(error) = self.directory.record_time(time) {
+            tracing::warn!(error = %WithCauses(&error), "the time could not be recorded");
+        }
+    }
+
+    /// Whether it is time to tell again what the doubted clock would remove.
+    fn may_tell_doubt(&self) -> bool {
+        let now = self.clock.monotonic();
+        let mut state = self.lock();
+        let is_due = state.tell_doubt_at <= now;
+        if is_due {
+            state.tell_doubt_at = now.saturating_add(DOUBT_INTERVAL);
+        }
+        is_due
+    }
+
+    fn record_time_if_due(&self) {
+        if self.lock().record_time_at <= self.clock.monotonic() {
+            self.record_time();
+        }
     }
 
     fn checkpoint(&self) -> Result<(), StorageError> {
@@ -195,15 +251,29 @@ impl Shared {
                 self.lock().schedule.flushed(0, self.clock.monotonic());
                 Ok(())
             }
-            done => done,
+            done => {
+                self.record_time_if_due();
+                done
+            }
         }
     }
 
-    fn retention(&self, watch: &mut ClockWatch) -> Result<(), StorageError> {
+    fn retention(&self) -> Result<(), StorageError> {
         let high_watermarks = (self.listener.high_watermarks)();
-        let now = watch.look(&*self.clock);
-        for log in self.directory.open_logs() {
-            log.expire_producers();
+        let now = self.ages.now();
+        if now.is_some() {
+            self.record_time_if_due();
+            for log in self.directory.open_logs() {
+                log.expire_producers();
+            }
+        } else if let Some((wall, left)) = self.ages.doubted().filter(|_| self.may_tell_doubt()) {
+            let Removed { segments, bytes } = expired(&self.directory, &high_watermarks, wall)?;
+            let left = Duration::from_secs(left.as_secs());
+            tracing::warn!(
+                segments,
+                bytes,
+                "the wall clock is in doubt: so much is too old by it, and goes in {left:?}"
+            );
         }
         let mut removed = retain(&self.directory, &high_watermarks, now)?;
         if let Some(size_max) = self.options.size_max {
@@ -222,12 +292,12 @@ impl Shared {
     }
 
     /// Makes room on a full disk, as far as that can be done without a person.
-    fn relieve(&self, relief: &mut Relief, watch: &mut ClockWatch) -> Result<(), StorageError> {
+    fn relieve(&self, relief: &mut Relief) -> Result<(), StorageError> {
         let now = self.clock.monotonic();
         // Nothing that was deleted is kept for anybody's sake now.
         self.removal(Duration::MAX)?;
         if relief.takes_retention(now) {
-            self.retention(watch)?;
+            self.retention()?;
             self.removal(Duration::MAX)?;
         }
         let is_refusing = self.directory.take_refusal();

@@ -1,6 +1,7 @@
 //! A data directory belongs to one broker, and a broker to one data directory.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -50,6 +51,15 @@ impl World {
     }
 }
 
+/// Removes a directory in which the broker may be making files.
+fn remove_all(dir: &Path) {
+    let removed = (0..1000).map(|_| fs::remove_dir_all(dir)).find_map(|removed| match removed {
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => None,
+        removed => Some(removed),
+    });
+    removed.unwrap().unwrap();
+}
+
 fn assert_is_refused(data: &Path) {
     let said = BrokerProcess::start(data, &[], |_| {}).err().unwrap_or_default();
     assert!(said.contains("is in use by"), "{said}");
@@ -76,7 +86,7 @@ fn a_second_broker_is_refused_by_whatever_path_and_without_the_lock_file() {
 fn a_directory_removed_under_a_broker_takes_no_acknowledged_record_with_it() {
     let world = World::new(&[]);
     let data = world.data();
-    fs::remove_dir_all(&data).unwrap();
+    remove_all(&data);
     let _outside = world.assert_stops(&data);
     assert!(!data.exists(), "it was made again");
 }
@@ -95,7 +105,7 @@ fn a_directory_replaced_under_a_broker_is_left_alone() {
 fn a_partition_removed_under_a_broker_acknowledges_no_more_records() {
     let world = World::new(&[]);
     let partition = world.partition();
-    fs::remove_dir_all(&partition).unwrap();
+    remove_all(&partition);
     world.assert_stops(&partition);
 }
 
@@ -105,7 +115,7 @@ fn with_write_caching_what_was_removed_is_noticed_within_a_second() {
     for is_whole in [true, false] {
         let world = World::new(&never);
         let gone = if is_whole { world.data() } else { world.partition() };
-        fs::remove_dir_all(&gone).unwrap();
+        remove_all(&gone);
         thread::sleep(Duration::from_millis(1100));
         world.assert_stops(&gone);
     }

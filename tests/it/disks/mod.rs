@@ -1,5 +1,6 @@
 //! What a broker process does when its disk, or its data directory, does not do as it should.
 
+mod clocks;
 mod directory;
 mod errors;
 mod lost_metadata;

@@ -10,10 +10,8 @@ use streamlog::wire::ErrorCode;
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest, OffsetRange};
 use streamlog::wire::describe_log_dirs::DescribeLogDirsRequest;
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
-use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
-use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 
-use crate::support::{Connection, LocalBroker, TOPIC, accepted, once_loaded};
+use crate::support::{Connection, LocalBroker, commit, stored};
 
 /// One log, and every commit is a batch of its own in it.
 const SETTINGS: &[(&str, &str)] = &[("offsets.topic.num.partitions", "1")];
@@ -28,38 +26,6 @@ const BASE_OFFSET: u64 = 8;
 
 /// Bytes of a batch before its records: the commits are so small that all have the same size.
 const RECORDS_AT: u64 = 61;
-
-fn commit(client: &mut Connection, group: &str, committed_offset: i64) {
-    let partition = offset_commit::RequestPartition { committed_offset, ..Default::default() };
-    let topic = offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
-    let request = OffsetCommitRequest {
-        group_id: group.to_owned(),
-        generation_id_or_member_epoch: -1,
-        topics: vec![topic],
-        ..Default::default()
-    };
-    let answered = once_loaded(|| {
-        let answered = client.call(9, &request).unwrap();
-        accepted(answered.topics[0].partitions[0].error_code)
-    });
-    assert_eq!(answered, Ok(()), "of group {group}");
-}
-
-/// The stored offset, −1 if there is none.
-fn stored(client: &mut Connection, group: &str) -> Result<i64, ErrorCode> {
-    let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
-    let group = offset_fetch::RequestGroup {
-        group_id: group.to_owned(),
-        topics: Some(vec![topic]),
-        ..Default::default()
-    };
-    let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
-    once_loaded(|| {
-        let mut answered = client.call(9, &request).unwrap().groups.remove(0);
-        accepted(answered.error_code).map(|()| answered.topics.remove(0))
-    })
-    .map(|topic| topic.partitions[0].committed_offset)
-}
 
 /// Skips all damage that the broker knows of in the log of the groups; tells whether there was any.
 fn skip_all(client: &mut Connection) -> bool {

@@ -36,6 +36,15 @@ impl LocalBroker {
 
     /// A broker on a disk that may have been used before.
     pub(crate) fn on(disk: FaultyDisk, settings: &[(&str, &str)]) -> Result<Self, BrokerError> {
+        Self::at(&(Arc::new(SystemClock) as Arc<dyn Clock>), disk, settings)
+    }
+
+    /// The same, by this clock.
+    pub(crate) fn at(
+        clock: &Arc<dyn Clock>,
+        disk: FaultyDisk,
+        settings: &[(&str, &str)],
+    ) -> Result<Self, BrokerError> {
         let mut config = BrokerConfig {
             listeners: Listener::alone("127.0.0.1", 0),
             data_dir: PathBuf::from("/data"),
@@ -45,8 +54,7 @@ impl LocalBroker {
         config.set(settings.iter().copied())?;
         let broker = {
             let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-            Broker::start_on(config, &shared, &clock)?
+            Broker::start_on(config, &shared, clock)?
         };
         Ok(Self { disk, broker })
     }

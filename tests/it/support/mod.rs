@@ -1,6 +1,7 @@
 //! What the integration tests share.
 
 mod broker_process;
+mod committed;
 mod connection;
 mod golden_requests;
 mod local_broker;
@@ -10,6 +11,7 @@ mod topic_settings;
 mod witness;
 
 pub(crate) use broker_process::BrokerProcess;
+pub(crate) use committed::{commit, stored};
 pub(crate) use connection::{
     Connection, accepted, batch, once_loaded, packed_batch, sequenced, values,
 };

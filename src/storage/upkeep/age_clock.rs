@@ -1,0 +1,208 @@
+//! Whether anything may be removed by its age now: one answer for segments, committed offsets,
+//! producer ids and tombstones.
+//!
+//! Age is counted in wall time, as it has to outlast restarts, and wall clocks are set wrong: by a
+//! dead battery, a person, a restored machine. So the wall clock is believed only as long as it
+//! agrees with what it showed before: while the broker runs, to five minutes of what the monotonic
+//! clock lets expect; at a start, to a day of the time last recorded, for nobody knows how long the
+//! broker was down. Otherwise nothing is removed by age for `log.retention.grace.ms`. A clock that
+//! comes back within that time ends the doubt; one that does not is believed from then on. Time in
+//! doubt is not recorded, so that another start does not make it true.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::io::Clock;
+use crate::types::Timestamp;
+
+/// How far the clocks may drift apart between two looks.
+const STEP_MAX: Duration = Duration::from_mins(5);
+
+/// How far the wall clock may be from the time last recorded when the broker starts.
+const ABSENCE_MAX: Duration = Duration::from_hours(24);
+
+/// The wall clock, as far as removal by age may trust it.
+#[derive(Debug)]
+pub struct AgeClock {
+    clock: Arc<dyn Clock>,
+    grace: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    believed: Moment,
+    /// How far from what follows from `believed` the wall clock may be.
+    tolerance: Duration,
+    doubt: Option<Doubt>,
+}
+
+/// What both clocks showed.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    wall: Timestamp,
+    monotonic: Duration,
+}
+
+/// A wall clock that is not believed.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    began: Moment,
+    /// From then on, by the monotonic clock, it is believed.
+    until: Duration,
+}
+
+impl Moment {
+    fn of(clock: &dyn Clock) -> Self {
+        Self { wall: clock.now(), monotonic: clock.monotonic() }
+    }
+
+    /// How far the wall clock at `now` is from where it would be if it had gone on from here.
+    fn deviation(&self, now: Self) -> Duration {
+        let expected = self.wall.plus(now.monotonic.saturating_sub(self.monotonic));
+        Duration::from_millis(expected.millis().abs_diff(now.wall.millis()))
+    }
+}
+
+impl AgeClock {
+    /// The clock at a start of the broker; `last_known` is the time that an earlier run has
+    /// recorded last.
+    pub(super) fn start(
+        clock: Arc<dyn Clock>,
+        grace: Duration,
+        last_known: Option<Timestamp>,
+    ) -> Self {
+        let now = Moment::of(&*clock);
+        let wall = last_known.unwrap_or(now.wall);
+        let believed = Moment { wall, ..now };
+        let state = State { believed, tolerance: ABSENCE_MAX, doubt: None };
+        let age_clock = Self { clock, grace, state: Mutex::new(state) };
+        age_clock.now();
+        age_clock
+    }
+
+    /// The time by which things may be removed for their age; `None` while nothing may be.
+    pub fn now(&self) -> Option<Timestamp> {
+        let now = Moment::of(&*self.clock);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let deviation = state.believed.deviation(now);
+        if deviation <= state.tolerance {
+            if state.doubt.take().is_some() {
+                tracing::info!("the wall clock is right again: removal by age goes on");
+            }
+        } else {
+            let known = state.doubt.filter(|doubt| doubt.began.deviation(now) <= STEP_MAX);
+            let doubt = known.unwrap_or_else(|| self.begin_doubt(now, deviation, &state));
+            state.doubt = Some(doubt);
+            if now.monotonic < doubt.until {
+                return None;
+            }
+            state.doubt = None;
+            tracing::warn!(
+                "the wall clock was not set back within {:?}: what is too old by it is removed",
+                self.grace
+            );
+        }
+        state.believed = now;
+        state.tolerance = STEP_MAX;
+        Some(now.wall)
+    }
+
+    /// The time that the wall clock shows without being believed, and how long it will not be.
+    pub(super) fn doubted(&self) -> Option<(Timestamp, Duration)> {
+        let now = Moment::of(&*self.clock);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.doubt.map(|doubt| (now.wall, doubt.until.saturating_sub(now.monotonic)))
+    }
+
+    fn begin_doubt(&self, now: Moment, deviation: Duration, state: &State) -> Doubt {
+        let side = if now.wall > state.believed.wall { "ahead of" } else { "behind" };
+        // Days are what a person has to see; milliseconds would hide them.
+        let deviation = Duration::from_secs(deviation.as_secs());
+        tracing::warn!(
+            "the wall clock is {deviation:?} {side} the time that was last known to be right: \
+             segments, committed offsets, producer ids and tombstones that are too old by it are \
+             removed in {:?} (log.retention.grace.ms); set it right until then to keep them",
+            self.grace
+        );
+        Doubt { began: now, until: now.monotonic.saturating_add(self.grace) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::ManualClock;
+
+    const DAY: Duration = Duration::from_hours(24);
+    const GRACE: Duration = Duration::from_hours(1);
+    const MS: Duration = Duration::from_millis(1);
+    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn started(last_known: Option<Timestamp>, wall: Timestamp) -> (AgeClock, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(wall));
+        (AgeClock::start(Arc::clone(&clock) as _, GRACE, last_known), clock)
+    }
+
+    #[test]
+    fn time_that_passes_is_believed() {
+        let (ages, clock) = started(None, START);
+        for _ in 0..3 {
+            clock.advance(DAY);
+            assert_eq!(ages.now(), Some(clock.now()));
+        }
+        clock.set_wall(clock.now().plus(STEP_MAX));
+        assert!(ages.now().is_some(), "a small step");
+    }
+
+    #[test]
+    fn a_jump_is_doubted_for_an_hour() {
+        for jumped in [START.plus(DAY), START.minus(DAY)] {
+            let (ages, clock) = started(None, START);
+            assert!(ages.now().is_some());
+            clock.set_wall(jumped);
+            assert_eq!(ages.now(), None);
+            clock.advance(GRACE.saturating_sub(MS));
+            assert_eq!((ages.now(), ages.doubted()), (None, Some((clock.now(), MS))));
+            clock.advance(MS);
+            assert_eq!((ages.now(), ages.doubted()), (Some(clock.now()), None));
+            clock.advance(DAY);
+            assert_eq!(ages.now(), Some(clock.now()), "it is believed for good");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_comes_back_is_believed_at_once_and_one_that_jumps_on_waits_anew() {
+        let (ages, clock) = started(None, START);
+        clock.set_wall(START.plus(9 * DAY));
+        assert_eq!(ages.now(), None);
+        clock.advance(GRACE / 2);
+        clock.set_wall(START.plus(GRACE / 2));
+        assert_eq!(ages.now(), Some(clock.now()));
+
+        clock.set_wall(START.plus(9 * DAY));
+        assert_eq!(ages.now(), None);
+        clock.advance(GRACE.saturating_sub(MS));
+        clock.set_wall(START.plus(365 * DAY));
+        assert_eq!(ages.now(), None);
+        clock.advance(GRACE.saturating_sub(MS));
+        assert_eq!(ages.now(), None);
+        clock.advance(MS);
+        assert_eq!(ages.now(), Some(clock.now()));
+    }
+
+    #[test]
+    fn a_start_believes_a_day_of_absence_and_no_more() {
+        for (wall, is_believed) in [
+            (START, true),
+            (START.plus(DAY), true),
+            (START.plus(DAY + MS), false),
+            (START.minus(DAY + MS), false),
+        ] {
+            let (ages, clock) = started(Some(START), wall);
+            assert_eq!(ages.now().is_some(), is_believed, "{wall:?}");
+            clock.advance(GRACE);
+            assert_eq!(ages.now(), Some(clock.now()));
+        }
+    }
+}
