@@ -28,8 +28,11 @@ mod unserved;
 pub use crate::config::HostPort;
 pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
+pub use core::{
+    DirectoryFinding, RebuiltMetadata, rebuild_metadata, rebuild_on, verify_directory,
+    verify_directory_on,
+};
 pub(crate) use core::{Engine, Inside, control_runtime};
-pub use core::{RebuiltMetadata, rebuild_metadata, rebuild_on};
 pub use error::BrokerError;
 pub use listeners::Listener;
 pub use server::Broker;

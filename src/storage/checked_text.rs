@@ -50,6 +50,18 @@ pub(crate) fn read<R>(
     }
 }
 
+/// What is wrong with a file of this form, whatever its rows mean and whatever its version is.
+/// `None` when nothing is, or there is no such file.
+pub(crate) fn flaw(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
+    let Some(bytes) = small_file::read(disk, path)? else { return Ok(None) };
+    let checked = checked(&bytes).and_then(|body| {
+        let mut lines = body.lines();
+        number(lines.next(), "version")?;
+        number(lines.next(), "count")
+    });
+    Ok(checked.err())
+}
+
 /// A whole file's content.
 enum Content<R> {
     Rows(Vec<R>),

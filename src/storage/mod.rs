@@ -35,7 +35,7 @@ pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
 pub use inspect::{
     DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, LogSummary, SegmentDump,
-    segment_bytes_system, summarize_logs, verify, verify_system,
+    segment_bytes_system, summarize_logs, verify, verify_small_files, verify_system,
 };
 pub use log::{
     AppendAt, Appended, Extent, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,

@@ -5,11 +5,13 @@
 
 mod engine;
 mod inside;
+mod inspection;
 mod matching;
 mod rebuild;
 mod startup;
 
 pub(crate) use engine::{Engine, control_runtime};
 pub(crate) use inside::Inside;
+pub use inspection::{DirectoryFinding, verify_directory, verify_directory_on};
 pub use rebuild::{RebuiltMetadata, rebuild_metadata, rebuild_on};
 pub(crate) use startup::bind;

@@ -4,15 +4,16 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
+use crate::broker::{DirectoryFinding, verify_directory};
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit, is_watched};
 use crate::cli::{CommandError, CtrlC, Exit};
-use crate::storage::{Finding, Flaw, LogReport, segment_bytes_system, verify_system};
+use crate::storage::{Finding, LogReport, segment_bytes_system, verify_system};
 use crate::types::Offset;
 
 /// Checks every batch of a data directory, or of one log.
@@ -37,15 +38,29 @@ impl Options {
         })?;
         drop(progress);
         ctrl_c.check()?;
+        let files = verify_directory(&self.dir)?;
         match self.output {
-            Output::Text => write_text(out, &reports)?,
-            output => Rows::new(output).write(out, reports.iter().map(LogRow::new))?,
+            Output::Text => write_text(out, &reports, &files)?,
+            output => {
+                let dir = (!files.is_empty()).then(|| LogRow::of_directory(&self.dir, &files));
+                Rows::new(output).write(out, reports.iter().map(LogRow::new).chain(dir))?;
+            }
         }
-        Ok(if reports.iter().all(LogReport::is_sound) { Exit::Done } else { Exit::Failed })
+        let is_sound = reports.iter().all(LogReport::is_sound)
+            && !files.iter().any(|finding| finding.is_damage);
+        Ok(if is_sound { Exit::Done } else { Exit::Failed })
     }
 }
 
-fn write_text(out: &mut dyn Write, reports: &[LogReport]) -> io::Result<()> {
+fn write_text(
+    out: &mut dyn Write,
+    reports: &[LogReport],
+    files: &[DirectoryFinding],
+) -> io::Result<()> {
+    for DirectoryFinding { file, position, reason, is_damage } in files {
+        let word = if *is_damage { "damaged" } else { "torn" };
+        writeln!(out, "{word}: {} at {position}: {reason}", file.display())?;
+    }
     for report in reports {
         let LogReport { dir, segments, batches, records, bytes, gaps, .. } = report;
         write!(out, "{}: {records} records, {batches} batches, {bytes} bytes, ", dir.display())?;
@@ -55,13 +70,14 @@ fn write_text(out: &mut dyn Write, reports: &[LogReport]) -> io::Result<()> {
         }
         writeln!(out)?;
         for finding in &report.findings {
-            let word = if is_damage(finding) { "damaged" } else { "torn" };
+            let word = if finding.is_damage() { "damaged" } else { "torn" };
             writeln!(out, "  {word}: {finding}")?;
         }
     }
     let total = |count: fn(&LogReport) -> u64| reports.iter().map(count).sum::<u64>();
-    let damages = reports.iter().flat_map(|report| &report.findings).filter(|f| is_damage(f));
-    let verdict = match damages.count() {
+    let damages = reports.iter().flat_map(|report| &report.findings).filter(|f| f.is_damage());
+    let damaged_files = files.iter().filter(|finding| finding.is_damage).count();
+    let verdict = match damages.count() + damaged_files {
         0 => "sound".to_owned(),
         count => format!("damaged in {count} places"),
     };
@@ -124,20 +140,39 @@ impl LogRow {
     }
 }
 
+impl LogRow {
+    /// The row of the files that belong to no log.
+    fn of_directory(dir: &Path, files: &[DirectoryFinding]) -> Self {
+        let finding = |finding: &DirectoryFinding| FindingRow {
+            file: finding.file.display().to_string(),
+            position: finding.position,
+            is_damage: finding.is_damage,
+            reason: finding.reason.clone(),
+        };
+        Self {
+            dir: dir.display().to_string(),
+            is_sound: !files.iter().any(|finding| finding.is_damage),
+            records: 0,
+            batches: 0,
+            bytes: 0,
+            segments: 0,
+            gaps: 0,
+            first_offset: None,
+            next_offset: 0,
+            findings: files.iter().map(finding).collect(),
+        }
+    }
+}
+
 impl FindingRow {
     fn new(finding: &Finding) -> Self {
         Self {
             file: finding.path.display().to_string(),
             position: finding.position,
-            is_damage: is_damage(finding),
+            is_damage: finding.is_damage(),
             reason: finding.flaw.to_string(),
         }
     }
-}
-
-/// A torn tail was never promised to anybody, and is none.
-fn is_damage(finding: &Finding) -> bool {
-    !matches!(finding.flaw, Flaw::TornTail(_))
 }
 
 /// The last offset of a log that has one.

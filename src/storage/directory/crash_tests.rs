@@ -13,6 +13,7 @@ use crate::io::{DirLock, Disk, Entry, File, Inode, MemoryDisk, OpenMode, read_ex
 use crate::record::Batches;
 use crate::storage::{
     Checkpoint, DataDir, Flaw, Log, Offsets, ReadLimit, StorageError, Stored, verify,
+    verify_small_files,
 };
 use crate::types::{Offset, TopicId};
 
@@ -238,8 +239,22 @@ impl Drop for Moment {
     }
 }
 
+/// What a crash leaves is no damage, before anything has looked at it.
+pub(super) fn raises_no_alarm(disk: &Arc<dyn Disk>) {
+    let data = Path::new(DATA);
+    if !disk.exists(&data.join("meta.properties")).unwrap() {
+        return;
+    }
+    for report in verify(disk, data).unwrap() {
+        let damage: Vec<_> = report.findings.iter().filter(|f| f.is_damage()).collect();
+        assert!(damage.is_empty(), "{}: {damage:?}", report.dir.display());
+    }
+    assert!(verify_small_files(&**disk, data).unwrap().is_empty());
+}
+
 /// Opens what was left and holds it against the facts.
 fn check(disk: &Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
+    raises_no_alarm(disk);
     let mut world = World::on(Arc::clone(disk));
     boot_id.clone_into(&mut world.boot_id);
     let directory = world.open().unwrap();

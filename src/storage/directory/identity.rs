@@ -6,7 +6,9 @@
 //! | `cluster.id=…` | the cluster whose data this is |
 //! | `broker.id=…` | the broker that writes it |
 //! | `directory.id=…` | made once, at random: a replaced disk is told from the old one by it |
+//! | `crc=…` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
+//! Earlier releases wrote no checksum; a file of theirs is read as it is.
 //! It is written once, as the first file of a new directory, and never changed. Apache Kafka has a
 //! file of the same name, without `streamlog.format`, and its directories are refused.
 
@@ -42,6 +44,8 @@ pub struct Opener {
 
 const FORMAT: &str = "1";
 const FORMAT_KEY: &str = "streamlog.format";
+const CRC_KEY: &str = "crc";
+const KEYS: [&str; 5] = [FORMAT_KEY, "cluster.id", "broker.id", "directory.id", CRC_KEY];
 
 impl Identity {
     /// The identity in the file, if there is a file.
@@ -93,10 +97,12 @@ impl Identity {
 
     fn encode(&self) -> String {
         let Self { cluster_id, broker_id, directory_id } = self;
-        format!(
+        let text = format!(
             "{FORMAT_KEY}={FORMAT}\ncluster.id={cluster_id}\nbroker.id={broker_id}\n\
              directory.id={directory_id}\n"
-        )
+        );
+        let crc = crc32c::crc32c(text.as_bytes());
+        format!("{text}{CRC_KEY}={crc:08x}\n")
     }
 
     fn decode(path: &Path, bytes: &[u8]) -> Result<Self, StorageError> {
@@ -120,6 +126,7 @@ impl Identity {
             });
         }
         check_format(path, value(FORMAT_KEY)?)?;
+        check_lines(text).map_err(damaged)?;
         let broker_id = value("broker.id")?;
         Ok(Self {
             cluster_id: value("cluster.id")?.to_owned(),
@@ -138,6 +145,24 @@ impl Identity {
 /// When it is Kafka's or a later release's, or its identity is damaged.
 pub(crate) fn is_data_dir(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
     Ok(Identity::read(disk, &dir.join(names::IDENTITY))?.is_some())
+}
+
+/// Passes a file of lines that this release writes, whose checksum fits if there is one.
+fn check_lines(text: &str) -> Result<(), String> {
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    for line in lines {
+        let key = line.split_once('=').map(|(key, _)| key.trim());
+        if !key.is_some_and(|key| KEYS.contains(&key)) {
+            return Err(format!("'{line}' means nothing"));
+        }
+    }
+    let Some((body, crc)) = text.rsplit_once("crc=") else { return Ok(()) };
+    let actual = crc32c::crc32c(body.as_bytes());
+    if crc == format!("{actual:08x}\n") {
+        Ok(())
+    } else {
+        Err(format!("CRC {} is written, the bytes give {actual:08x}", crc.trim_end()))
+    }
 }
 
 fn check_format(path: &Path, format: &str) -> Result<(), StorageError> {
@@ -182,6 +207,21 @@ mod tests {
         for stranger in [opener(Some("c2"), 3), opener(Some("c1"), 4)] {
             let refusal = created.admit(path, &stranger).unwrap_err();
             assert!(matches!(refusal, StorageError::Foreign { .. }), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_changed_bit_is_damage_or_a_comment() {
+        let (disk, path) = (MemoryDisk::default(), Path::new(PATH));
+        let identity = Identity::create(&disk, path, &opener(Some("c1"), 3)).unwrap();
+        let sound = small_file::read(&disk, path).unwrap().unwrap();
+        for bit in 0..sound.len() * 8 {
+            let mut bytes = sound.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            small_file::write_new(&disk, path, &bytes).unwrap();
+            if let Ok(read) = Identity::read(&disk, path) {
+                assert_eq!(read, Some(identity.clone()), "bit {bit}");
+            }
         }
     }
 

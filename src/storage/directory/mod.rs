@@ -19,14 +19,14 @@ mod slot;
 mod space;
 mod survey;
 
-pub(crate) use checkpoints::durable_points;
 #[cfg(test)]
 pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub(crate) use identity::is_data_dir;
 pub use identity::{Identity, Opener};
-pub(crate) use names::partition_of;
+pub(crate) use names::{CHECKED_TEXTS, partition_of};
 pub use open::lock_data_dir;
+pub(crate) use open::start_points;
 pub use partition_metadata::PartitionMetadata;
 pub(crate) use partition_metadata::{FILE_NAME as PARTITION_METADATA, metadata_flaw};
 pub use run::Run;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::crash_tests::{StoppingDisk, records};
+use super::crash_tests::{StoppingDisk, raises_no_alarm, records};
 use super::directory_tests::{DATA, World, append_in, partition, topic};
 use crate::io::faulty::FaultyDisk;
 use crate::io::{Disk, MemoryDisk, SeededRandom};
@@ -183,6 +183,7 @@ impl Model {
     /// Holds what the next opening finds against what is expected, and goes on from there.
     fn check(&mut self, end: End) {
         let shared: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        raises_no_alarm(&shared);
         let world = self.world(Arc::clone(&shared));
         let directory = world.open().unwrap();
         let report = directory.start_report();

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
 use crate::io::{Clock, DirLock, Disk, create_dir_durably};
-use crate::storage::directory::checkpoints::Checkpoints;
+use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::Identity;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
@@ -207,6 +207,29 @@ impl Past {
         }
     }
 }
+
+/// From where the logs of a data directory would go on; `None` when nothing tells it.
+///
+/// # Errors
+/// As the disk fails, or when a later release has written it.
+pub(crate) fn start_points(
+    disk: &dyn Disk,
+    dir: &Path,
+) -> Result<Option<impl Fn(&TopicPartition, &PartitionOwner) -> StartPoint + use<>>, StorageError> {
+    let boot_id = disk.boot_id().map_err(|source| StorageError::io("look at", dir, source))?;
+    let (past, rebuilt) = Past::read(disk, dir)?;
+    // Without a damaged checkpoint, what none of them tells was never durable.
+    let is_told = past.manifest.is_some()
+        || (past.run.is_some() || durable_points(disk, dir)?.is_some())
+            && !rebuilt.contains(&names::DURABLE_POINTS);
+    let start = move |partition: &TopicPartition, owner: &PartitionOwner| {
+        past.start_point(partition, owner, &boot_id)
+    };
+    Ok(is_told.then_some(start))
+}
+
+/// Whose log a directory holds, or why that cannot be told.
+pub(crate) type PartitionOwner = Result<PartitionMetadata, String>;
 
 /// Locks a data directory for work on its files while no broker has it, and tells whose it is.
 ///

@@ -51,7 +51,8 @@ pub enum Flaw {
         /// Where the next good batch begins; `None` when no good one follows in the file.
         good_again: Option<u64>,
     },
-    /// The log ends in bytes that were never known to be durable; the next start cuts them off.
+    /// Bytes that were never known to be durable; the next start cuts them off, with all that
+    /// follows them.
     TornTail(BadBatch),
     /// An offset index points at no batch, or at another one.
     OffsetIndex {
@@ -78,12 +79,27 @@ pub enum Flaw {
     },
     /// A small file contradicts itself, or is missing.
     File(String),
+    /// The log has no records where it had some, and no damaged bytes either.
+    Missing {
+        /// The first offset that is missing.
+        first: Offset,
+        /// The offset after the last.
+        next: Offset,
+    },
 }
 
 impl LogReport {
     /// Whether everything that was ever durable is as it was written, and every index right.
     pub fn is_sound(&self) -> bool {
-        self.findings.iter().all(|finding| matches!(finding.flaw, Flaw::TornTail(_)))
+        !self.findings.iter().any(Finding::is_damage)
+    }
+}
+
+impl Finding {
+    /// Whether it is more than a write that was torn off: of such a one nobody was ever told that
+    /// it is durable.
+    pub fn is_damage(&self) -> bool {
+        !matches!(self.flaw, Flaw::TornTail(_))
     }
 }
 
@@ -114,6 +130,9 @@ impl fmt::Display for Flaw {
                 write!(f, "epoch {epoch} of offset {offset} is missing")
             }
             Self::File(reason) => f.write_str(reason),
+            Self::Missing { first, next } => {
+                write!(f, "offsets {first} to {next}, the end excluded, are missing")
+            }
         }
     }
 }

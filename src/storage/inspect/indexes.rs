@@ -14,6 +14,8 @@ pub(super) struct IndexCheck {
     offsets: Unchecked<OffsetEntry>,
     times: Unchecked<TimeEntry>,
     max_timestamp: Timestamp,
+    /// Entries for this offset and later ones were never known to be durable.
+    durable_below: Offset,
 }
 
 struct Unchecked<E> {
@@ -25,9 +27,15 @@ struct Unchecked<E> {
 impl IndexCheck {
     /// The indexes of the segment that begins at `base`; absent ones have no entries, which is no
     /// flaw.
-    pub(super) fn new(disk: &dyn Disk, dir: &Path, base: Offset) -> Result<Self, StorageError> {
+    pub(super) fn new(
+        disk: &dyn Disk,
+        dir: &Path,
+        base: Offset,
+        durable_below: Offset,
+    ) -> Result<Self, StorageError> {
         Ok(Self {
             base,
+            durable_below,
             offsets: Unchecked::read(disk, SegmentFile::path(dir, base, FileKind::OffsetIndex))?,
             times: Unchecked::read(disk, SegmentFile::path(dir, base, FileKind::TimeIndex))?,
             max_timestamp: Timestamp::NONE,
@@ -37,12 +45,13 @@ impl IndexCheck {
     /// Checks the entries that a good batch decides on.
     pub(super) fn pass(&mut self, batch: &Located, findings: &mut Vec<Finding>) {
         let last_offset = batch.summary.last_offset;
-        let base = self.base;
+        let (base, durable_below) = (self.base, self.durable_below);
+        let is_late = move |claimed: Option<Offset>| claimed >= Some(durable_below);
         self.offsets.check(findings, |entry| {
             let (claimed, flaw) = offset_claim(base, entry);
             let position = u64::try_from(entry.position).unwrap_or_default();
             let is_right = position == batch.position && claimed == Some(last_offset);
-            (position <= batch.position).then_some((is_right, flaw))
+            (position <= batch.position).then_some((is_right || is_late(claimed), flaw))
         });
         if batch.summary.record_count > 0 {
             self.max_timestamp = self.max_timestamp.max(batch.summary.max_timestamp);
@@ -51,16 +60,23 @@ impl IndexCheck {
         self.times.check(findings, |entry| {
             let (claimed, flaw) = time_claim(base, entry);
             let is_right = claimed == Some(last_offset) && entry.timestamp == max_timestamp;
-            (claimed <= Some(last_offset)).then_some((is_right, flaw))
+            (claimed <= Some(last_offset)).then_some((is_right || is_late(claimed), flaw))
         });
     }
 
     /// Finds the entries wrong that no batch came by for. Not to be called where the batches end
     /// in bad bytes: the entries may speak of what was there.
     pub(super) fn finish(&mut self, findings: &mut Vec<Finding>) {
-        let base = self.base;
-        self.offsets.check(findings, |entry| Some((false, offset_claim(base, entry).1)));
-        self.times.check(findings, |entry| Some((false, time_claim(base, entry).1)));
+        let (base, durable_below) = (self.base, self.durable_below);
+        let is_late = move |claimed: Option<Offset>| claimed >= Some(durable_below);
+        self.offsets.check(findings, |entry| {
+            let (claimed, flaw) = offset_claim(base, entry);
+            Some((is_late(claimed), flaw))
+        });
+        self.times.check(findings, |entry| {
+            let (claimed, flaw) = time_claim(base, entry);
+            Some((is_late(claimed), flaw))
+        });
     }
 }
 

@@ -138,6 +138,39 @@ fn a_missing_segment_shows_as_a_gap() {
 }
 
 #[test]
+fn a_segment_without_its_batches_is_found_in_the_middle_and_at_either_end() {
+    for index in [0, 1, segments(&disk_with_log()).len() - 1] {
+        let disk = disk_with_log();
+        durable_point(&disk, 120);
+        disk.remove_file(&segments(&disk)[index]).unwrap();
+        let findings = verified(&disk, "/data").findings;
+        let missing = findings.iter().filter(|f| matches!(f.flaw, Flaw::Missing { .. }));
+        assert_eq!(missing.count(), 1, "segment {index}: {findings:?}");
+        assert!(findings.iter().any(|f| matches!(f.flaw, Flaw::File(_))), "{findings:?}");
+    }
+}
+
+#[test]
+fn a_changed_bit_of_a_small_file_is_found() {
+    let disk = disk_with_log();
+    let names = disk.list(Path::new(LOG)).unwrap().into_iter().map(|entry| entry.name);
+    let small = |name: &String| name.ends_with(".seal") || name.ends_with(".snapshot");
+    let names: Vec<_> = names.filter(small).collect();
+    assert!(names.len() > 2, "{names:?}");
+    for name in names {
+        let path = Path::new(LOG).join(&name);
+        let sound = small_file::read(&disk, &path).unwrap().unwrap();
+        for bit in 0..sound.len() * 8 {
+            let mut bytes = sound.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            small_file::write_new(&disk, &path, &bytes).unwrap();
+            assert!(!verified(&disk, LOG).is_sound(), "bit {bit} of {name}");
+        }
+        small_file::write_new(&disk, &path, &sound).unwrap();
+    }
+}
+
+#[test]
 fn a_torn_tail_is_no_damage_above_the_durable_point() {
     let disk = disk_with_log();
     let file = disk.open(segments(&disk).last().unwrap(), OpenMode::Write).unwrap();

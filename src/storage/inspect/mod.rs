@@ -6,11 +6,13 @@
 mod dump;
 mod findings;
 mod indexes;
+mod small_files;
 mod summary;
 mod verify;
 
 pub use dump::{DumpedBatch, DumpedRecord, SegmentDump};
 pub use findings::{Finding, Flaw, LogReport};
+pub use small_files::verify_small_files;
 pub use summary::{LogSummary, summarize_logs};
 pub use verify::{segment_bytes_system, verify, verify_system};
 

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::{Disk, OpenMode, SystemDisk};
+use crate::storage::compaction::Compacted;
 use crate::storage::directory::{
-    PARTITION_METADATA, durable_points, is_data_dir, metadata_flaw, partition_of,
+    PARTITION_METADATA, PartitionMetadata, is_data_dir, metadata_flaw, partition_of, start_points,
 };
 use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
 use crate::storage::inspect::indexes::IndexCheck;
+use crate::storage::inspect::small_files::check_log_files;
 use crate::storage::segments::{
     BadBatch, BatchScan, Expected, FileKind, Located, Medium, Scanned, SegmentFile,
 };
-use crate::storage::{EpochCache, Offsets, StorageError, Stored};
+use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
 
 /// Verifies the logs of a data directory, or the one log whose directory it is.
@@ -55,10 +57,22 @@ fn verify_watched(
 ) -> Result<Vec<LogReport>, StorageError> {
     let logs = logs_in(&**disk, dir)?;
     let Some(parent) = logs.first().and_then(|log| log.parent()) else { return Ok(Vec::new()) };
-    let durable = durable_points(&**disk, parent)?;
+    let start_points = start_points(&**disk, parent)?;
     let mut reports = Vec::with_capacity(logs.len());
     for log in &logs {
-        let (report, is_ended) = verify_log(disk, log, durable.as_ref(), watch)?;
+        let name = log.file_name().unwrap_or_default().to_string_lossy();
+        let start = match (&start_points, partition_of(&name)) {
+            (Some(start_points), Some(partition)) => {
+                let owner = match PartitionMetadata::read(&**disk, log)? {
+                    Stored::Sound(metadata) => Ok(metadata),
+                    Stored::Absent => Err("it is missing".to_owned()),
+                    Stored::Damaged(reason) => Err(reason),
+                };
+                Some(start_points(&partition, &owner))
+            }
+            _ => None,
+        };
+        let (report, is_ended) = LogCheck::new(disk, log, start)?.run(watch)?;
         reports.push(report);
         if is_ended.is_break() {
             break;
@@ -99,27 +113,16 @@ pub(super) fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, 
     Ok(bases)
 }
 
-fn verify_log(
-    disk: &Arc<dyn Disk>,
-    dir: &Path,
-    durable: Option<&Offsets>,
-    watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
-) -> Result<(LogReport, ControlFlow<()>), StorageError> {
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let partition = partition_of(&name);
-    let durable = durable.zip(partition).map(|(points, partition)| {
-        // What no checkpoint knows yet is younger than the last one.
-        points.get(&partition).copied().unwrap_or(Offset::ZERO)
-    });
-    LogCheck::new(disk, dir, durable)?.run(watch)
-}
-
 /// The verification of one log.
 struct LogCheck<'d> {
     disk: &'d dyn Disk,
     dir: PathBuf,
-    /// Where torn writes may begin; `None` when that is not known.
-    durable: Option<Offset>,
+    /// What is known of the log from outside it; `None` when nothing is.
+    start: Option<StartPoint>,
+    /// Records may be missing below it.
+    gaps_below: Offset,
+    /// Whether bad bytes came before the next batch, and so account for a gap.
+    is_after_bad: bool,
     epochs: Option<EpochCache>,
     /// What the epoch history said wrongly of the last batch, after what that is of.
     mistake: Option<(LeaderEpoch, Option<LeaderEpoch>)>,
@@ -131,7 +134,7 @@ impl<'d> LogCheck<'d> {
     fn new(
         disk: &'d Arc<dyn Disk>,
         dir: &Path,
-        durable: Option<Offset>,
+        start: Option<StartPoint>,
     ) -> Result<Self, StorageError> {
         let mut report = LogReport { dir: dir.to_owned(), ..LogReport::default() };
         let stored = EpochCache::load(Arc::clone(disk), dir)
@@ -145,11 +148,15 @@ impl<'d> LogCheck<'d> {
                 None
             }
         };
+        let compacted =
+            Compacted::load(&**disk, dir).map_err(|source| StorageError::read(dir, source))?;
         let expected = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
         Ok(Self {
             disk: &**disk,
             dir: dir.to_owned(),
-            durable,
+            start,
+            gaps_below: compacted.gaps_below,
+            is_after_bad: false,
             epochs,
             mistake: None,
             report,
@@ -164,11 +171,18 @@ impl<'d> LogCheck<'d> {
         if let Some((path, reason)) = metadata_flaw(self.disk, &self.dir)? {
             self.report.findings.push(Finding { path, position: 0, flaw: Flaw::File(reason) });
         }
+        let (log_start, durable) =
+            (self.log_start(), self.durable().unwrap_or(Offset::new(i64::MAX)));
+        check_log_files(self.disk, &self.dir, (log_start, durable), &mut self.report.findings)?;
         let bases = segment_bases(self.disk, &self.dir)?;
+        self.expected.offset = bases.first().map_or(log_start, |base| log_start.min(*base));
         for (index, base) in bases.iter().enumerate() {
             if self.segment(*base, index + 1 == bases.len(), watch)?.is_break() {
                 return Ok((self.report, ControlFlow::Break(())));
             }
+        }
+        if let Some(durable) = self.durable().filter(|durable| *durable > self.expected.offset) {
+            self.miss(self.expected.offset, durable, bases.last().copied());
         }
         Ok((self.report, ControlFlow::Continue(())))
     }
@@ -182,14 +196,19 @@ impl<'d> LogCheck<'d> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
         let refused = |source| StorageError::io("read", &path, source);
         // First, so that a broker at work has no entries for batches beyond the length seen.
-        let mut indexes = IndexCheck::new(self.disk, &self.dir, base)?;
+        let durable_below = match self.start {
+            Some(StartPoint::Unclean { rebuild, .. }) => rebuild,
+            _ => Offset::new(i64::MAX),
+        };
+        let mut indexes = IndexCheck::new(self.disk, &self.dir, base, durable_below)?;
         let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
         let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
         self.report.segments += 1;
-        self.expected.offset = self.expected.offset.max(base);
+        self.skip_to(base, base);
         while let Some(scanned) = scan.next(&self.expected).map_err(refused)? {
             match scanned {
                 Scanned::Good(batch) => {
+                    self.skip_to(batch.summary.base_offset, base);
                     self.good(&batch);
                     if watch(batch.summary.size as u64).is_break() {
                         return Ok(ControlFlow::Break(()));
@@ -202,6 +221,7 @@ impl<'d> LogCheck<'d> {
                     let next = next.map(|batch| batch.position);
                     let flaw = self.flaw(bad, next, is_last);
                     self.report.findings.push(Finding { path: path.clone(), position, flaw });
+                    self.is_after_bad = true;
                     let Some(next) = next else { return Ok(ControlFlow::Continue(())) };
                     scan.go_to(next);
                 }
@@ -215,13 +235,14 @@ impl<'d> LogCheck<'d> {
         let summary = &batch.summary;
         let report = &mut self.report;
         let is_gap = report.batches > 0 && summary.base_offset != report.next_offset;
-        report.gaps += u64::from(is_gap && report.findings.is_empty());
+        report.gaps += u64::from(is_gap && !self.is_after_bad);
         report.batches += 1;
         report.records += u64::from(summary.record_count);
         report.bytes += summary.size as u64;
         report.first_offset.get_or_insert(summary.base_offset);
         report.next_offset = summary.next_offset();
         self.expected.offset = summary.next_offset();
+        self.is_after_bad = false;
         self.check_epoch(batch);
         self.expected.epoch = summary.leader_epoch;
     }
@@ -240,10 +261,54 @@ impl<'d> LogCheck<'d> {
         self.mistake = mistake;
     }
 
-    /// A write that was torn off is no damage: nobody was ever told that it is durable.
+    /// Goes on at an offset of a segment, where nothing accounts for missing ones as a finding.
+    fn skip_to(&mut self, offset: Offset, segment: Offset) {
+        let expected = self.expected.offset;
+        if offset <= expected {
+            return;
+        }
+        let is_known = self.start.is_some() || self.report.batches > 0;
+        let is_durable = self.durable().is_none_or(|durable| expected < durable);
+        if is_known && is_durable && !self.is_after_bad && offset > self.gaps_below {
+            self.miss(expected.max(self.gaps_below), offset, Some(segment));
+        }
+        self.expected.offset = offset;
+    }
+
+    fn miss(&mut self, first: Offset, next: Offset, segment: Option<Offset>) {
+        if self.is_after_bad {
+            return;
+        }
+        let path = |base| SegmentFile::path(&self.dir, base, FileKind::Log);
+        let path = segment.map_or_else(|| self.dir.clone(), path);
+        let flaw = Flaw::Missing { first, next };
+        self.report.findings.push(Finding { path, position: 0, flaw });
+    }
+
+    fn log_start(&self) -> Offset {
+        match self.start {
+            Some(StartPoint::Clean { log_start, .. } | StartPoint::Unclean { log_start, .. }) => {
+                log_start
+            }
+            Some(StartPoint::New) | None => Offset::ZERO,
+        }
+    }
+
+    /// Where torn writes may begin; `None` when that is not known.
+    fn durable(&self) -> Option<Offset> {
+        match self.start? {
+            StartPoint::Clean { log_end, .. } => Some(log_end),
+            StartPoint::Unclean { durable, .. } => Some(durable),
+            StartPoint::New => None,
+        }
+    }
+
+    /// Judges bad bytes as a start does. A write that was torn off is no damage: nobody was ever
+    /// told that it is durable.
     fn flaw(&self, bad: BadBatch, good_again: Option<u64>, is_last: bool) -> Flaw {
-        let was_durable = self.durable.is_none_or(|durable| self.expected.offset < durable);
-        if is_last && good_again.is_none() && !was_durable {
+        let was_durable = self.durable().is_none_or(|durable| self.expected.offset < durable);
+        let power_failed = matches!(self.start, Some(StartPoint::Unclean { same_boot: false, .. }));
+        if !was_durable && (power_failed || is_last && good_again.is_none()) {
             Flaw::TornTail(bad)
         } else {
             Flaw::Batch { bad, good_again }

@@ -14,7 +14,7 @@ mod states;
 
 pub use batch::{AppendedBatch, ProducerBatch};
 pub use error::SequenceError;
-pub(crate) use snapshot::largest_id_in_snapshots;
+pub(crate) use snapshot::{largest_id_in_snapshots, snapshot_flaw};
 pub use snapshot::{latest_snapshot, retain_snapshots, write_snapshot};
 pub use states::{ActiveProducer, ProducerLimits, ProducerStates, Staged, Verdict};
 

@@ -86,6 +86,16 @@ pub(crate) fn largest_id_in_snapshots(
     Ok(largest)
 }
 
+/// What is wrong with the snapshot in `path`, by its name and its checksum.
+pub(crate) fn snapshot_flaw(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(offset) = offset_of(&name) else { return Ok(None) };
+    let Some(bytes) = small_file::read(disk, path)? else { return Ok(None) };
+    let mut states = ProducerStates::new(ProducerLimits::default());
+    let decoded = decode(&bytes, offset, Duration::ZERO, &mut states);
+    Ok(decoded.is_none().then(|| "it contradicts itself".to_owned()))
+}
+
 /// Removes the snapshots whose offset `keep` does not want.
 pub fn retain_snapshots(
     disk: &dyn Disk,

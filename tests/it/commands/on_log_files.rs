@@ -1,5 +1,6 @@
 //! `streamlog log` as a process, on the files that a closed data directory leaves.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use streamlog::broker::rebuild_metadata;
 use streamlog::io::{SystemClock, SystemDisk};
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, LogConfig, OffsetUnit, Offsets, Opener, PartitionMetadata,
@@ -51,6 +53,9 @@ impl Written {
         }
         drop(log);
         data.close(&Offsets::new()).unwrap();
+        drop(data);
+        let rebuilt = rebuild_metadata(&dir.path().join("data"), &BTreeMap::new()).unwrap();
+        assert_eq!(rebuilt.unwrap().topics.len(), 1);
         Self { dir }
     }
 

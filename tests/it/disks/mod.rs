@@ -4,3 +4,4 @@ mod clocks;
 mod directory;
 mod errors;
 mod lost_metadata;
+mod small_files;

@@ -1,0 +1,70 @@
+//! The files of a data directory that belong to no log, looked at from outside.
+
+use std::path::{Path, PathBuf};
+
+use crate::broker::BrokerError;
+use crate::broker::core::startup::METADATA_DIR;
+use crate::io::{Disk, SystemDisk};
+use crate::metadata::{MetadataError, inspect_journal};
+use crate::storage::{StorageError, verify_small_files};
+
+/// Something wrong with a file of a data directory that belongs to no log.
+#[derive(Debug)]
+pub struct DirectoryFinding {
+    /// The file.
+    pub file: PathBuf,
+    /// The position in it.
+    pub position: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// Whether it is more than an unfinished write, which the next start completes or cuts off.
+    pub is_damage: bool,
+}
+
+/// Checks the metadata journal and the small files of a data directory; nothing is found in any
+/// other directory.
+///
+/// # Errors
+/// As the disk fails, or when a later release has written a file.
+pub fn verify_directory(dir: &Path) -> Result<Vec<DirectoryFinding>, BrokerError> {
+    verify_directory_on(&SystemDisk::default(), dir)
+}
+
+/// As `verify_directory`, on another disk.
+///
+/// # Errors
+/// Those of `verify_directory`.
+pub fn verify_directory_on(
+    disk: &dyn Disk,
+    dir: &Path,
+) -> Result<Vec<DirectoryFinding>, BrokerError> {
+    let exists = |path: &Path| {
+        disk.exists(path).map_err(|source| StorageError::io("look for", path, source))
+    };
+    let small_files = verify_small_files(disk, dir)?.into_iter();
+    let small_files = small_files.map(|finding| DirectoryFinding {
+        is_damage: finding.is_damage(),
+        reason: finding.flaw.to_string(),
+        file: finding.path,
+        position: finding.position,
+    });
+    let mut findings: Vec<_> = small_files.collect();
+    let journal = dir.join(METADATA_DIR);
+    if exists(&journal)? {
+        let flaws = inspect_journal(disk, &journal).map_err(MetadataError::from)?;
+        findings.extend(flaws.into_iter().map(|flaw| DirectoryFinding {
+            file: flaw.file,
+            position: flaw.position,
+            reason: flaw.reason,
+            is_damage: flaw.is_damage,
+        }));
+    } else if exists(&dir.join("clean-stop"))? {
+        findings.push(DirectoryFinding {
+            file: journal,
+            position: 0,
+            reason: "there is no metadata journal".to_owned(),
+            is_damage: true,
+        });
+    }
+    Ok(findings)
+}

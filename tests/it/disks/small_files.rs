@@ -1,0 +1,108 @@
+//! Every small file of a data directory is changed, bit by bit: the broker serves what was written
+//! or refuses to start and names the file, and `log verify` finds it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use streamlog::broker::verify_directory_on;
+use streamlog::io::faulty::FaultyDisk;
+use streamlog::io::{Disk, MemoryDisk, OpenMode, read_exact_at, write_all_at};
+use streamlog::storage::verify;
+
+use crate::support::{LocalBroker, batch};
+
+const DATA: &str = "/data";
+const RECORDS: u64 = 160;
+
+/// The files of a broker that has stopped in order, with records in several segments.
+fn files() -> Vec<(PathBuf, Vec<u8>)> {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let broker = LocalBroker::with_topic(disk, SETTINGS);
+    for number in 0..RECORDS / 40 {
+        let numbers = number * 40..(number + 1) * 40;
+        broker.connect().produce(batch(numbers), -1).unwrap().unwrap();
+    }
+    let disk = broker.stop().unwrap();
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::from(DATA)];
+    while let Some(folder) = folders.pop() {
+        for entry in disk.list(&folder).unwrap() {
+            let path = folder.join(&entry.name);
+            if entry.is_dir {
+                folders.push(path);
+            } else if entry.name != ".lock" && !path.starts_with("/data/reserve") {
+                let file = disk.open(&path, OpenMode::Read).unwrap();
+                let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
+                read_exact_at(&*file, &mut bytes, 0).unwrap();
+                files.push((path, bytes));
+            }
+        }
+    }
+    files
+}
+
+const SETTINGS: &[(&str, &str)] = &[("log.segment.bytes", "1024"), ("log.roll.ms", "600000")];
+
+fn disk_of(files: &[(PathBuf, Vec<u8>)]) -> FaultyDisk {
+    let disk = MemoryDisk::default();
+    for (path, bytes) in files {
+        disk.create_dir(path.parent().unwrap()).unwrap();
+        let file = disk.open(path, OpenMode::Create).unwrap();
+        write_all_at(&*file, &mut [std::io::IoSlice::new(bytes)], 0).unwrap();
+    }
+    FaultyDisk::new(Arc::new(disk), 1)
+}
+
+/// Whether `log verify` finds something.
+fn is_found(disk: &FaultyDisk) -> bool {
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let logs = verify(&shared, Path::new(DATA));
+    let files = verify_directory_on(&*shared, Path::new(DATA));
+    let in_logs = logs.map_or(true, |logs| logs.iter().any(|log| !log.is_sound()));
+    in_logs || files.map_or(true, |files| files.iter().any(|file| file.is_damage))
+}
+
+/// The broker starts and has the records, or refuses and names the file.
+fn serves_or_names(disk: FaultyDisk, path: &Path, what: &str) {
+    match LocalBroker::on(disk, SETTINGS) {
+        Ok(broker) => {
+            let records = broker.connect().read_from(0).unwrap();
+            let written: Vec<_> = (0..).zip(0..RECORDS).collect();
+            assert_eq!(records, written, "{what}");
+            broker.stop().unwrap();
+        }
+        Err(error) => {
+            let name = path.to_string_lossy();
+            let error = streamlog::types::WithCauses(&error).to_string();
+            assert!(error.contains(&*name), "{what}: {error}");
+        }
+    }
+}
+
+/// One bit of each byte; with `STREAMLOG_EVERY_BIT` all of them.
+#[test]
+fn a_changed_bit_of_a_small_file_is_survived_or_named_and_found() {
+    let files = files();
+    assert!(!is_found(&disk_of(&files)), "a sound directory");
+    let every_bit = std::env::var_os("STREAMLOG_EVERY_BIT").is_some();
+    for (index, (path, sound)) in files.iter().enumerate() {
+        let is_batches = path.extension().is_some_and(|extension| extension == "log");
+        // Every bit of the journal is changed in its own tests.
+        if is_batches || path.starts_with("/data/metadata") {
+            continue;
+        }
+        for bit in 0..sound.len() * 8 {
+            if !every_bit && bit % 8 != bit / 8 % 7 {
+                continue;
+            }
+            let what = format!("bit {bit} of {}", path.display());
+            let mut changed = files.clone();
+            changed[index].1[bit / 8] ^= 1 << (bit % 8);
+            let disk = disk_of(&changed);
+            // The first letter of its checksum's line may become that of a comment.
+            let is_harmless = path.ends_with("meta.properties");
+            assert!(is_found(&disk) || is_harmless, "{what} is not found");
+            serves_or_names(disk, path, &what);
+        }
+    }
+}
