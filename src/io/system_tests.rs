@@ -204,7 +204,7 @@ fn a_lock_is_on_the_directory_and_not_on_its_note() {
     // As an earlier release does, that knows of the note only.
     drop(held);
     #[expect(clippy::disallowed_methods, reason = "an earlier release is another program")]
-    let earlier = std::fs::File::open(dir.join(".lock")).unwrap();
+    let earlier = std::fs::File::create(dir.join(".lock")).unwrap();
     earlier.lock().unwrap();
     let refused = disk.lock(&dir, &dir.join(".lock"), "broker 2").unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::WouldBlock);

@@ -71,8 +71,7 @@ fn a_failed_fdatasync_of_the_metadata_stops_the_broker_too() {
     let mut client = broker.connect();
     assert_eq!(client.produce(batch([0]), -1).unwrap(), Ok(0));
     let fault = Fault::new(Operation::SyncData, Failure::InputOutput);
-    // The name under which a store's first journal was opened.
-    broker.disk.inject(fault.on(".journal.tmp").for_ever());
+    broker.disk.inject(fault.on(".journal").for_ever());
     let topic = RequestTopic { name: Some("other".to_owned()), ..Default::default() };
     let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
     let answer = client.call(9, &request);

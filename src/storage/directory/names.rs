@@ -54,8 +54,16 @@ const OWN_FILES: [&str; 11] = [
     LAST_TIME,
 ];
 /// The files that are checked texts.
-pub(crate) const CHECKED_TEXTS: [&str; 7] =
-    [RUN, MANIFEST, DURABLE_POINTS, REBUILD_POINTS, LOG_STARTS, HIGH_WATERMARKS, SCRUB_CHECKPOINT];
+pub(crate) const CHECKED_TEXTS: [&str; 8] = [
+    RUN,
+    MANIFEST,
+    DURABLE_POINTS,
+    REBUILD_POINTS,
+    LOG_STARTS,
+    HIGH_WATERMARKS,
+    SCRUB_CHECKPOINT,
+    LAST_TIME,
+];
 const LOST_AND_FOUND: &str = "lost+found";
 const UNFINISHED: &str = ".tmp";
 const DELETED: &str = ".deleted";

@@ -20,6 +20,8 @@ pub(crate) struct Span {
     pub(crate) below: Offset,
     /// Whether the first batch is given whole, however large it is.
     pub(crate) at_least_one: bool,
+    /// The segment's size, read before its end.
+    pub(crate) segment_size: u64,
     /// The offset after the segment's last, as known after its size was.
     pub(crate) segment_end: Offset,
 }
@@ -50,8 +52,7 @@ impl Segment {
         if first.end() > cap {
             return Ok(if span.at_least_one { first.end() } else { first.position });
         }
-        let size = self.size()?;
-        let sound_end = self.sound_end(first.position, size);
+        let sound_end = self.sound_end(first.position, span.segment_size);
         if span.below >= span.segment_end && cap >= sound_end {
             return Ok(sound_end);
         }

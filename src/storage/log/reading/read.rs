@@ -170,8 +170,7 @@ impl Log {
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<(Located, Option<Extent>)>, StorageError> {
-        let end = self.log_end_offset();
-        if from >= limit.below.min(end) {
+        if from >= limit.below.min(self.log_end_offset()) {
             return Ok(None);
         }
         let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
@@ -181,11 +180,17 @@ impl Log {
             }
             let Some(batch) = segment.locate(from)? else { continue };
             let next_base = segments.get(index + 1).map(|next| next.base());
+            // The size before the end: an append publishes the end first, so every byte below
+            // this size lies below this end. The other way round a batch appended in between
+            // would count as flushed.
+            let segment_size = segment.size()?;
+            let segment_end = next_base.unwrap_or_else(|| self.log_end_offset());
             let span = Span {
                 bytes_max: limit.max_bytes,
                 below: limit.below,
                 at_least_one: limit.at_least_one_batch,
-                segment_end: next_base.unwrap_or(end),
+                segment_size,
+                segment_end,
             };
             let length = segment.span_end(&batch, &span)? - batch.position;
             let extent = (length > 0).then(|| Extent::of(segment, batch.position, length));

@@ -32,8 +32,11 @@ const UNIT: u64 = 64 * 1024;
 const RANGES_MAX: usize = 128;
 
 impl Vouched {
-    /// Whether all of a range is vouched for.
+    /// Whether all of a range is vouched for. An empty one always is.
     pub(crate) fn covers(&self, position: u64, length: u64) -> bool {
+        if length == 0 {
+            return true;
+        }
         let state = self.lock();
         let after = state.ranges.partition_point(|range| range.start <= position);
         let found = after.checked_sub(1).and_then(|index| state.ranges.get(index));
@@ -132,6 +135,7 @@ mod tests {
     #[test]
     fn a_range_is_vouched_for_once_all_of_it_was_added() {
         let vouched = Vouched::default();
+        assert!(vouched.covers(0, 0) && !vouched.covers(0, 1));
         vouched.add(0..10);
         vouched.add(20..30);
         assert!(vouched.covers(0, 10) && vouched.covers(22, 8));
