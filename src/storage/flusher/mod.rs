@@ -2,6 +2,7 @@
 
 mod agenda;
 mod alarm;
+mod hands;
 mod threads;
 
 pub(in crate::storage) use alarm::Alarm;

@@ -5,7 +5,8 @@
 //! file system, in which all of them share. A sync that fails is reported as fatal and never tried
 //! again, for the kernel tells of a failed write-back only once. One that could not be tried, for
 //! want of a descriptor, is tried again after a pause; and a log that had failed for some other
-//! reason is left alone. With nothing unflushed no thread wakes up.
+//! reason is left alone. With nothing unflushed no thread wakes up. Files whose syncs take long hold
+//! up no others: `hands.rs` says when a thread more than usual flushes.
 //!
 //! A directory or file that was removed or replaced takes writes and syncs as before, and nobody
 //! would find the records again: each flush looks, and so do appends that are answered without one.
@@ -23,13 +24,14 @@ use crate::config::ByteSize;
 use crate::io::{Clock, Disk, Inode, is_failed_sync, require_dir_in_place, same_error};
 use crate::storage::flusher::Alarm;
 use crate::storage::flusher::agenda::{Agenda, Ending, Job, Next};
+use crate::storage::flusher::hands::{Hands, Turn};
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
 /// How much a flusher may let wait, and with how many hands it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlusherOptions {
-    /// Threads that flush.
+    /// Flushes at once, as a rule; more while all of them are stuck.
     pub threads: usize,
     /// Unflushed bytes of the whole directory beyond which producers are to wait.
     pub budget: ByteSize,
@@ -60,7 +62,6 @@ const POSTPONED_PAUSE: Duration = Duration::from_millis(100);
 /// Flushes the logs of one data directory.
 pub struct Flusher {
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Shared {
@@ -80,11 +81,14 @@ struct Shared {
     /// Whether the file system's descriptor has been open since before the writes that a sync of it
     /// is to answer for.
     armed: AtomicBool,
+    /// Locked after the state.
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
 struct State {
     agenda: Agenda<Arc<Log>>,
+    hands: Hands,
     /// The moment for which a thread waits; the others wait to be called.
     timer: Option<Duration>,
     stopping: bool,
@@ -108,6 +112,7 @@ impl Flusher {
         listener: FlushListener,
     ) -> Result<Self, StorageError> {
         let agenda = Agenda::new(options.budget.0);
+        let hands = Hands::new(options.threads.max(1));
         let inode = disk.inode(dir).map_err(|source| StorageError::io("look for", dir, source))?;
         let shared = Arc::new(Shared {
             disk,
@@ -115,24 +120,17 @@ impl Flusher {
             dir: dir.to_owned(),
             inode,
             listener,
-            state: Mutex::new(State { agenda, timer: None, stopping: false }),
+            state: Mutex::new(State { agenda, hands, timer: None, stopping: false }),
             work: Condvar::new(),
             room: Condvar::new(),
             room_for_tasks: Notify::new(),
             over_budget: AtomicBool::new(false),
             armed: AtomicBool::new(false),
+            threads: Mutex::default(),
         });
-        let flusher = Self { shared, threads: Mutex::default() };
-        for number in 0..options.threads.max(1) {
-            let shared = Arc::clone(&flusher.shared);
-            let thread = thread::Builder::new()
-                .name(format!("flusher-{number}"))
-                .spawn(move || {
-                    let _alarm = Alarm::new(&*shared.listener.on_fatal);
-                    shared.run();
-                })
-                .map_err(|source| StorageError::io("start a thread for", dir, source))?;
-            flusher.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        let flusher = Self { shared };
+        for _ in 0..options.threads.max(1) {
+            flusher.shared.start_thread()?;
         }
         Ok(flusher)
     }
@@ -221,8 +219,7 @@ impl Flusher {
         self.shared.lock().stopping = true;
         self.shared.work.notify_all();
         self.shared.room.notify_all();
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.shared.lock_threads());
         for thread in threads {
             // A thread that panicked has said so already.
             let _ = thread.join();
@@ -254,9 +251,40 @@ impl Shared {
         change(&mut state.agenda);
         let after = state.agenda.earliest();
         self.note_budget(&state);
+        // While all hands are busy, one thread that looks after them is enough.
+        let is_heard = state.hands.is_free() || !state.hands.is_watched();
         drop(state);
-        if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
+        if is_heard && after.is_some_and(|after| before.is_none_or(|before| after < before)) {
             self.work.notify_one();
+        }
+    }
+
+    fn lock_threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start_thread(self: &Arc<Self>) -> Result<(), StorageError> {
+        let shared = Arc::clone(self);
+        let mut threads = self.lock_threads();
+        let thread = thread::Builder::new()
+            .name(format!("flusher-{}", threads.len()))
+            .spawn(move || {
+                let _alarm = Alarm::new(&*shared.listener.on_fatal);
+                shared.run();
+            })
+            .map_err(|source| StorageError::io("start a thread for", &self.dir, source))?;
+        threads.push(thread);
+        Ok(())
+    }
+
+    /// Sees to it that a thread is left to look whether those that flush are stuck.
+    fn keep_one_idle(self: &Arc<Self>, state: &State) {
+        if state.hands.busy() < self.lock_threads().len() {
+            return;
+        }
+        if let Err(error) = self.start_thread() {
+            // With those there are it goes on as long as one of them does.
+            tracing::warn!(%error, "slow files may hold up the flushes of others");
         }
     }
 
@@ -268,32 +296,52 @@ impl Shared {
         }
     }
 
-    fn run(&self) {
+    fn run(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.stopping {
             let now = self.clock.monotonic();
-            state = match state.agenda.next(now) {
-                Next::Flush(jobs) => {
-                    if state.agenda.has_due(now) {
-                        self.work.notify_one();
-                    }
-                    drop(state);
-                    self.flush(&jobs)
-                }
-                Next::WaitUntil(due) if state.timer.is_none_or(|timer| due < timer) => {
-                    state.timer = Some(due);
-                    let wait = due.saturating_sub(now);
+            let turn = if state.agenda.has_due(now) { state.hands.turn(now) } else { Turn::Take };
+            state = match turn {
+                Turn::Take => self.take_turn(state, now),
+                Turn::LookAfter(wait) => {
                     let woken = self.work.wait_timeout(state, wait);
-                    let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
-                    if state.timer == Some(due) {
-                        state.timer = None;
-                    }
-                    state
+                    woken.unwrap_or_else(PoisonError::into_inner).0
                 }
-                Next::WaitUntil(_) | Next::Wait => {
-                    self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
-                }
+                Turn::Wait => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
+        }
+    }
+
+    /// Flushes what is due, or waits until something is.
+    fn take_turn<'s>(
+        self: &'s Arc<Self>,
+        mut state: MutexGuard<'s, State>,
+        now: Duration,
+    ) -> MutexGuard<'s, State> {
+        match state.agenda.next(now) {
+            Next::Flush(jobs) => {
+                state.hands.begin();
+                self.keep_one_idle(&state);
+                let is_heard = state.hands.is_free() || !state.hands.is_watched();
+                if is_heard && state.agenda.has_due(now) {
+                    self.work.notify_one();
+                }
+                drop(state);
+                self.flush(&jobs)
+            }
+            Next::WaitUntil(due) if state.timer.is_none_or(|timer| due < timer) => {
+                state.timer = Some(due);
+                let wait = due.saturating_sub(now);
+                let woken = self.work.wait_timeout(state, wait);
+                let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                if state.timer == Some(due) {
+                    state.timer = None;
+                }
+                state
+            }
+            Next::WaitUntil(_) | Next::Wait => {
+                self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
+            }
         }
     }
 
@@ -310,6 +358,7 @@ impl Shared {
         let again = self.clock.monotonic().saturating_add(POSTPONED_PAUSE);
         let mut is_postponed = false;
         let mut state = self.lock();
+        state.hands.end();
         for (job, result) in jobs.iter().zip(&results) {
             let ending = ending(result, again);
             is_postponed |= matches!(ending, Ending::Postponed(_));

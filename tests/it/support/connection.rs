@@ -123,9 +123,19 @@ impl Connection {
 
     /// Sends a batch to partition 0 of the test's topic.
     pub(crate) fn send_batch(&mut self, batch: Vec<u8>, acks: i16) -> io::Result<()> {
+        self.send_batch_to(TOPIC, batch, acks)
+    }
+
+    /// Sends a batch to partition 0 of a topic.
+    pub(crate) fn send_batch_to(
+        &mut self,
+        topic: &str,
+        batch: Vec<u8>,
+        acks: i16,
+    ) -> io::Result<()> {
         let records = Records::Bytes(batch.into());
         let partitions = vec![produce::RequestPartition { index: 0, records }];
-        let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+        let topics = vec![produce::RequestTopic { name: topic.to_owned(), partitions }];
         let timeout_ms = 30_000;
         self.send(PRODUCE, &ProduceRequest { acks, timeout_ms, topics, ..Default::default() })
     }

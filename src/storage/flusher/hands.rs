@@ -1,0 +1,151 @@
+//! How many flushes may be under way at once: the rule without the threads.
+//!
+//! As a rule so many as `flush.threads` says, for then all who wait at a busy disk share the next
+//! flush. But a disk may hold some files up and not others: when for a while no flush has ended and
+//! something is due, one more may begin, and so on up to a bound. The permission lasts as long as
+//! those flushes do.
+
+use std::time::Duration;
+
+/// The flushes under way, and how many there may be.
+#[derive(Debug)]
+pub(super) struct Hands {
+    usual: usize,
+    limit: usize,
+    busy: usize,
+    /// Since when something is due and none of the flushes has ended.
+    stuck_since: Option<Duration>,
+}
+
+/// What an idle thread may do about a log that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Flush it.
+    Take,
+    /// Look again after so long.
+    LookAfter(Duration),
+    /// Wait until a flush ends.
+    Wait,
+}
+
+/// A flush takes well below a millisecond on most disks, and some ten on slow ones.
+const STUCK_AFTER: Duration = Duration::from_millis(50);
+
+/// Most flushes under way at once.
+const MOST: usize = 64;
+
+impl Hands {
+    /// `usual` flushes at once.
+    pub(super) fn new(usual: usize) -> Self {
+        Self { usual, limit: usual, busy: 0, stuck_since: None }
+    }
+
+    /// What an idle thread may do at `now`, when something is due.
+    pub(super) fn turn(&mut self, now: Duration) -> Turn {
+        if self.busy < self.limit {
+            return Turn::Take;
+        }
+        if self.limit >= self.usual.max(MOST) {
+            return Turn::Wait;
+        }
+        let since = *self.stuck_since.get_or_insert(now);
+        let stuck = now.saturating_sub(since);
+        if stuck < STUCK_AFTER {
+            return Turn::LookAfter(STUCK_AFTER.saturating_sub(stuck));
+        }
+        self.limit += 1;
+        self.stuck_since = None;
+        Turn::Take
+    }
+
+    /// A flush begins.
+    pub(super) fn begin(&mut self) {
+        self.busy += 1;
+        assert!(self.busy <= self.limit, "{} flushes of {} at once", self.busy, self.limit);
+    }
+
+    /// A flush has ended. Of the permissions beyond the usual, those of its like are kept that are
+    /// under way, and the one that it had itself.
+    pub(super) fn end(&mut self) {
+        assert!(self.busy > 0, "a flush has ended that did not begin");
+        self.busy -= 1;
+        self.limit = self.limit.min(self.usual.max(self.busy + 1));
+        self.stuck_since = None;
+    }
+
+    /// Whether another flush may begin at once.
+    pub(super) fn is_free(&self) -> bool {
+        self.busy < self.limit
+    }
+
+    /// Whether an idle thread is looking again after a while already.
+    pub(super) fn is_watched(&self) -> bool {
+        self.stuck_since.is_some()
+    }
+
+    /// The flushes under way.
+    pub(super) fn busy(&self) -> usize {
+        self.busy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn busy(usual: usize) -> Hands {
+        let mut hands = Hands::new(usual);
+        for _ in 0..usual {
+            assert_eq!(hands.turn(ms(0)), Turn::Take);
+            hands.begin();
+        }
+        hands
+    }
+
+    #[test]
+    fn while_flushes_end_there_are_no_more_than_usual() {
+        let mut hands = busy(4);
+        for round in 0..100 {
+            let now = ms(40 * round);
+            assert_eq!(hands.turn(now), Turn::LookAfter(STUCK_AFTER));
+            hands.end();
+            assert_eq!(hands.turn(now), Turn::Take);
+            hands.begin();
+        }
+    }
+
+    #[test]
+    fn one_more_begins_for_each_time_that_all_are_stuck() {
+        let mut hands = busy(4);
+        assert_eq!(hands.turn(ms(0)), Turn::LookAfter(ms(50)));
+        assert_eq!(hands.turn(ms(49)), Turn::LookAfter(ms(1)));
+        assert_eq!(hands.turn(ms(50)), Turn::Take);
+        hands.begin();
+        assert_eq!(hands.turn(ms(50)), Turn::LookAfter(ms(50)));
+        // The fifth ends, while the four are stuck: the next one need not wait.
+        hands.end();
+        assert_eq!(hands.turn(ms(60)), Turn::Take);
+        hands.begin();
+        for _ in 0..5 {
+            hands.end();
+        }
+        assert_eq!(hands.limit, 4);
+    }
+
+    #[test]
+    fn there_is_an_end_to_it() {
+        let mut hands = busy(4);
+        let mut now = ms(0);
+        while hands.busy() < MOST {
+            hands.turn(now);
+            now += STUCK_AFTER;
+            assert_eq!(hands.turn(now), Turn::Take);
+            hands.begin();
+        }
+        assert_eq!(hands.turn(now + ms(1000)), Turn::Wait);
+    }
+}
