@@ -309,3 +309,27 @@ fn what_a_failed_append_left_behind_a_segment_does_not_hide_the_next_one() {
         assert_eq!(world.bytes(&file(0, "log")).len() as u64, size() * 2);
     }
 }
+
+#[test]
+fn below_the_durable_point_a_batch_of_another_epoch_than_its_own_is_damage() {
+    // The last batch too, behind which no earlier epoch could give it away.
+    for number in 0..4_u32 {
+        for bit in 0..32_u32 {
+            let world = World::new();
+            let (log, marks) = four(&world);
+            drop(log);
+            let path = file(0, "log");
+            let position = u64::from(number) * size() + 12 + u64::from(bit / 8);
+            let byte = world.bytes(&path)[usize::try_from(position).unwrap()];
+            world.overwrite(&path, Some(position), &[byte ^ 1 << (bit % 8)]);
+            let log = world.open(crashed_rebuilding(marks, true));
+            let damages = log.damages();
+            let [damage] = damages.as_slice() else {
+                panic!("batch {number}, bit {bit}: {damages:?}")
+            };
+            assert_eq!(damage.first.get(), i64::from(number), "bit {bit}");
+            assert_eq!(damage.next.get(), i64::from(number) + 1, "bit {bit}");
+            assert_eq!(log.log_end_offset(), Offset::new(4), "bit {bit}");
+        }
+    }
+}

@@ -186,7 +186,16 @@ impl<'a> Scanner<'a> {
             let scanned = scan.next(&self.expected);
             match scanned.map_err(|error| segment.refused("read", error))? {
                 None => return Ok(None),
-                Some(Scanned::Good(batch)) => self.pass(&segment, &mut indexer, &batch),
+                Some(Scanned::Good(batch)) => {
+                    let Some(reason) = self.wrong_epoch(&batch) else {
+                        self.pass(&segment, &mut indexer, &batch);
+                        continue;
+                    };
+                    scan.go_to(batch.position);
+                    if let Some(torn) = self.judge(number, &mut scan, &reason)? {
+                        return Ok(Some(torn));
+                    }
+                }
                 Some(Scanned::Bad(reason)) => {
                     if let Some(torn) = self.judge(number, &mut scan, &reason)? {
                         return Ok(Some(torn));
@@ -204,6 +213,14 @@ impl<'a> Scanner<'a> {
             return Ok(false);
         }
         Ok(self.expected.offset >= self.durable || self.has_good(number + 1)?)
+    }
+
+    /// The fault of a batch of another epoch than the history gives it. An epoch is in the history,
+    /// durably, before any batch of it is, and the checksum of a batch does not cover it.
+    fn wrong_epoch(&self, batch: &Located) -> Option<BadBatch> {
+        let (offset, found) = (batch.summary.base_offset, batch.summary.leader_epoch);
+        let history = self.stored.as_ref().filter(|_| offset < self.durable)?.epoch_at(offset);
+        history.filter(|epoch| *epoch != found).map(|before| BadBatch::Epoch { found, before })
     }
 
     fn pass(&mut self, segment: &Segment, indexer: &mut Indexer, batch: &Located) {
