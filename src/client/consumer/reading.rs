@@ -151,7 +151,8 @@ impl Consumer {
                 return Some(Ok(None));
             }
             match self.shared.try_next(wanted) {
-                Ok(None) => is_done().then_some(Ok(None)),
+                // A partition given up since then is done too, and its error is there by now.
+                Ok(None) => is_done().then(|| self.shared.try_next(wanted)),
                 next => Some(next),
             }
         };
@@ -175,7 +176,9 @@ impl Consumer {
                 return Some(Ok(()));
             }
             match self.shared.try_read_into(wanted, sink) {
-                Ok(()) => (sink.count() > before || is_done()).then_some(Ok(())),
+                Ok(()) if sink.count() > before => Some(Ok(())),
+                // As for a single message.
+                Ok(()) => is_done().then(|| self.shared.try_read_into(wanted, sink)),
                 failed => Some(failed),
             }
         };

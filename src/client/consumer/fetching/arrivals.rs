@@ -68,6 +68,17 @@ impl Arrivals {
         self.changed.wake_all();
     }
 
+    /// Puts an error at the end if `gives_up` its partition, which is called with the queue held: a
+    /// caller that sees the partition given up finds the error here.
+    pub(crate) fn fail_if(&self, error: ClientError, gives_up: impl FnOnce() -> bool) {
+        let mut state = self.state();
+        if gives_up() {
+            state.queue.push_back(Err(error));
+            drop(state);
+            self.changed.wake_all();
+        }
+    }
+
     /// Nothing more will come: every caller who finds nothing meets the error.
     pub(crate) fn fail_for_good(&self, error: ClientError) {
         self.state().failure = Some(error);

@@ -468,14 +468,14 @@ impl Fetcher {
     }
 
     fn stop(&mut self, source: &Source, error: ClientError) {
-        let mut is_current = false;
-        self.shared.assignment.update(source.slot, source.generation, |slot| {
-            slot.target = Target::Stopped;
-            is_current = true;
+        self.shared.arrivals.fail_if(error, || {
+            let mut is_current = false;
+            self.shared.assignment.update(source.slot, source.generation, |slot| {
+                slot.target = Target::Stopped;
+                is_current = true;
+            });
+            is_current
         });
-        if is_current {
-            self.shared.arrivals.fail(error);
-        }
     }
 }
 
