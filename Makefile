@@ -151,8 +151,9 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-spark
 
-test-disks: ## The long forms of what disks do to a broker: each file system is filled and freed 78 times
+test-disks: setup ## The long forms of what disks do to a broker: 78 fills of each file system, 19,000 flips
 	STREAMLOG_FILLS=6 cargo test --locked --test it full_disk:: -- --nocapture
+	STREAMLOG_FLIPS=all pytest -s tests/py/faults/test_rot.py
 
 # Each of the two mostly waits, for processes to start and for time to pass.
 test-spark: ## The tests on Spark, as two runs side by side; each is shown when it is over

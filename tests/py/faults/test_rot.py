@@ -1,0 +1,113 @@
+"""Bits flip on the medium, before a start and under a broker: no client gets a wrong record.
+
+Every partition gets one flip. `STREAMLOG_FLIPS=all` flips every bit of headers, and 2,000 others
+on each occasion; `STREAMLOG_SEED=n` those of a run that failed.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from py.support.broker import BrokerProcess, until
+from py.support.medium import flip
+from py.support.rotten import CLIENTS, HEADER_BITS, TOPIC, Read, batches, fill, is_durable
+
+IS_LONG = os.environ.get("STREAMLOG_FLIPS") == "all"
+PARTITIONS = 800 if IS_LONG else 120
+"""Flips side by side."""
+OTHERS = 2_000 if IS_LONG else PARTITIONS // 4
+"""Flips of bits outside of headers."""
+
+OCCASIONS = ["before a start", "before a start after a kill", "under a running broker"]
+
+Place = tuple[str, int]
+"""File name and bit."""
+
+
+def places(data_dir: Path, choice: random.Random) -> list[Place]:
+    """The bits to flip: those of headers, and others by seed."""
+    headers, bodies = [], []
+    for path, position, size in batches(data_dir, 0):
+        bits = range(position * 8, (position + size) * 8)
+        headers += [(path.name, bit) for bit in bits[:HEADER_BITS]]
+        bodies += [(path.name, bit) for bit in bits[HEADER_BITS:]]
+    if not IS_LONG:
+        headers = choice.sample(headers, PARTITIONS - OTHERS)
+    return headers + choice.sample(bodies, OTHERS)
+
+
+def rounds(found: list[Place]) -> Iterator[list[Place]]:
+    """As many at a time as there are partitions."""
+    for begin in range(0, len(found), PARTITIONS):
+        yield found[begin : begin + PARTITIONS]
+
+
+def flip_all(data_dir: Path, flips: list[Place]) -> bool:
+    """Flips one bit in each partition; whether all of them have left the page cache."""
+    paths = [data_dir / f"{TOPIC}-{partition}" / name for partition, (name, _) in enumerate(flips)]
+    return all([flip(path, bit) for path, (_, bit) in zip(paths, flips, strict=True)])
+
+
+def damaged(broker: BrokerProcess) -> set[int]:
+    """The partitions that the broker knows to be damaged."""
+    command = [sys.executable, "-m", "streamlog", "partition", "damage", TOPIC, "-o", "json"]
+    environment = {**os.environ, "STREAMLOG_BOOTSTRAP": broker.address}
+    rows = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return {json.loads(row)["partition"] for row in rows.stdout.splitlines()}
+
+
+def check(read: Read, client: str, flips: list[Place]) -> int:
+    """Fails if a client gave out a wrong record; tells how many partitions it read in part."""
+    wrong = read.wrong()
+    about = [(row, flips[row[0]]) for row in wrong[:5] if row[0] < len(flips)]
+    assert not wrong, f"{client} gave out {len(wrong)} wrong records: {about}"
+    return PARTITIONS - read.complete()
+
+
+def live_through(broker: BrokerProcess, occasion: str, flips: list[Place]) -> None:
+    """Lets the bits flip on one occasion, and every client read what is left."""
+    if occasion == "before a start":
+        assert broker.stop() == 0
+    elif occasion == "before a start after a kill":
+        until(lambda: is_durable(broker.data_dir, PARTITIONS), 60)
+        broker.kill()
+    is_on_medium = flip_all(broker.data_dir, flips)
+    print(f"{occasion}: flipped {'on the medium' if is_on_medium else 'in memory alone'}")
+    if broker.process is None:
+        broker.start(120)
+    refused: set[int] = set()
+    for client, read_by in CLIENTS.items():
+        read = read_by(broker.address, PARTITIONS)
+        short = check(read, client, flips)
+        print(f"{occasion}: {client} reads {short} of {len(flips)} damaged partitions in part")
+        refused |= set(read.errors)
+    listed = damaged(broker)
+    missed = [place for number, place in enumerate(flips) if number not in listed | refused]
+    assert not missed, f"{len(missed)} of {len(flips)} flips are not found: {missed[:5]}"
+    assert len(listed | refused) == len(flips), "a partition without a flip is taken for damaged"
+    print(f"{occasion}: {len(listed)} of {len(flips)} are listed as damaged")
+
+
+@pytest.mark.timeout(36_000 if IS_LONG else 120)
+@pytest.mark.parametrize("occasion", OCCASIONS)
+def test_no_client_gets_a_wrong_record_from_a_rotten_medium(tmp_path: Path, occasion: str) -> None:
+    seed = int(os.environ.get("STREAMLOG_SEED", random.randrange(1 << 32)))
+    print(f"STREAMLOG_SEED={seed}")
+    with BrokerProcess(tmp_path / "model") as model:
+        fill(model.address, 1)
+        found = places(model.data_dir, random.Random(seed))
+    for number, flips in enumerate(rounds(found)):
+        with BrokerProcess(tmp_path / f"data-{number}") as broker:
+            fill(broker.address, PARTITIONS)
+            for client, read_by in CLIENTS.items():
+                whole = read_by(broker.address, PARTITIONS).complete()
+                assert whole == PARTITIONS, (
+                    f"{client} reads {whole} partitions whole without a flip"
+                )
+            live_through(broker, occasion, flips)
