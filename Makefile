@@ -165,8 +165,8 @@ spark-shared: setup $(VENV)/spark.stamp ## Of test-spark: those on the session t
 spark-apart: setup $(VENV)/spark.stamp ## Of test-spark: those that start all that they need, and those without Spark
 	pytest --quiet -m "not shared" tests/spark
 
-test-all: test ## All of .ci/run: make test, dependencies, bench, system calls, Apache Kafka, all clients
-	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes)
+test-all: test ## All of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), and test-disks
+	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks
 
 CLIENTS ?= all
 interop: setup ## Every client, each against the others, and Apache's tools; CLIENTS=go,apache for some

@@ -29,8 +29,8 @@ pub(crate) struct Slot {
     pub(crate) stream: usize,
     /// Where to fetch next.
     pub(crate) target: Target,
-    /// Whether a batch that was fetched ended at the target.
-    pub(crate) is_boundary: bool,
+    /// The end of the last batch that was fetched.
+    pub(crate) boundary: Option<Offset>,
     /// Where fetching ends, if nobody wants what lies beyond.
     pub(crate) until: Option<Offset>,
     /// Whether the consumer reads it now; others once did.
@@ -74,7 +74,7 @@ impl Assignment {
             generation: 0,
             stream: 0,
             target: Target::Stopped,
-            is_boundary: false,
+            boundary: None,
             until: None,
             is_assigned: true,
             is_paused: false,
@@ -222,7 +222,7 @@ impl Slot {
             generation: self.generation,
             partition: self.partition.clone(),
             position,
-            is_boundary: self.is_boundary,
+            is_boundary: self.boundary == Some(position),
         }
     }
 
@@ -234,7 +234,7 @@ impl Slot {
 
     fn aim(&mut self, start: Start) {
         self.is_dry = false;
-        self.is_boundary = false;
+        self.boundary = None;
         match start {
             Start::Offset(offset) => {
                 self.target = Target::At(offset);

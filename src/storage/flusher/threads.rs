@@ -5,8 +5,8 @@
 //! file system, in which all of them share. A sync that fails is reported as fatal and never tried
 //! again, for the kernel tells of a failed write-back only once. One that could not be tried, for
 //! want of a descriptor, is tried again after a pause; and a log that had failed for some other
-//! reason is left alone. With nothing unflushed no thread wakes up. Files whose syncs take long hold
-//! up no others: `hands.rs` says when a thread more than usual flushes.
+//! reason is left alone. With nothing unflushed no thread wakes up. Slow files hold up no others:
+//! `hands.rs` decides when one more thread than usual flushes.
 //!
 //! A directory or file that was removed or replaced takes writes and syncs as before, and nobody
 //! would find the records again: each flush looks, and so do appends that are answered without one.

@@ -436,14 +436,14 @@ fn delete_topic(client: &mut Connection) {
 }
 
 #[test]
-fn offsets_of_a_deleted_topic_are_forgotten_though_the_disk_was_full() {
+fn offsets_of_a_deleted_topic_are_forgotten_though_their_log_failed() {
     let mut settings = SETTINGS.to_vec();
     settings.push(("offsets.retention.check.interval.ms", "1000"));
     let broker = LocalBroker::new(10, &settings);
     let mut client = broker.connect();
     find(&mut client, 5, "g");
     assert_eq!(Member::without_group("g").commit(&mut client, 9, 5), ErrorCode::None);
-    broker.disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(".log").for_ever());
+    broker.disk.inject(Fault::new(Operation::Write, Failure::InputOutput).on(".log").for_ever());
     delete_topic(&mut client);
     assert_eq!(fetch(&mut client, 9, "g"), Ok(-1));
     broker.make_topic();
@@ -464,7 +464,9 @@ fn a_power_cut_brings_no_offset_of_a_deleted_topic_back() {
         find(&mut client, 5, "g");
         assert_eq!(Member::without_group("g").commit(&mut client, 9, 5), ErrorCode::None);
         // What the coordinator says of it does not reach the log.
-        broker.disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(".log").for_ever());
+        broker
+            .disk
+            .inject(Fault::new(Operation::Write, Failure::InputOutput).on(".log").for_ever());
         delete_topic(&mut client);
         if is_made_anew {
             broker.make_topic();

@@ -288,7 +288,7 @@ impl Fetcher {
     fn take_over(&mut self, fetched: Fetched, now: Duration) {
         let Fetched { source, outcome } = fetched;
         match outcome {
-            Ok(haul) => self.hand_over(source, haul, now),
+            Ok(haul) => self.hand_over(source, &haul, now),
             // Given up for a seek elsewhere.
             Err(ClientError::Closed) => {}
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
@@ -298,7 +298,7 @@ impl Fetcher {
         }
     }
 
-    fn hand_over(&mut self, source: Source, haul: Haul, now: Duration) {
+    fn hand_over(&mut self, source: Source, haul: &Haul, now: Duration) {
         self.backoff.reset();
         let shared = &self.shared;
         let (slot, generation) = (source.slot, source.generation);
@@ -322,7 +322,7 @@ impl Fetcher {
             slot.is_dry = haul.is_dry;
             if let Some(next) = next {
                 slot.target = Target::At(next);
-                slot.is_boundary = true;
+                slot.boundary = Some(next);
             }
         });
         if next.is_some() {
@@ -538,11 +538,11 @@ mod tests {
         let background = Background::start().unwrap();
         let (shared, mut fetcher) = reading(&background);
         let source = shared.slots()[0].source(0, Offset::ZERO);
-        fetcher.hand_over(source.clone(), haul(), Duration::ZERO);
+        fetcher.hand_over(source.clone(), &haul(), Duration::ZERO);
         assert!(!has_room(&shared));
         shared.seek(0, Start::Offset(Offset::new(1)));
         assert!(has_room(&shared));
-        fetcher.hand_over(source, haul(), Duration::ZERO);
+        fetcher.hand_over(source, &haul(), Duration::ZERO);
         assert!(next(&shared).is_none());
         assert!(has_room(&shared), "nobody gets what takes it");
     }
@@ -551,7 +551,7 @@ mod tests {
     fn what_is_put_back_during_a_seek_takes_no_room() {
         let background = Background::start().unwrap();
         let (shared, mut fetcher) = reading(&background);
-        fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), haul(), Duration::ZERO);
+        fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), &haul(), Duration::ZERO);
         assert!(next(&shared).is_some());
         // A seek that has not come to what is being read.
         shared.assignment.seek(0, Start::Offset(Offset::ZERO));

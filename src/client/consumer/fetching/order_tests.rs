@@ -35,12 +35,12 @@ fn fault(ranges: &[(i64, i64)], place: Place) -> Option<OrderFault> {
     checked(ranges, place, None).fault
 }
 
-fn missing(from: i64, to: i64) -> Option<OrderFault> {
-    Some(OrderFault::Missing { from: Offset::new(from), to: Offset::new(to) })
+fn missing(from: i64, to: i64) -> OrderFault {
+    OrderFault::Missing { from: Offset::new(from), to: Offset::new(to) }
 }
 
-fn repeated(expected: i64, found: i64) -> Option<OrderFault> {
-    Some(OrderFault::Repeated { expected: Offset::new(expected), found: Offset::new(found) })
+fn repeated(expected: i64, found: i64) -> OrderFault {
+    OrderFault::Repeated { expected: Offset::new(expected), found: Offset::new(found) }
 }
 
 fn ordered(gaps: &[(i64, i64)], counts_bytes: bool) -> OffsetRules {
@@ -62,15 +62,21 @@ fn batches_in_order_are_taken_to_their_end_from_wherever_a_reader_begins() {
 #[test]
 fn an_answer_that_does_not_begin_where_asked_is_told() {
     let ranges = [(10, 15), (15, 16)];
-    assert_eq!(fault(&ranges, at(9, false)), missing(9, 10));
-    assert_eq!(fault(&ranges, at(9, true)), missing(9, 10));
-    assert_eq!(fault(&ranges, at(15, false)), repeated(15, 10));
-    assert_eq!(fault(&ranges, at(12, true)), repeated(12, 10), "the batch before ended at 12");
+    assert_eq!(fault(&ranges, at(9, false)), Some(missing(9, 10)));
+    assert_eq!(fault(&ranges, at(9, true)), Some(missing(9, 10)));
+    assert_eq!(fault(&ranges, at(15, false)), Some(repeated(15, 10)));
+    assert_eq!(
+        fault(&ranges, at(12, true)),
+        Some(repeated(12, 10)),
+        "the batch before ended at 12"
+    );
 }
 
 #[test]
 fn a_gap_or_an_overlap_ends_what_is_taken_before_it() {
-    for (second, expected) in [((16, 20), missing(15, 16)), ((14, 20), repeated(15, 14))] {
+    for (second, expected) in
+        [((16, 20), Some(missing(15, 16))), ((14, 20), Some(repeated(15, 14)))]
+    {
         let found = checked(&[(10, 15), second], at(10, false), None);
         let end = Some(Offset::new(15));
         assert_eq!(found, InOrder { size: batch(10, 15).len(), end, fault: expected });
@@ -115,17 +121,17 @@ fn gaps_that_the_broker_knows_of_are_passed_over() {
     let end = Some(Offset::new(35));
     assert_eq!(checked(&ranges, at(10, false), Some(&skipped)).end, end);
     let one = ordered(&[(15, 20)], false);
-    assert_eq!(checked(&ranges, at(10, false), Some(&one)).fault, missing(25, 30));
+    assert_eq!(checked(&ranges, at(10, false), Some(&one)).fault, Some(missing(25, 30)));
     let short = ordered(&[(15, 19)], false);
-    assert_eq!(checked(&ranges, at(10, false), Some(&short)).fault, missing(15, 20));
-    assert_eq!(checked(&ranges, at(15, true), Some(&skipped)).fault, repeated(15, 10));
+    assert_eq!(checked(&ranges, at(10, false), Some(&short)).fault, Some(missing(15, 20)));
+    assert_eq!(checked(&ranges, at(15, true), Some(&skipped)).fault, Some(repeated(15, 10)));
 }
 
 #[test]
 fn offsets_that_count_bytes_belong_to_nobody_behind_the_records_of_a_batch() {
     let rules = ordered(&[], true);
     assert_eq!(checked(&[(50, 60)], at(44, false), Some(&rules)).fault, None);
-    assert_eq!(checked(&[(50, 60)], at(44, true), Some(&rules)).fault, missing(44, 50));
+    assert_eq!(checked(&[(50, 60)], at(44, true), Some(&rules)).fault, Some(missing(44, 50)));
 }
 
 #[test]

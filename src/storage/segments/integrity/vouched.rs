@@ -101,7 +101,7 @@ impl State {
             start = start.min(self.ranges[first].start);
             end = end.max(self.ranges[after - 1].end);
         }
-        self.ranges.splice(first..after, [start..end]);
+        self.ranges.splice(first..after, std::iter::once(start..end));
         if self.ranges.len() > RANGES_MAX {
             let smallest = (0..self.ranges.len()).min_by_key(|index| {
                 let range = &self.ranges[*index];
