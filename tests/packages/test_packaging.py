@@ -130,9 +130,9 @@ def test_systemd_takes_the_unit_and_counts_it_as_locked_down(tmp_path: Path) -> 
 
 def test_the_unit_allows_every_system_call_of_a_broker(environment: Path, tmp_path: Path) -> None:
     allowed: set[str] = set()
-    for words in unit()["SystemCallFilter"]:
-        calls = {call for group in words.lstrip("~").split() for call in system_calls(group)}
-        allowed = allowed - calls if words.startswith("~") else allowed | calls
+    for row in unit()["SystemCallFilter"]:
+        calls = {call for group in row.lstrip("~").split() for call in system_calls(group)}
+        allowed = allowed - calls if row.startswith("~") else allowed | calls
     (command,) = unit()["ExecStart"]
     program, *words = shlex.split(command.replace(DATA, str(tmp_path / "data")))
     broker = [str(environment / Path(program).name), *words, "--listen", "127.0.0.1:0"]
@@ -140,7 +140,7 @@ def test_the_unit_allows_every_system_call_of_a_broker(environment: Path, tmp_pa
     with running(["strace", "-D", "-f", "-qq", "-o", str(record), *broker]) as (_, address):
         bootstrap = {**os.environ, "STREAMLOG_BOOTSTRAP": address}
         for line in ("produce t", "consume t -e", "topic delete t --yes"):
-            run = [environment / "streamlog", *line.split()]
+            run = [str(environment / "streamlog"), *line.split()]
             subprocess.run(run, input="a\n", text=True, check=True, env=bootstrap, timeout=60)
     made = set(re.findall(r"^\d+ +(\w+)\(", record.read_text(), re.MULTILINE))
     assert {"pwritev", "fdatasync", "listen"} <= made

@@ -149,7 +149,7 @@ def by_streamlog(address: str, partitions: int) -> Read:
                 place = re.search(rf"{TOPIC}-(\d+) from offset (\d+)", str(error))
                 read.errors[int(place[1]) if place else -1] = str(error)
             else:
-                read.rows[message.partition].append((message.offset, message.value))
+                read.rows[message.partition].append((message.offset, message.value or b""))
     return read
 
 
