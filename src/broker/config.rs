@@ -326,11 +326,7 @@ impl BrokerConfig {
             Some(extension) if extension == "properties" => read_properties(&text),
             _ => read_toml(&text),
         };
-        let mut rows = rows.map_err(|error| error.of(name))?;
-        for (key, value) in &mut rows {
-            *value = in_unit_of(key, value);
-        }
-        Ok(rows)
+        rows.map_err(|error| error.of(name))
     }
 
     /// Applies rows of (key, value) of one source, such as a file or the command line. Of several
@@ -370,7 +366,7 @@ impl BrokerConfig {
         let mut ordered: Vec<_> = rows.iter().zip(&mut results).collect();
         ordered.sort_by_key(|((name, _), _)| rank(name));
         for ((name, value), result) in ordered {
-            *result = self.set_one(name, value);
+            *result = self.set_one(name, &in_unit_of(name, value));
         }
         results
     }

@@ -18,10 +18,10 @@ pub(super) struct Options {
     #[arg(value_name = "TOPIC-N")]
     partition: String,
     /// The first offset of the range, which must hold whole damaged stretches
-    #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+    #[arg(long, value_name = "A", allow_hyphen_values = true)]
     from: i64,
     /// The end of the range: the first offset behind it
-    #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+    #[arg(long, value_name = "B", allow_hyphen_values = true)]
     to: i64,
     /// Really do it
     #[arg(long)]

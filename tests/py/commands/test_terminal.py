@@ -29,7 +29,7 @@ def pages(*words: str) -> Iterator[tuple[tuple[str, ...], str]]:
     page = help_page(*words)
     yield words, page
     listed = re.search(r"^Commands:\n(.*?)\n\n", page, re.DOTALL | re.MULTILINE)
-    for verb in re.findall(r"^  (\w+)", listed[1], re.MULTILINE) if listed else []:
+    for verb in re.findall(r"^  ([\w-]+)", listed[1], re.MULTILINE) if listed else []:
         if verb != NO_HELP:
             yield from pages(*words, verb)
 
