@@ -153,7 +153,7 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 
 test-disks: setup ## The long forms of what disks do to a broker: 78 fills of each file system, 19,000 flips
 	STREAMLOG_FILLS=6 cargo test --locked --test it full_disk:: -- --nocapture
-	STREAMLOG_FLIPS=all pytest -s tests/py/faults/test_rot.py
+	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
 # Each of the two mostly waits, for processes to start and for time to pass.
 test-spark: ## The tests on Spark, as two runs side by side; each is shown when it is over
