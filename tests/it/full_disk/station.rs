@@ -12,13 +12,11 @@ use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::incremental_alter_configs::{self as alter, IncrementalAlterConfigsRequest};
 use streamlog::wire::list_offsets::{self, ListOffsetsRequest};
-use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
-use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 use streamlog::wire::produce::{self, ProduceRequest};
 use streamlog::wire::{ErrorCode, Records};
 
 use super::volume::{FileSystem, Volume};
-use crate::support::{Connection, TOPIC, accepted, batch, once_loaded, sequenced};
+use crate::support::{Connection, TOPIC, batch, commit, sequenced, stored};
 
 /// Segments of a few batches, an index entry for nearly every batch, and no waiting.
 const SETTINGS: &[(&str, &str)] = &[
@@ -161,7 +159,7 @@ impl Station {
         let lost = self.acknowledged.iter().find(|(offset, n)| read.get(offset) != Some(n));
         assert_eq!(lost, None, "an acknowledged record is not there");
         if let Some(committed) = self.committed {
-            assert_eq!(stored(&mut client), committed, "a committed offset");
+            assert_eq!(stored(&mut client, GROUP).unwrap(), committed, "a committed offset");
         }
     }
 
@@ -187,21 +185,7 @@ impl Station {
         let committed = self.committed.map_or(0, |before| before + 1);
         let find = FindCoordinatorRequest { key: GROUP.to_owned(), ..Default::default() };
         assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None);
-        let partition =
-            offset_commit::RequestPartition { committed_offset: committed, ..Default::default() };
-        let topic =
-            offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
-        let request = OffsetCommitRequest {
-            group_id: GROUP.to_owned(),
-            generation_id_or_member_epoch: -1,
-            topics: vec![topic],
-            ..Default::default()
-        };
-        let answered = once_loaded(|| {
-            let answered = client.call(9, &request).unwrap();
-            accepted(answered.topics[0].partitions[0].error_code)
-        });
-        assert_eq!(answered, Ok(()), "a commit of offset {committed}");
+        commit(client, GROUP, committed);
         self.committed = Some(committed);
     }
 
@@ -269,20 +253,4 @@ fn log_start(client: &mut Connection) -> i64 {
     let answer = client.call(5, &request).unwrap();
     assert_eq!(answer.topics[0].partitions[0].error_code, ErrorCode::None);
     answer.topics[0].partitions[0].offset
-}
-
-/// The offset that the group has stored.
-fn stored(client: &mut Connection) -> i64 {
-    let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
-    let group = offset_fetch::RequestGroup {
-        group_id: GROUP.to_owned(),
-        topics: Some(vec![topic]),
-        ..Default::default()
-    };
-    let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
-    let answered = once_loaded(|| {
-        let mut answered = client.call(9, &request).unwrap().groups.remove(0);
-        accepted(answered.error_code).map(|()| answered.topics.remove(0))
-    });
-    answered.unwrap().partitions[0].committed_offset
 }
