@@ -88,14 +88,30 @@ pub(crate) async fn delete_topic(
     applied(shared, &[id], within).await
 }
 
-/// Whether a topic could be extended so.
-pub(crate) async fn check_growth(shared: &Arc<Shared>, growth: Growth) -> Result<(), Refusal> {
+/// Whether a topic could be extended so, and the replicas that the new partitions would have.
+pub(crate) async fn check_growth(
+    shared: &Arc<Shared>,
+    growth: Growth,
+) -> Result<Vec<Vec<BrokerId>>, Refusal> {
     let judge = Arc::clone(shared);
     let checked = shared.control.run(async move {
         let Growth { topic, total, assignment } = &growth;
         judge.metadata.check_new_partitions(topic, *total, assignment).await
     });
     Ok(checked.await.map_err(stopping)??)
+}
+
+/// Adds partitions with these replicas to those that a request asks about before it creates any,
+/// if all of them could be created.
+pub(crate) fn plan_partitions(
+    shared: &Shared,
+    planned: &mut Vec<Vec<BrokerId>>,
+    replicas: Vec<Vec<BrokerId>>,
+) -> Result<(), Refusal> {
+    let before = planned.len();
+    planned.extend(replicas);
+    let checked = shared.metadata.check_capacity(planned);
+    Ok(checked.inspect_err(|_| planned.truncate(before))?)
 }
 
 /// Extends a topic; on return its new partitions can be used.

@@ -42,4 +42,4 @@ pub use random::SeededRandom;
 pub use send_file::send_file;
 pub use socket::send_buffers;
 pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file_limit};
-pub use system::SystemDisk;
+pub use system::{SystemDisk, usable_memory};

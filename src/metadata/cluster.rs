@@ -31,6 +31,8 @@ pub struct Metadata {
     pub(super) config: MetadataConfig,
     /// Producer ids that are ours to hand out.
     pub(super) producer_ids: Mutex<Range<i64>>,
+    /// Held while partitions are created; taken before `keeper`.
+    pub(super) growing: Mutex<()>,
     watch: Watch,
     images: watch::Sender<Arc<Image>>,
     keeper: Mutex<Keeper>,
@@ -54,7 +56,8 @@ impl Metadata {
         keeper.resync().await?;
         let images = watch::Sender::new(Arc::new(keeper.image()));
         let (keeper, producer_ids) = (Mutex::new(keeper), Mutex::new(0..0));
-        Ok(Self { store, clock, broker, config, producer_ids, watch, images, keeper })
+        let growing = Mutex::default();
+        Ok(Self { store, clock, broker, config, producer_ids, growing, watch, images, keeper })
     }
 
     /// Takes part: registers the broker, stands for controller, and as such settles everything.

@@ -11,15 +11,41 @@ pub struct MetadataConfig {
     pub default_replication_factor: Option<i16>,
     /// The most partitions one topic may have.
     pub topic_partitions_max: i32,
+    /// The most partitions one broker may keep; `None` before it is known how many its memory
+    /// allows.
+    pub partitions_max: Option<usize>,
 }
+
+/// Memory for each partition that a broker keeps, where its limit is by memory. A partition that
+/// was never written takes less than 1 KiB.
+const PARTITION_MEMORY: u64 = 64 << 10;
+
+/// The least that a limit by memory is.
+const PARTITIONS_MIN: usize = 1_000;
 
 impl Default for MetadataConfig {
     fn default() -> Self {
-        Self { num_partitions: 1, default_replication_factor: None, topic_partitions_max: 10_000 }
+        Self {
+            num_partitions: 1,
+            default_replication_factor: None,
+            topic_partitions_max: 10_000,
+            partitions_max: None,
+        }
     }
 }
 
 impl MetadataConfig {
+    /// The settings with a limit of partitions for a broker that may use so many bytes of memory,
+    /// if none is set.
+    #[must_use]
+    pub fn limited_by(mut self, memory: Option<u64>) -> Self {
+        self.partitions_max.get_or_insert_with(|| {
+            let partitions = memory.map_or(0, |memory| memory / PARTITION_MEMORY);
+            usize::try_from(partitions).unwrap_or(usize::MAX).max(PARTITIONS_MIN)
+        });
+        self
+    }
+
     /// The settings by name.
     pub const KEYS: &'static [Key<Self>] = &[
         Key {
@@ -47,6 +73,19 @@ impl MetadataConfig {
             kind: Kind::Int,
             set: |config, text| at_least_one(text).map(|count| config.topic_partitions_max = count),
             get: |config| config.topic_partitions_max.to_string(),
+        },
+        Key {
+            name: "max.partitions",
+            about: "The most partitions this broker may have; creating more is refused, those \
+                    that exist are kept. -1 is memory (of the machine, or of its control group if \
+                    that is less) / 64 KiB, at least 1000.",
+            kind: Kind::Int,
+            set: |config, text| {
+                let most = if text == "-1" { None } else { Some(at_least_one(text)?) };
+                config.partitions_max = most;
+                Ok(())
+            },
+            get: |config| config.partitions_max.map_or("-1".to_owned(), |most| most.to_string()),
         },
     ];
 }

@@ -10,7 +10,7 @@ use crate::broker::context::Failure;
 use crate::broker::core::matching::{match_logs, require_journal};
 use crate::broker::listeners::Listeners;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
-use crate::io::{Clock, Disk, raise_open_file_limit};
+use crate::io::{Clock, Disk, raise_open_file_limit, usable_memory};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
@@ -148,7 +148,7 @@ pub(crate) async fn open_metadata(
         Arc::clone(clock),
         config.broker_id,
         Some(&identity.cluster_id),
-        config.metadata.clone(),
+        config.metadata.clone().limited_by(usable_memory()),
     );
     let metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow())?;

@@ -7,7 +7,8 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{
-    Growth, check_growth, create_partitions, name_of, named_twice, patience, repeated,
+    Growth, check_growth, create_partitions, name_of, named_twice, patience, plan_partitions,
+    repeated,
 };
 use crate::types::BrokerId;
 use crate::wire::ErrorCode;
@@ -21,6 +22,7 @@ pub(crate) type Request = CreatePartitionsRequest;
 pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreatePartitionsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
+    let mut planned = Vec::new();
     let mut results = Vec::with_capacity(request.topics.len());
     let mut told = HashSet::new();
     request.topics.retain(|topic| told.insert(topic.name.clone()));
@@ -28,7 +30,7 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreateParti
         let extended = if repeated.contains(&wanted.name) {
             Err(named_twice())
         } else {
-            extend(call, &wanted, within).await
+            extend(call, &wanted, within, &mut planned).await
         };
         let refusal = extended.err();
         results.push(Topic {
@@ -40,11 +42,12 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreateParti
     CreatePartitionsResponse { results, ..CreatePartitionsResponse::default() }
 }
 
-/// Extends one topic; without `within` it is only judged.
+/// Extends one topic; without `within` it is only judged, beside what was `planned` before it.
 async fn extend(
     call: &Call<'_>,
     wanted: &RequestTopic,
     within: Option<Duration>,
+    planned: &mut Vec<Vec<BrokerId>>,
 ) -> Result<(), Refusal> {
     if !call.session.may(Operation::Alter, Resource::Topic(&wanted.name)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
@@ -56,8 +59,9 @@ async fn extend(
         total: wanted.count,
         assignment: wanted.assignments.iter().flatten().map(replicas).collect(),
     };
-    match within {
-        Some(within) => create_partitions(call.shared, growth, within).await,
-        None => check_growth(call.shared, growth).await,
+    if let Some(within) = within {
+        return create_partitions(call.shared, growth, within).await;
     }
+    let replicas = check_growth(call.shared, growth).await?;
+    plan_partitions(call.shared, planned, replicas)
 }

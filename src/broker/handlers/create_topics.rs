@@ -9,7 +9,7 @@ use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::source_code;
 use crate::broker::settings::{Setting, topic_settings};
 use crate::broker::topics::{
-    check_topic, create_topic, name_of, named_twice, patience, repeated, settled,
+    check_topic, create_topic, name_of, named_twice, patience, plan_partitions, repeated, settled,
 };
 use crate::metadata::{Configs, NewTopic};
 use crate::types::{BrokerId, TopicId};
@@ -28,13 +28,14 @@ const UNSAID: i32 = -1;
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
+    let mut planned = Vec::new();
     let mut topics = Vec::with_capacity(request.topics.len());
     let mut told = HashSet::new();
     for wanted in request.topics.iter().filter(|topic| told.insert(&topic.name)) {
         let made = if repeated.contains(&wanted.name) {
             Err(named_twice())
         } else {
-            create(call, wanted, within).await
+            create(call, wanted, within, &mut planned).await
         };
         topics.push(made.unwrap_or_else(|refusal| Topic {
             name: wanted.name.clone(),
@@ -47,28 +48,31 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsRes
     CreateTopicsResponse { topics, ..CreateTopicsResponse::default() }
 }
 
-/// Makes one topic; without `within` it is only judged.
+/// Makes one topic; without `within` it is only judged, beside what was `planned` before it.
 async fn create(
     call: &Call<'_>,
     wanted: &RequestTopic,
     within: Option<Duration>,
+    planned: &mut Vec<Vec<BrokerId>>,
 ) -> Result<Topic, Refusal> {
     if !call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
     let new = settled(call.shared, new_topic(wanted)?);
     let replicas = check_topic(call.shared, &new)?;
-    let factor = replicas.first().map_or(0, Vec::len);
+    let (count, factor) = (replicas.len(), replicas.first().map_or(0, Vec::len));
     let own = new.configs.clone();
-    let topic_id = match within {
-        Some(within) => create_topic(call.shared, new, within).await?,
-        None => TopicId::NONE,
+    let topic_id = if let Some(within) = within {
+        create_topic(call.shared, new, within).await?
+    } else {
+        plan_partitions(call.shared, planned, replicas)?;
+        TopicId::NONE
     };
     let settings = topic_settings(&call.shared.config, &call.shared.image(), &own, factor);
     Ok(Topic {
         name: wanted.name.clone(),
         topic_id,
-        num_partitions: i32::try_from(replicas.len()).unwrap_or(i32::MAX),
+        num_partitions: i32::try_from(count).unwrap_or(i32::MAX),
         replication_factor: i16::try_from(factor).unwrap_or(i16::MAX),
         configs: Some(settings.iter().map(config).collect()),
         ..Topic::default()

@@ -26,15 +26,22 @@ pub(crate) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataResponse {
     let all = request.topics.as_ref().is_none_or(|topics| call.version == 0 && topics.is_empty());
     let wanted = if all { Vec::new() } else { request.topics.clone().unwrap_or_default() };
-    if request.allow_auto_topic_creation {
-        make_missing(call, &wanted).await;
-    }
+    let refused = if request.allow_auto_topic_creation {
+        make_missing(call, &wanted).await
+    } else {
+        HashSet::new()
+    };
     let image = call.shared.image();
     let mut topics: Vec<Topic> = if all {
         image.topics().filter_map(|topic| visible(call, topic)).collect()
     } else {
         once(&wanted).map(|wanted| find(call, &image, wanted)).collect()
     };
+    for topic in topics.iter_mut().filter(|t| t.error_code == ErrorCode::UnknownTopicOrPartition) {
+        if topic.name.as_ref().is_some_and(|name| refused.contains(name)) {
+            topic.error_code = ErrorCode::InvalidPartitions;
+        }
+    }
     if request.include_topic_authorized_operations {
         for topic in &mut topics {
             topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
@@ -80,10 +87,12 @@ pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
     described.collect()
 }
 
-/// Makes the topics asked for by a name that nobody has yet.
-async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
+/// Makes the topics asked for by a name that nobody has yet. Returns the names of those for which
+/// the broker has too many partitions.
+async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) -> HashSet<String> {
+    let mut refused = HashSet::new();
     if !in_force(&call.shared.config, &call.shared.image()).auto_create_topics {
-        return;
+        return refused;
     }
     for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {
         let Ok(name) = name.parse::<TopicName>() else { continue };
@@ -95,8 +104,12 @@ async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) {
         let new = NewTopic::named(name.clone());
         if let Err(error) = create_topic(call.shared, new, APPLIED_WITHIN).await {
             tracing::warn!("topic {name} was asked for and could not be made: {error}");
+            if error.code == ErrorCode::InvalidPartitions {
+                refused.insert(name.to_string());
+            }
         }
     }
+    refused
 }
 
 fn find(call: &Call<'_>, image: &Arc<Image>, wanted: &RequestTopic) -> Topic {

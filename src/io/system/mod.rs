@@ -8,5 +8,7 @@
 mod disk;
 mod file;
 mod medium;
+mod memory;
 
 pub use disk::SystemDisk;
+pub use memory::usable_memory;

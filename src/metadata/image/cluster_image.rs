@@ -92,6 +92,12 @@ impl Image {
         })
     }
 
+    /// How many partitions a broker keeps, those of internal topics among them.
+    pub fn partition_count_of(&self, broker: BrokerId) -> usize {
+        let partitions = self.topics.values().flat_map(|topic| &topic.partitions);
+        partitions.filter(|partition| partition.replicas.contains(&broker)).count()
+    }
+
     /// Settings changed while brokers ran: of one broker, or with `None` of all.
     pub fn broker_configs(&self, broker: Option<BrokerId>) -> Option<&Arc<Configs>> {
         self.broker_configs.get(&broker)

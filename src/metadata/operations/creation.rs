@@ -48,6 +48,8 @@ impl Metadata {
         topic: &NewTopic,
         check: &ConfigCheck<'_>,
     ) -> Result<TopicId, MetadataError> {
+        // Two at a time could pass a limit together that neither passes alone.
+        let _turn = self.growing.lock().await;
         let replicas = self.check_new_topic(topic, check)?;
         let id = TopicId::random();
         let path = Place::Topic(topic.name.clone()).to_string();
@@ -82,16 +84,29 @@ impl Metadata {
             return Err(MetadataError::TopicExists(topic.name.to_string()));
         }
         check(None, &topic.configs)?;
+        let replicas = self.replicas_of(topic, &image)?;
+        // Groups cannot be without the brokers' own topics.
+        if !topic.name.is_internal() {
+            self.require_capacity(&image, &replicas)?;
+        }
+        Ok(replicas)
+    }
+
+    fn replicas_of(
+        &self,
+        topic: &NewTopic,
+        image: &Image,
+    ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
         if !topic.assignment.is_empty() {
             self.partition_count(i64::try_from(topic.assignment.len()).unwrap_or(i64::MAX))?;
-            assignment::check(&image, &topic.assignment, None)?;
+            assignment::check(image, &topic.assignment, None)?;
             return Ok(topic.assignment.clone());
         }
         let default = self.config.num_partitions;
         let count = if topic.partitions == -1 { default } else { topic.partitions };
         let count = self.partition_count(i64::from(count))?;
         let factor = match topic.replication_factor {
-            -1 => self.default_replication_factor(&image),
+            -1 => self.default_replication_factor(image),
             factor => factor,
         };
         // Topics begin at different brokers, so that small ones do not all meet at the first.

@@ -4,6 +4,7 @@
 
 mod assignment;
 mod attempts;
+mod capacity;
 mod configs;
 mod creation;
 mod deletion;

@@ -15,16 +15,17 @@ impl Metadata {
     /// chosen ones when that is empty.
     ///
     /// # Errors
-    /// `InvalidPartitions` when it has as many already or would have too many.
+    /// `InvalidPartitions` when it has as many already, or it or a broker would have too many.
     pub async fn create_partitions(
         &self,
         name: &TopicName,
         total: i32,
         replicas: &[Vec<BrokerId>],
     ) -> Result<(), MetadataError> {
+        let _turn = self.growing.lock().await;
         let mut attempts = Attempts::default();
         loop {
-            let op = self.added_partitions(name, total, replicas).await?;
+            let (op, _) = self.added_partitions(name, total, replicas).await?;
             match self.execute(vec![op]).await {
                 Ok(_) => return Ok(()),
                 Err(error) => attempts.again(error)?,
@@ -32,7 +33,7 @@ impl Metadata {
         }
     }
 
-    /// Whether a topic could be extended so.
+    /// Whether a topic could be extended so, and the replicas that the new partitions would have.
     ///
     /// # Errors
     /// Those of [`Metadata::create_partitions`].
@@ -41,8 +42,8 @@ impl Metadata {
         name: &TopicName,
         total: i32,
         replicas: &[Vec<BrokerId>],
-    ) -> Result<(), MetadataError> {
-        self.added_partitions(name, total, replicas).await.map(drop)
+    ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
+        self.added_partitions(name, total, replicas).await.map(|(_, replicas)| replicas)
     }
 
     async fn added_partitions(
@@ -50,7 +51,7 @@ impl Metadata {
         name: &TopicName,
         total: i32,
         replicas: &[Vec<BrokerId>],
-    ) -> Result<Op, MetadataError> {
+    ) -> Result<(Op, Vec<Vec<BrokerId>>), MetadataError> {
         let path = Place::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
         let node = match image.topic(name) {
@@ -71,14 +72,12 @@ impl Metadata {
         }
         let added = count - present.len();
         let factor = present[0].len();
-        let chosen;
         let replicas = if replicas.is_empty() {
             let asked = i16::try_from(factor).unwrap_or(i16::MAX);
             // The round goes on from where the first partition began it.
             let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
             let start = brokers.iter().position(|id| *id == present[0][0]).unwrap_or(0);
-            chosen = assignment::spread(&brokers, present.len()..count, asked, start)?;
-            &chosen
+            assignment::spread(&brokers, present.len()..count, asked, start)?
         } else {
             assignment::check(&image, replicas, Some(factor))?;
             if replicas.len() != added {
@@ -86,9 +85,10 @@ impl Metadata {
                 let partition = present.len() + replicas.len().min(added);
                 return Err(MetadataError::InvalidAssignment { partition, reason });
             }
-            replicas
+            replicas.to_vec()
         };
-        value.add_partitions(replicas);
-        Ok(Op::set(path, encode(&value), node.version))
+        self.require_capacity(&image, &replicas)?;
+        value.add_partitions(&replicas);
+        Ok((Op::set(path, encode(&value), node.version), replicas))
     }
 }

@@ -4,4 +4,5 @@ mod changing;
 mod damage;
 mod deleting;
 mod inspection;
+mod limits;
 mod nonsense;
