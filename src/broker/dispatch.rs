@@ -78,7 +78,9 @@ impl Call<'_> {
             return;
         }
         let opening = Arc::clone(partition);
-        if let Ok(Err(error)) = self.shared.control.run_blocking(move || opening.open()).await {
+        if let Ok(Err(error)) = self.shared.control.run_blocking(move || opening.open()).await
+            && !is_logged(&error)
+        {
             tracing::error!("{} cannot be opened: {error}", partition.id());
         }
     }
@@ -206,9 +208,15 @@ async fn lead(partition: Arc<Partition>, shared: &Arc<Shared>) {
     match shared.control.run_blocking(move || partition.lead()).await {
         // Upkeep tells of a full disk, once a minute.
         Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
+        Ok(Err(error)) if is_logged(&error) => {}
         Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),
         Err(stopping) => tracing::debug!("{name} is not opened: {stopping}"),
     }
+}
+
+/// Whether the disk has logged an error itself.
+fn is_logged(error: &PartitionError) -> bool {
+    matches!(error, PartitionError::Storage(error) if error.is_logged())
 }
 
 /// An answer as one buffer.

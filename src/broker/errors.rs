@@ -4,10 +4,11 @@
 use std::fmt;
 
 use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
-use crate::metadata::MetadataError;
+use crate::metadata::{MetadataError, StoreError};
 use crate::record::RecordError;
 use crate::replication::PartitionError;
 use crate::storage::{SequenceError, SkipError, StorageError};
+use crate::types::WithCauses;
 use crate::wire::ErrorCode;
 
 /// A refusal as a client gets it.
@@ -83,7 +84,11 @@ impl From<&StorageError> for Refusal {
             StorageError::Closed { .. } => ErrorCode::UnknownTopicOrPartition,
             _ => ErrorCode::KafkaStorageError,
         };
-        Self::because(code, error)
+        match error {
+            // The words of the system help the person who is to mend the disk.
+            StorageError::Io { .. } => Self::because(code, &WithCauses(error)),
+            _ => Self::because(code, error),
+        }
     }
 }
 
@@ -96,9 +101,12 @@ impl From<MetadataError> for Refusal {
             MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,
             MetadataError::InvalidAssignment { .. } => ErrorCode::InvalidReplicaAssignment,
             MetadataError::InvalidConfig(_) => ErrorCode::InvalidConfig,
+            MetadataError::Store(StoreError::Io { .. } | StoreError::Failed { .. }) => {
+                ErrorCode::KafkaStorageError
+            }
             _ => ErrorCode::UnknownServerError,
         };
-        Self::because(code, &error)
+        Self::because(code, &WithCauses(&error))
     }
 }
 
@@ -106,7 +114,7 @@ impl From<&PartitionError> for Refusal {
     fn from(error: &PartitionError) -> Self {
         let code = match error {
             PartitionError::Stopped { .. } => ErrorCode::UnknownTopicOrPartition,
-            PartitionError::NotOpen => ErrorCode::KafkaStorageError,
+            PartitionError::NotOpen { .. } => ErrorCode::KafkaStorageError,
             PartitionError::FencedEpoch { .. } => ErrorCode::FencedLeaderEpoch,
             PartitionError::UnknownEpoch { .. } => ErrorCode::UnknownLeaderEpoch,
             PartitionError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,

@@ -138,7 +138,7 @@ impl EmbeddedError {
 fn of_partition(error: &PartitionError) -> Remedy {
     match error {
         PartitionError::Storage(StorageError::Io { .. } | StorageError::OutOfSpace { .. })
-        | PartitionError::NotOpen => Remedy::Retry,
+        | PartitionError::NotOpen { .. } => Remedy::Retry,
         PartitionError::Storage(StorageError::Corrupt { .. })
         | PartitionError::Repairable { .. }
         | PartitionError::Skip(_) => Remedy::Reject,

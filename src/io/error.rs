@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{Error, ErrorKind};
 
+use nix::errno::Errno;
+
 use crate::io::place::Displaced;
 
 /// Whether a write failed for want of space (ENOSPC, EDQUOT, EFBIG): the bytes written so far are
@@ -12,6 +14,13 @@ pub fn is_out_of_space(error: &Error) -> bool {
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
     )
+}
+
+/// Whether an error of sending a file to a socket comes from the file. Its bytes are then read
+/// again before the next send, and checked.
+pub(crate) fn is_error_of_file(error: &Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EIO | Errno::EINTR | Errno::EBADMSG | Errno::ESTALE))
 }
 
 /// The mark of a sync that was tried and has failed.
@@ -55,8 +64,6 @@ pub(crate) fn same_error(error: &Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use nix::errno::Errno;
-
     use super::*;
 
     #[test]

@@ -6,9 +6,14 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::io::{Disk, Inode, OpenMode};
+use crate::io::{Disk, Inode, OpenMode, send_buffers};
 
-/// An open file. Cheap to share; all calls may come from several threads at once.
+/// Bytes copied at a time where the kernel cannot send the file itself.
+const COPY_CHUNK: usize = 64 * 1024;
+
+/// An open file. Cheap to share; all calls may come from several threads at once. An interrupted
+/// system call (EINTR) is repeated here, within bounds: to callers `Interrupted` is an error like
+/// others.
 pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
@@ -30,7 +35,6 @@ pub trait File: Send + Sync + Debug {
             match self.read_at(&mut buffer[done..], position + done as u64) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(count) => done += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -75,8 +79,19 @@ pub trait File: Send + Sync + Debug {
     /// byte written since the last success, and a second call proves nothing.
     fn sync_data(&self) -> io::Result<()>;
 
-    /// The descriptor, for `sendfile`; `None` when the bytes are not in a file of the kernel's.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+    /// Sends up to `length` bytes from `position` to a non-blocking socket and returns how many
+    /// went; 0 means that the file ends there.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the socket is full; otherwise those of the socket and of the file.
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        let mut chunk = vec![0; length.min(COPY_CHUNK)];
+        let count = self.read_at(&mut chunk, position)?;
+        if count == 0 {
+            return Ok(0);
+        }
+        send_buffers(socket, &[IoSlice::new(&chunk[..count])], count < length)
+    }
 }
 
 /// A range of an open file.
@@ -100,7 +115,6 @@ pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::R
         match file.read_at(&mut buffer[done..], position + done as u64) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(count) => done += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
@@ -137,7 +151,6 @@ pub fn write_all_at(
                 position += count as u64;
                 IoSlice::advance_slices(&mut buffers, count);
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }

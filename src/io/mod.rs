@@ -16,6 +16,7 @@ mod error;
 pub mod faulty;
 mod file;
 mod gate;
+mod interruptions;
 mod memory;
 #[cfg(test)]
 mod memory_tests;
@@ -23,6 +24,7 @@ mod place;
 #[cfg(test)]
 mod place_tests;
 mod random;
+mod reporting;
 mod send_file;
 mod socket;
 mod sys;
@@ -32,14 +34,14 @@ mod system_tests;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
-pub(crate) use error::{failed_sync, same_error};
+pub(crate) use error::{failed_sync, is_error_of_file, same_error};
 pub use error::{is_failed_sync, is_out_of_space};
 pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use gate::{Gate, Waited};
 pub use memory::MemoryDisk;
 pub use place::{DirLock, Inode, is_displaced, require_dir_in_place, require_in_place};
 pub use random::SeededRandom;
-pub use send_file::send_file;
+pub(crate) use reporting::{ReportingDisk, is_reported};
 pub use socket::send_buffers;
 pub use sys::{boot_id, ignore_file_size_signal, open_file_limit, raise_open_file_limit};
 pub use system::{SystemDisk, usable_memory};

@@ -5,6 +5,8 @@ use std::os::fd::BorrowedFd;
 
 use nix::sys::sendfile::sendfile;
 
+use crate::io::interruptions::uninterrupted;
+
 /// Sends up to `length` bytes of `file` from `position` and tells how many went; 0 means that the
 /// file ends there. The file's cursor is neither used nor moved.
 ///
@@ -14,12 +16,12 @@ use nix::sys::sendfile::sendfile;
 ///
 /// # Errors
 /// `WouldBlock` when the socket is full and non-blocking, `BrokenPipe` when the peer is gone.
-pub fn send_file(
+pub(super) fn send_file(
     socket: BorrowedFd<'_>,
     file: BorrowedFd<'_>,
     position: u64,
     length: usize,
 ) -> io::Result<usize> {
-    let mut position = i64::try_from(position).map_err(|_| ErrorKind::InvalidInput)?;
-    Ok(sendfile(socket, file, Some(&mut position), length)?)
+    let position = i64::try_from(position).map_err(|_| ErrorKind::InvalidInput)?;
+    uninterrupted(|| Ok(sendfile(socket, file, Some(&mut position.clone()), length)?))
 }

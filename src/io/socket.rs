@@ -5,6 +5,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use nix::sys::socket::{MsgFlags, sendmsg};
 
+use crate::io::interruptions::uninterrupted;
+
 /// Offers `buffers` to a non-blocking socket and tells how many bytes it took. With `more`, the
 /// kernel waits a moment for what follows before it sends a short packet.
 ///
@@ -20,5 +22,5 @@ pub fn send_buffers(
         // The wrapper has no name for this flag; the kernel has.
         flags |= MsgFlags::from_bits_retain(nix::libc::MSG_MORE);
     }
-    Ok(sendmsg::<()>(socket.as_raw_fd(), buffers, &[], flags, None)?)
+    uninterrupted(|| Ok(sendmsg::<()>(socket.as_raw_fd(), buffers, &[], flags, None)?))
 }

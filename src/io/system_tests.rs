@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{
     Disk, Entry, File, OpenMode, SystemDisk, boot_id, ignore_file_size_signal, open_file_limit,
-    raise_open_file_limit, read_exact_at, send_file, write_all_at,
+    raise_open_file_limit, read_exact_at, write_all_at,
 };
 
 fn create(directory: &TempDir, name: &str) -> Arc<dyn File> {
@@ -220,10 +220,9 @@ fn a_range_of_a_file_goes_to_a_socket() {
     write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0).unwrap();
     let (near, mut far) = UnixStream::pair().unwrap();
 
-    let descriptor = file.descriptor().unwrap();
-    assert_eq!(send_file(near.as_fd(), descriptor, 5000, 3000).unwrap(), 3000);
-    assert_eq!(send_file(near.as_fd(), descriptor, 19_990, 3000).unwrap(), 10);
-    assert_eq!(send_file(near.as_fd(), descriptor, 20_000, 3000).unwrap(), 0);
+    assert_eq!(file.send_to(near.as_fd(), 5000, 3000).unwrap(), 3000);
+    assert_eq!(file.send_to(near.as_fd(), 19_990, 3000).unwrap(), 10);
+    assert_eq!(file.send_to(near.as_fd(), 20_000, 3000).unwrap(), 0);
     drop(near);
 
     let mut received = Vec::new();
@@ -237,15 +236,14 @@ fn a_socket_without_a_peer_or_without_room_is_an_error() {
     let directory = TempDir::new().unwrap();
     let file = create(&directory, "a.log");
     file.set_len(8 << 20).unwrap();
-    let descriptor = file.descriptor().unwrap();
 
     let (near, far) = UnixStream::pair().unwrap();
     near.set_nonblocking(true).unwrap();
-    let full = (0..100).find_map(|_| send_file(near.as_fd(), descriptor, 0, 1 << 20).err());
+    let full = (0..100).find_map(|_| file.send_to(near.as_fd(), 0, 1 << 20).err());
     assert_eq!(full.unwrap().kind(), ErrorKind::WouldBlock);
 
     drop(far);
-    let broken = send_file(near.as_fd(), descriptor, 0, 100).unwrap_err();
+    let broken = file.send_to(near.as_fd(), 0, 100).unwrap_err();
     assert_eq!(broken.kind(), ErrorKind::BrokenPipe);
 }
 

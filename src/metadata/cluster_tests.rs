@@ -293,7 +293,7 @@ async fn a_failed_store_ends_the_session_and_shows_nothing_new() {
     let error = metadata.create_topic(&topic("clicks", 1), &no_retention).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::Fatal, "{error}");
     let over = metadata.run().await;
-    assert!(matches!(&over, MetadataError::Store(StoreError::Failed(_))), "{over}");
+    assert!(matches!(&over, MetadataError::Store(StoreError::Failed { .. })), "{over}");
     assert_eq!(image(&metadata), before);
 }
 

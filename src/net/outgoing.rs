@@ -15,13 +15,10 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::io::{FileRange, read_exact_at, send_buffers, send_file};
+use crate::io::{FileRange, send_buffers};
 
 /// The most buffers one `writev` takes.
 const GATHERED_MAX: usize = 64;
-
-/// Bytes copied at a time where the kernel cannot send the file itself.
-const COPY_CHUNK: usize = 64 * 1024;
 
 /// So much of a file is looked at, and sent, at a time.
 const STRETCH: u64 = 1 << 20;
@@ -107,7 +104,6 @@ impl Outgoing {
                         .await
                         .map_err(|_| io::Error::from(ErrorKind::TimedOut))??;
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -185,21 +181,7 @@ impl Outgoing {
 
 /// Sends some of the range, at most `limit` bytes, and tells how many went.
 fn send_range(socket: BorrowedFd<'_>, range: &FileRange, limit: u64) -> io::Result<usize> {
-    let limit = in_memory(limit);
-    let sent = match range.file.descriptor() {
-        Some(file) => send_file(socket, file, range.position, limit)?,
-        None => copy_range(socket, range, limit)?,
-    };
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let sent = range.file.send_to(socket, range.position, limit)?;
     if sent == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
-}
-
-fn copy_range(socket: BorrowedFd<'_>, range: &FileRange, limit: usize) -> io::Result<usize> {
-    let mut chunk = vec![0; limit.min(COPY_CHUNK)];
-    read_exact_at(range.file.as_ref(), &mut chunk, range.position)?;
-    send_buffers(socket, &[IoSlice::new(&chunk)], range.length > chunk.len() as u64)
-}
-
-/// A length as far as memory can have it.
-fn in_memory(length: u64) -> usize {
-    usize::try_from(length).unwrap_or(usize::MAX)
 }

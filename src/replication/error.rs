@@ -1,5 +1,7 @@
 //! Why a partition refused.
 
+use std::sync::Arc;
+
 use crate::storage::{SkipError, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
@@ -38,9 +40,12 @@ pub enum PartitionError {
         /// The offset after the last.
         end: Offset,
     },
-    /// Its log could not be opened or made; the log of this broker says why.
-    #[error("the partition's log is not open")]
-    NotOpen,
+    /// Its log could not be opened or made.
+    #[error("the partition's log is not open: {reason}")]
+    NotOpen {
+        /// The error of the last attempt.
+        reason: Arc<str>,
+    },
     /// Damage is not given up that another replica can repair.
     #[error("{others} other replicas are in sync and have what is damaged here")]
     Repairable {

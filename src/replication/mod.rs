@@ -8,6 +8,7 @@ mod damage;
 mod error;
 mod history;
 mod leadership;
+mod opening;
 mod partition;
 mod partitions;
 mod waiting;

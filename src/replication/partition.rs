@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use tokio::sync::Notify;
@@ -14,8 +14,8 @@ use tokio::sync::Notify;
 use crate::io::FileRange;
 use crate::replication::{Leadership, PartitionError, Registration, Waiting};
 use crate::storage::{
-    AppendAt, Appended, DataDir, Extent, Flusher, Log, LogConfig, PartitionMetadata, ReadLimit,
-    RecordAt, SequenceError, StorageError, Upkeep,
+    AppendAt, Appended, DataDir, Extent, Flusher, Log, LogConfig, ReadLimit, RecordAt,
+    SequenceError, StorageError, Upkeep,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -98,12 +98,14 @@ pub struct ReadAnswer {
 
 /// A partition led by this broker.
 pub struct Partition {
-    spec: PartitionSpec,
+    pub(super) spec: PartitionSpec,
     config: ArcSwap<LogConfig>,
-    logs: LocalLogs,
-    log: OnceLock<Arc<Log>>,
+    pub(super) logs: LocalLogs,
+    pub(super) log: OnceLock<Arc<Log>>,
     /// Held while the log is opened or made, so that it happens once.
-    opening: Mutex<()>,
+    pub(super) opening: Mutex<()>,
+    /// Why the last attempt at that has failed.
+    pub(super) open_failure: Mutex<Option<Arc<str>>>,
     leadership: Mutex<Leadership>,
     /// Up to where this replica holds the log as its topic asks: on the disk, or appended.
     stored: AtomicI64,
@@ -112,9 +114,9 @@ pub struct Partition {
     waiting: Arc<Waiting>,
     stopped: OnceLock<&'static str>,
     /// Whether it has been looked for.
-    opened: OnceLock<()>,
+    pub(super) opened: OnceLock<()>,
     /// Whether the epoch is on record, so that batches may be stamped with it.
-    leading: OnceLock<()>,
+    pub(super) leading: OnceLock<()>,
 }
 
 impl Partition {
@@ -130,6 +132,7 @@ impl Partition {
             logs,
             log: OnceLock::new(),
             opening: Mutex::new(()),
+            open_failure: Mutex::default(),
             leadership: Mutex::new(leadership),
             stored: AtomicI64::new(0),
             high_watermark: AtomicI64::new(0),
@@ -183,74 +186,6 @@ impl Partition {
         self.log.get()
     }
 
-    /// Whether [`Partition::append`] may be called without opening anything first.
-    pub fn is_appendable(&self) -> bool {
-        self.leading.get().is_some()
-    }
-
-    /// Whether [`Partition::open`] has nothing left to do.
-    pub fn is_open(&self) -> bool {
-        self.opened.get().is_some()
-    }
-
-    /// Opens the log if there is one. Waits for the disk.
-    pub fn open(self: &Arc<Self>) -> Result<(), PartitionError> {
-        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        self.check_running()?;
-        if self.log.get().is_none()
-            && let Some(log) = self.logs.data.log_of(&self.spec.partition, self.spec.topic_id)?
-        {
-            self.attach(log);
-        }
-        self.opened.get_or_init(|| ());
-        Ok(())
-    }
-
-    /// Makes the partition appendable: opens the log or makes one, and puts the reign on record
-    /// before its first batch. Waits for the disk.
-    pub fn lead(self: &Arc<Self>) -> Result<(), PartitionError> {
-        self.open()?;
-        let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.leading.get().is_some() {
-            return Ok(());
-        }
-        let log = if let Some(log) = self.log.get() {
-            log
-        } else {
-            self.require_room()?;
-            let metadata = PartitionMetadata {
-                topic_id: self.spec.topic_id,
-                offset_unit: self.config().offset_unit,
-            };
-            self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
-        };
-        // What follows writes by the names of files, which the next log of this name has too.
-        let Some(_hold) = self.logs.data.hold(log) else {
-            return Err(PartitionError::Stopped { reason: "its log was removed" });
-        };
-        log.start_epoch(self.spec.epoch)?;
-        // Here, where waiting for the disk is allowed, and not in the first append.
-        log.prepare()?;
-        self.leading.get_or_init(|| ());
-        Ok(())
-    }
-
-    /// Takes up an opened log. All of it that is flushed is replicated: at start every record that
-    /// recovery kept has been.
-    fn attach(self: &Arc<Self>, log: Arc<Log>) -> &Arc<Log> {
-        log.set_config(self.config());
-        let weak = Arc::downgrade(self);
-        log.on_flush(move |flushed| {
-            if let Some(partition) = Weak::upgrade(&weak) {
-                partition.advance(flushed);
-            }
-        });
-        let flushed = log.flushed_offset();
-        let log = self.log.get_or_init(|| log);
-        self.advance(flushed);
-        log
-    }
-
     /// Appends validated batches, each on its own terms: one that is refused or known already does
     /// not stop the others. Nothing is promised yet; see [`Partition::is_covered`].
     pub fn append(
@@ -262,7 +197,7 @@ impl Partition {
         self.check_running()?;
         self.require_room()?;
         let (Some(()), Some(log)) = (self.leading.get(), self.log.get()) else {
-            return Err(PartitionError::NotOpen);
+            return Err(self.not_open());
         };
         let appended = log.append(batches, AppendAt { epoch: self.spec.epoch, now });
         let outcomes = appended.inspect_err(|error| {
@@ -452,7 +387,7 @@ impl Partition {
 
     /// Refuses records of producers while the disk is full; what groups commit has a part of the
     /// reserve.
-    fn require_room(&self) -> Result<(), PartitionError> {
+    pub(super) fn require_room(&self) -> Result<(), PartitionError> {
         if self.spec.partition.topic.is_internal() {
             return Ok(());
         }
@@ -479,7 +414,7 @@ impl Partition {
     }
 
     /// This replica holds everything below `stored`: moves the watermark and wakes who waits.
-    fn advance(&self, stored: Offset) {
+    pub(super) fn advance(&self, stored: Offset) {
         self.stored.fetch_max(stored.get(), Ordering::AcqRel);
         let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
         if leadership.replica_reached(self.spec.broker, stored) {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{is_displaced, is_failed_sync, is_out_of_space};
+use crate::io::{is_displaced, is_failed_sync, is_out_of_space, is_reported};
 use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
 /// An operation on a log or a data directory did not happen.
@@ -172,6 +172,12 @@ impl StorageError {
         } else {
             Self::io("read", path, source)
         }
+    }
+
+    /// Whether the engine's disk has logged it already, by the name of the file: who swallows it
+    /// need not say so again.
+    pub fn is_logged(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if is_reported(source))
     }
 
     /// Whether nothing is known any more of what the disk holds, since a sync was tried and has

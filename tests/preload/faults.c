@@ -6,8 +6,9 @@
  *
  *     OPERATION PATTERN EFFECT [skip=N] [times=N]
  *
- * OPERATION  open, read, write, sync, truncate, allocate, rename, unlink, mkdir, or * for all of them;
- *            sendfile counts as a read of its source, syncfs as a sync of the path it was given
+ * OPERATION  open, read, send, write, sync, truncate, allocate, rename, unlink, mkdir, or * for all of
+ *            them; sendfile counts as a send and as a read of its source, syncfs as a sync of the path
+ *            it was given
  * PATTERN    as in fnmatch(3), against the file's absolute path; `*` matches slashes as well
  * EFFECT     EIO, ENOSPC, EINTR, EMFILE, EDQUOT, EROFS: the call fails so, and does nothing; or a
  *            number with "ms": the call waits so long, then goes on
@@ -223,7 +224,8 @@ ssize_t write(int fd, const void *buffer, size_t size) {
 #define SENDFILE(name)                                                       \
     ssize_t name(int out, int in, off_t *position, size_t size) {            \
         NEXT(ssize_t, #name);                                                \
-        return strikes_file("read", in) ? -1 : next(out, in, position, size); \
+        int struck = strikes_file("send", in) || strikes_file("read", in);   \
+        return struck ? -1 : next(out, in, position, size);                  \
     }
 SENDFILE(sendfile)
 SENDFILE(sendfile64)

@@ -1,7 +1,6 @@
 //! An open file of a faulty disk.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
@@ -117,10 +116,6 @@ impl File for FaultyFile {
             return Err(error);
         }
         cached.sync(&mut machine.random)
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }
 

@@ -1,7 +1,6 @@
 //! A file's bytes in memory.
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nix::errno::Errno;
@@ -91,9 +90,5 @@ impl File for MemoryFile {
 
     fn sync_data(&self) -> io::Result<()> {
         Ok(())
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }

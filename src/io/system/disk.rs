@@ -3,19 +3,22 @@
 #![expect(clippy::disallowed_methods, reason = "this is the disk they are reached through")]
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, TryLockError};
+use std::io::{self, ErrorKind, IoSlice, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::fcntl::{self, OFlag, PosixFadviseAdvice, posix_fadvise};
+use nix::sys::stat::Mode;
 use nix::sys::statvfs::statvfs;
-use nix::unistd::syncfs;
+use nix::unistd::{fsync, syncfs};
 
 use super::file::{SystemFile, inode_of};
+use crate::io::interruptions::uninterrupted;
 use crate::io::{
     DirLock, Disk, Entry, File, Inode, OpenMode, boot_id, failed_sync, is_out_of_space,
+    write_all_at,
 };
 
 /// Longest owner's text read from a lock file that somebody else holds, in bytes.
@@ -43,7 +46,7 @@ impl SystemDisk {
 
 impl Disk for SystemDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
-        let file = options(mode).open(path)?;
+        let file = open(path, mode)?;
         // The kernel then brings into memory what is read and nothing beside it, so that a reader
         // knows which bytes came from the medium. Where it does not listen it reads ahead.
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM);
@@ -90,11 +93,13 @@ impl Disk for SystemDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         // The parent of a relative name is the empty path, which the system does not open.
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        fs::File::open(dir)?.sync_all().map_err(failed_sync)
+        let dir = fs::File::open(dir)?;
+        uninterrupted(|| Ok(fsync(&dir)?)).map_err(failed_sync)
     }
 
     fn sync_filesystem(&self, path: &Path) -> io::Result<()> {
-        syncfs(self.filesystem(path)?).map_err(|error| failed_sync(error.into()))
+        let filesystem = self.filesystem(path)?;
+        uninterrupted(|| Ok(syncfs(&filesystem)?)).map_err(failed_sync)
     }
 
     fn boot_id(&self) -> io::Result<String> {
@@ -115,10 +120,11 @@ impl Disk for SystemDisk {
         let directory = fs::File::open(dir)?;
         take(&directory, note)?;
         // Earlier releases lock the note alone, and leave it alone while it is locked.
-        let noted = match options(OpenMode::Create).open(note) {
-            Ok(mut noted) => {
+        let noted = match open(note, OpenMode::Create) {
+            Ok(noted) => {
                 take(&noted, note)?;
-                write_note(&mut noted, owner)?;
+                let noted = SystemFile::new(noted);
+                write_note(&noted, owner)?;
                 Some(noted)
             }
             Err(error) if is_out_of_space(&error) => None,
@@ -155,21 +161,23 @@ fn read_note(note: &Path) -> io::Result<String> {
 }
 
 /// Writes the note; a full disk keeps nobody from their data.
-fn write_note(note: &mut fs::File, owner: &str) -> io::Result<()> {
-    match note.set_len(0).and_then(|()| note.write_all(owner.as_bytes())) {
+fn write_note(note: &SystemFile, owner: &str) -> io::Result<()> {
+    let write = || write_all_at(note, &mut [IoSlice::new(owner.as_bytes())], 0);
+    match note.set_len(0).and_then(|()| write()) {
         Err(error) if is_out_of_space(&error) => Ok(()),
         written => written,
     }
 }
 
-fn options(mode: OpenMode) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).mode(0o600);
-    match mode {
-        OpenMode::Read => &mut options,
-        OpenMode::Write => options.write(true),
-        OpenMode::Create => options.write(true).create(true),
-        OpenMode::CreateNew => options.write(true).create_new(true),
-    };
-    options
+/// Opens a file by a call that is not repeated without end, as the standard library's is.
+fn open(path: &Path, mode: OpenMode) -> io::Result<fs::File> {
+    let flags = OFlag::O_CLOEXEC
+        | match mode {
+            OpenMode::Read => OFlag::O_RDONLY,
+            OpenMode::Write => OFlag::O_RDWR,
+            OpenMode::Create => OFlag::O_RDWR | OFlag::O_CREAT,
+            OpenMode::CreateNew => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL,
+        };
+    let opened = uninterrupted(|| Ok(fcntl::open(path, flags, Mode::S_IRUSR | Mode::S_IWUSR)?))?;
+    Ok(opened.into())
 }

@@ -9,8 +9,11 @@ use std::sync::OnceLock;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::uio::pwritev;
+use nix::unistd::{fdatasync, ftruncate};
 
 use super::medium::Medium;
+use crate::io::interruptions::uninterrupted;
+use crate::io::send_file::send_file;
 use crate::io::sys::{cached_pages, is_byte_cached};
 use crate::io::{File, Inode, failed_sync};
 
@@ -43,7 +46,7 @@ impl SystemFile {
 
 impl File for SystemFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.file.read_at(buffer, position)
+        uninterrupted(|| self.file.read_at(buffer, position))
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {
@@ -64,25 +67,28 @@ impl File for SystemFile {
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        self.medium()?.read_at(&self.file, buffer, position)
+        let medium = self.medium()?;
+        uninterrupted(|| medium.read_at(&self.file, buffer, position))
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
         let position = i64::try_from(position).map_err(|_| ErrorKind::FileTooLarge)?;
         let buffers = &buffers[..buffers.len().min(BUFFERS_PER_WRITE)];
-        Ok(pwritev(&self.file, buffers, position)?)
+        uninterrupted(|| Ok(pwritev(&self.file, buffers, position)?))
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
+        // The standard library's call repeats an interrupted one without end.
+        let length = i64::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?;
+        uninterrupted(|| Ok(ftruncate(&self.file, length)?))
     }
 
     fn allocate(&self, length: u64) -> io::Result<()> {
         let length = i64::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?;
-        match fallocate(&self.file, FallocateFlags::empty(), 0, length) {
+        uninterrupted(|| match fallocate(&self.file, FallocateFlags::empty(), 0, length) {
             Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => Err(ErrorKind::Unsupported.into()),
             allocated => Ok(allocated?),
-        }
+        })
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -94,11 +100,11 @@ impl File for SystemFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data().map_err(failed_sync)
+        uninterrupted(|| Ok(fdatasync(&self.file)?)).map_err(failed_sync)
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.file.as_fd())
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        send_file(socket, self.file.as_fd(), position, length)
     }
 }
 

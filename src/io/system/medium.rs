@@ -12,6 +12,9 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
+use nix::unistd::fdatasync;
+
+use crate::io::interruptions::uninterrupted;
 
 /// Position, length and memory of a direct read are multiples of this; devices ask 512 or 4096.
 const ALIGNMENT: usize = 4096;
@@ -88,7 +91,7 @@ fn read_direct(direct: &fs::File, buffer: &mut [u8], position: u64) -> io::Resul
 
 fn read_dropping(file: &fs::File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     // Pages that were not written yet stay cached whatever is advised, so they are written first.
-    file.sync_data()?;
+    uninterrupted(|| Ok(fdatasync(file)?))?;
     let length = i64::try_from(buffer.len()).map_err(|_| ErrorKind::InvalidInput)?;
     let start = i64::try_from(position).map_err(|_| ErrorKind::InvalidInput)?;
     // The kernel keeps a page that the range covers in part, so the range is a page longer at

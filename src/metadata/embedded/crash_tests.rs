@@ -89,11 +89,11 @@ fn run(store: &EmbeddedStore, outcome: &mut Outcome) {
                 });
                 outcome.last_txn = created.max().unwrap_or(0).max(outcome.last_txn);
             }
-            Err(StoreError::Failed(_)) => {
+            Err(StoreError::Failed { .. }) => {
                 assert_eq!(nodes(store), before, "what was not durable was shown");
                 outcome.unknown = Some(with(&before, &ops));
                 let again = multi(store, vec![Op::create("/again", "")]);
-                assert!(matches!(again, Err(StoreError::Failed(_))), "{again:?}");
+                assert!(matches!(again, Err(StoreError::Failed { .. })), "{again:?}");
                 return;
             }
             Err(error) => {

@@ -208,7 +208,6 @@ fn read_all(file: &dyn File) -> io::Result<Vec<u8>> {
         match file.read_medium_at(&mut bytes[done..], done as u64) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(count) => done += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }

@@ -12,7 +12,7 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::{Disk, File, OpenMode, is_out_of_space, write_all_at};
+use crate::io::{Disk, File, OpenMode, is_failed_sync, is_out_of_space, write_all_at};
 use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
 use crate::metadata::embedded::files::{Listing, Side, cannot, write_new};
 use crate::metadata::embedded::reading::{JournalRead, read_newest};
@@ -36,7 +36,8 @@ pub(super) struct Journal {
     /// How much is appended before the journal is replaced.
     growth: u64,
     replace_at: u64,
-    failed: Option<Arc<io::Error>>,
+    /// The file that failed and its error; nothing is appended any more.
+    failed: Option<(PathBuf, Arc<io::Error>)>,
 }
 
 #[derive(Debug)]
@@ -87,7 +88,9 @@ impl Journal {
     /// Whether it still takes transactions.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.failed {
-            Some(cause) => Err(StoreError::Failed(Arc::clone(cause))),
+            Some((file, source)) => {
+                Err(StoreError::Failed { file: file.clone(), source: Arc::clone(source) })
+            }
             None => Ok(()),
         }
     }
@@ -101,31 +104,25 @@ impl Journal {
             let Err(error) = write_all_at(&**file, &mut [IoSlice::new(&bytes)], self.end) else {
                 continue;
             };
-            if !is_out_of_space(&error) {
-                return Err(self.fail(error));
-            }
             self.cut_back(index)?;
             return Err(cannot("append to", &self.files[index].path)(error));
         }
         for index in 0..self.files.len() {
             if let Err(error) = self.files[index].file.sync_data() {
-                return Err(self.fail(error));
+                return Err(self.fail(index, error));
             }
         }
         self.end += bytes.len() as u64;
         Ok(())
     }
 
-    /// Takes a refused transaction back from the sides up to `last`. Those before have it whole,
+    /// Takes a refused transaction back from the sides up to `last`. Any of them may have it whole,
     /// and must not have it after a crash.
     fn cut_back(&mut self, last: usize) -> Result<(), StoreError> {
         for index in 0..=last {
             let file = &self.files[index].file;
-            let cut = file.set_len(self.end);
-            let is_whole = index < last;
-            if let Err(error) = cut.and_then(|()| if is_whole { file.sync_data() } else { Ok(()) })
-            {
-                return Err(self.fail(error));
+            if let Err(error) = file.set_len(self.end).and_then(|()| file.sync_data()) {
+                return Err(self.fail(index, error));
             }
         }
         Ok(())
@@ -134,7 +131,7 @@ impl Journal {
     /// Puts a snapshot of `tree` in place of the journal if that has grown long.
     ///
     /// # Errors
-    /// `Io` when space is short: the old journal serves on and the next attempt comes later.
+    /// `Io` when space is short, say: the old journal serves on and the next attempt comes later.
     pub(super) fn replace_if_long(&mut self, tree: &Tree) -> Result<(), StoreError> {
         if self.end < self.replace_at { Ok(()) } else { self.replace(tree) }
     }
@@ -149,8 +146,8 @@ impl Journal {
             .collect();
         let written = match written {
             Ok(written) => written,
-            Err(StoreError::Io { source, .. }) if !is_out_of_space(&source) => {
-                return Err(self.fail(source));
+            Err(StoreError::Io { file, source, .. }) if is_failed_sync(&source) => {
+                return Err(self.fail_by(file, source));
             }
             Err(error) => {
                 self.replace_at = self.end + self.growth;
@@ -159,7 +156,7 @@ impl Journal {
         };
         if let Err(error) = publish(&*self.disk, &self.dir, number) {
             // Which of the two counts after a crash is not known, so none can be appended to.
-            return Err(self.fail(error));
+            return Err(self.fail_by(self.dir.clone(), error));
         }
         let opened =
             |(side, file): (Side, _)| OpenSide { path: side.path(&self.dir, number), file };
@@ -191,10 +188,14 @@ impl Journal {
         }
     }
 
-    fn fail(&mut self, error: io::Error) -> StoreError {
-        let cause = Arc::new(error);
-        self.failed = Some(Arc::clone(&cause));
-        StoreError::Failed(cause)
+    fn fail(&mut self, index: usize, error: io::Error) -> StoreError {
+        self.fail_by(self.files[index].path.clone(), error)
+    }
+
+    fn fail_by(&mut self, file: PathBuf, error: io::Error) -> StoreError {
+        let source = Arc::new(error);
+        self.failed = Some((file.clone(), Arc::clone(&source)));
+        StoreError::Failed { file, source }
     }
 }
 

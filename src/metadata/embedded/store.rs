@@ -79,7 +79,7 @@ impl EmbeddedStore {
     }
 
     fn tell_failure(&self, error: &StoreError) {
-        if matches!(error, StoreError::Failed(_)) {
+        if matches!(error, StoreError::Failed { .. }) {
             self.watchers.tell(&Event::SessionExpired);
         }
     }

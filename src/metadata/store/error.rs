@@ -65,8 +65,13 @@ pub enum StoreError {
     },
     /// A write or flush failed such that nothing is known of the file: this store takes no write
     /// any more, until it is opened again. Reads answer what was durable before.
-    #[error("the metadata store failed earlier")]
-    Failed(#[source] Arc<io::Error>),
+    #[error("the metadata journal '{}' takes no changes until a restart", .file.display())]
+    Failed {
+        /// The file of the journal that failed.
+        file: PathBuf,
+        /// The error of the system.
+        source: Arc<io::Error>,
+    },
     /// Bytes that were durable are not what was written, in every file that has them.
     #[error(
         "{file} is damaged at byte {position}: {reason}; \
@@ -116,7 +121,7 @@ impl StoreError {
             | Self::NotEmpty { .. } => Remedy::Refresh,
             Self::InvalidPath { .. } | Self::TooLarge { .. } => Remedy::Reject,
             Self::Io { .. } => Remedy::Retry,
-            Self::Failed(_)
+            Self::Failed { .. }
             | Self::Damaged { .. }
             | Self::JournalMissing { .. }
             | Self::NewerFormat { .. } => Remedy::Fatal,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -143,10 +142,6 @@ impl File for StoppingFile {
     fn sync_data(&self) -> io::Result<()> {
         step(&self.left)?;
         self.file.sync_data()
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }
 

@@ -373,6 +373,7 @@ impl Shared {
                     (self.listener.on_flushed)(&flushed);
                 }
                 Err(error) if error.leaves_disk_unknown() => (self.listener.on_fatal)(error),
+                Err(error) if error.is_logged() => {}
                 Err(error) => tracing::warn!(partition = %job.partition, %error, "not flushed"),
             }
         }

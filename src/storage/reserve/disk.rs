@@ -147,7 +147,7 @@ impl File for ReservedFile {
         self.file.sync_data()
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.file.descriptor()
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.file.send_to(socket, position, length)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
+use crate::io::is_reported;
 use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
 use crate::storage::StorageError;
 use crate::storage::segments::window::{Medium, Window};
@@ -97,6 +98,8 @@ impl BatchReader<'_> {
 /// What the disk does not give back any more is as lost as what it gives back wrongly.
 fn unreadable(segment: &Segment, position: u64, error: &io::Error) -> StorageError {
     let path = segment.path(FileKind::Log);
-    tracing::error!(path = %path.display(), position, %error, "a batch cannot be read");
+    if !is_reported(error) {
+        tracing::error!(path = %path.display(), position, %error, "a batch cannot be read");
+    }
     segment.home.corrupt((segment.base(), segment.base()), (&path, position))
 }

@@ -71,7 +71,6 @@ impl<'f> Window<'f> {
             match read {
                 Ok(0) => break,
                 Ok(read) => done += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.buffer.clear();
                     return Err(error);

@@ -134,6 +134,7 @@ impl Shared {
             let Some(now) = self.ages.now() else { continue };
             aside.resting.clear();
             match self.look(now, &mut aside) {
+                Err(error) if error.is_logged() && is_local(&error) => {}
                 Err(error) if is_local(&error) => {
                     tracing::warn!(error = %WithCauses(&error), "compaction has to wait");
                 }
@@ -299,7 +300,9 @@ impl Aside {
             self.damaged.retain(|(known, _)| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(log)));
             self.damaged.push((Arc::downgrade(log), unskipped(log).unwrap_or(0)));
         } else if is_local(&error) {
-            tracing::warn!(%partition, %error, "compaction has to wait");
+            if !error.is_logged() {
+                tracing::warn!(%partition, %error, "compaction has to wait");
+            }
             self.resting.push(Arc::downgrade(log));
         } else {
             return Err(error);

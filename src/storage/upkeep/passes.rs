@@ -102,7 +102,9 @@ pub(super) fn tolerate<T: Default>(
 ) -> Result<T, StorageError> {
     match result {
         Err(error) if is_local(&error) => {
-            tracing::warn!(%partition, error = %WithCauses(&error), "retention has to wait");
+            if !error.is_logged() {
+                tracing::warn!(%partition, error = %WithCauses(&error), "retention has to wait");
+            }
             Ok(T::default())
         }
         result => result,

@@ -203,6 +203,7 @@ impl Shared {
                 Step::WaitUntil(_) => Ok(()),
             };
             match done {
+                Err(error) if error.is_logged() && is_local(&error) => {}
                 Err(error) if is_local(&error) => {
                     tracing::warn!(error = %WithCauses(&error), "upkeep has to wait");
                 }
@@ -247,7 +248,9 @@ impl Shared {
     fn checkpoint(&self) -> Result<(), StorageError> {
         match self.directory.checkpoint(&(self.listener.high_watermarks)()) {
             Err(error) if is_local(&error) => {
-                tracing::warn!(error = %WithCauses(&error), "marks could not be recorded");
+                if !error.is_logged() {
+                    tracing::warn!(error = %WithCauses(&error), "marks could not be recorded");
+                }
                 self.lock().schedule.flushed(0, self.clock.monotonic());
                 Ok(())
             }

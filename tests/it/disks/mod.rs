@@ -3,5 +3,6 @@
 mod clocks;
 mod directory;
 mod errors;
+mod interruptions;
 mod lost_metadata;
 mod small_files;

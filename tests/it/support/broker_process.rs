@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,9 @@ impl BrokerProcess {
     ///
     /// # Errors
     /// What it has logged, when it ends instead.
+    ///
+    /// # Panics
+    /// When it does neither.
     pub(crate) fn start(
         data: &Path,
         settings: &[&str],
@@ -45,9 +49,7 @@ impl BrokerProcess {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         prepare(&mut command);
         let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        // Ends at once if the process does.
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let line = first_line(&mut child);
         let Some(address) = line.strip_prefix("ready ") else {
             child.wait().unwrap();
             return Err(fs::read_to_string(&log).unwrap());
@@ -58,6 +60,11 @@ impl BrokerProcess {
     /// A new connection.
     pub(crate) fn connect(&self) -> Connection {
         Connection::open(self.address).unwrap()
+    }
+
+    /// A new connection, unless the process has ended.
+    pub(crate) fn connect_if_up(&self) -> Option<Connection> {
+        Connection::open(self.address).ok()
     }
 
     /// Makes a topic of so many partitions as a topic has by default, if it is not there.
@@ -109,6 +116,22 @@ impl BrokerProcess {
             thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// Returns the first line that a process prints; nothing if it ends without any.
+fn first_line(child: &mut Child) -> String {
+    let stdout = child.stdout.take().unwrap();
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        // Nobody waits any more if that took too long.
+        let _ = sender.send(line);
+    });
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+        let _ = child.kill();
+        panic!("the broker neither starts nor ends: {error}");
+    })
 }
 
 impl Drop for BrokerProcess {

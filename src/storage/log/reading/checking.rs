@@ -156,7 +156,6 @@ fn read_through(file: &dyn File, start: u64, end: u64) -> io::Result<()> {
         match file.read_at(&mut chunk[..left], position) {
             Ok(0) => break,
             Ok(count) => position += count as u64,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }

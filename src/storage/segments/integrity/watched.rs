@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::io::{File, Inode, read_exact_at};
+use crate::io::{File, Inode, is_error_of_file, read_exact_at};
 use crate::record::{Batch, BatchSummary, HEADER_SIZE};
 use crate::storage::segments::{Segment, Vouched};
 
@@ -69,8 +69,14 @@ impl File for WatchedFile {
         self.file.sync_data()
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.file.descriptor()
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.file.send_to(socket, position, length).inspect_err(|error| {
+            if is_error_of_file(error) {
+                // The next read of these bytes answers with the error, where this send could only
+                // close its connection.
+                self.vouched.withdraw(position, length as u64);
+            }
+        })
     }
 }
 
@@ -157,7 +163,7 @@ impl File for SentFile {
         self.file.sync_data()
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.file.descriptor()
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.file.send_to(socket, position, length)
     }
 }

@@ -176,6 +176,7 @@ impl Shared {
         match self.check_segment(&log, *base, next.is_none()) {
             Ok(Some(Stopped)) => Err(Stopped),
             Ok(None) => Ok(next),
+            Err(error) if error.is_logged() => Ok(next),
             Err(error) => {
                 let error = WithCauses(&error);
                 tracing::error!(

@@ -1,0 +1,56 @@
+//! System calls that return EINTR.
+
+use std::io::{self, ErrorKind};
+
+/// Attempts at one call. A file system that interrupts every one of them would otherwise hold its
+/// thread, and everybody who waits for that thread, for ever.
+const ATTEMPTS_MAX: u32 = 100;
+
+/// Repeats a system call while it is interrupted.
+///
+/// # Errors
+/// Those of the call; `Interrupted` after a hundred attempts.
+pub(in crate::io) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut attempts = 1;
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted && attempts < ATTEMPTS_MAX => {
+                attempts += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_call_is_repeated_and_not_for_ever() {
+        let mut calls = 0;
+        let twice = uninterrupted(|| {
+            calls += 1;
+            if calls < 3 { Err(ErrorKind::Interrupted.into()) } else { Ok(calls) }
+        });
+        assert_eq!(twice.unwrap(), 3);
+
+        let mut calls = 0;
+        let never: io::Result<()> = uninterrupted(|| {
+            calls += 1;
+            Err(ErrorKind::Interrupted.into())
+        });
+        assert_eq!(never.unwrap_err().kind(), ErrorKind::Interrupted);
+        assert_eq!(calls, ATTEMPTS_MAX);
+    }
+
+    #[test]
+    fn another_error_is_returned_at_once() {
+        let mut calls = 0;
+        let failed: io::Result<()> = uninterrupted(|| {
+            calls += 1;
+            Err(ErrorKind::PermissionDenied.into())
+        });
+        assert_eq!((failed.unwrap_err().kind(), calls), (ErrorKind::PermissionDenied, 1));
+    }
+}

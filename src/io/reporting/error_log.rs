@@ -1,0 +1,84 @@
+//! The lines about errors of a disk.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::io::{Clock, is_displaced, is_out_of_space};
+
+/// Time between two lines about the same file.
+pub(super) const INTERVAL: Duration = Duration::from_mins(1);
+
+/// Files that are named within one interval. When a whole disk fails, this bounds the log.
+pub(super) const FILES_MAX: usize = 256;
+
+/// The log of a disk's errors, and the files that were named in it lately.
+pub(super) struct ErrorLog {
+    clock: Arc<dyn Clock>,
+    /// Time of the last line about a file.
+    logged: Mutex<BTreeMap<PathBuf, Duration>>,
+    write_line: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl ErrorLog {
+    /// An empty log that writes its lines by `write_line`.
+    pub(super) fn new(clock: Arc<dyn Clock>, write_line: Box<dyn Fn(&str) + Send + Sync>) -> Self {
+        Self { clock, logged: Mutex::default(), write_line }
+    }
+
+    /// Logs the failure of an operation on a file, if it is due.
+    pub(super) fn report(&self, operation: &str, path: &Path, error: &io::Error) {
+        if is_reported(error) && self.is_due(path) {
+            let (path, remedy) = (path.display(), remedy(error));
+            (self.write_line)(&format!("cannot {operation} '{path}': {error}; {remedy}"));
+        }
+    }
+
+    fn is_due(&self, path: &Path) -> bool {
+        let now = self.clock.monotonic();
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        logged.retain(|_, at| now.saturating_sub(*at) < INTERVAL);
+        if logged.len() >= FILES_MAX || logged.contains_key(path) {
+            return false;
+        }
+        logged.insert(path.to_owned(), now);
+        true
+    }
+}
+
+/// Whether a [`ReportingDisk`](super::ReportingDisk) logs this error. It passes over those that
+/// callers expect, such as an absent name, and over a full disk, which has a line of its own.
+pub(crate) fn is_reported(error: &io::Error) -> bool {
+    let is_expected = matches!(
+        error.kind(),
+        ErrorKind::NotFound
+            | ErrorKind::AlreadyExists
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::DirectoryNotEmpty
+            | ErrorKind::WouldBlock
+            | ErrorKind::InvalidData
+            | ErrorKind::InvalidInput
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::WriteZero
+            | ErrorKind::Unsupported
+    );
+    !(is_expected || is_out_of_space(error) || is_displaced(error))
+}
+
+/// The advice to a person who reads of an error.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EMFILE | Errno::ENFILE) => "raise the limit of open files",
+        Some(Errno::EACCES | Errno::EPERM) => {
+            "give the user that runs the broker the right to read and write it"
+        }
+        Some(Errno::EROFS) => "check the disk, then mount its file system for writing again",
+        Some(Errno::EINTR) => "check the file system, which interrupts every call",
+        _ => "check the disk, and copy the data directory while it can be read",
+    }
+}

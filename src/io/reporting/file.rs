@@ -1,0 +1,83 @@
+//! An open file of the disk.
+
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error_log::ErrorLog;
+use crate::io::{File, Inode, is_error_of_file};
+
+/// A file that logs its errors by the name it was opened with.
+pub(super) struct ReportingFile {
+    inner: Arc<dyn File>,
+    path: PathBuf,
+    errors: Arc<ErrorLog>,
+}
+
+impl ReportingFile {
+    pub(super) fn new(inner: Arc<dyn File>, path: PathBuf, errors: Arc<ErrorLog>) -> Self {
+        Self { inner, path, errors }
+    }
+
+    fn reported<T>(&self, operation: &str, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|error| self.errors.report(operation, &self.path, error))
+    }
+}
+
+impl fmt::Debug for ReportingFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl File for ReportingFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.reported("read", self.inner.read_at(buffer, position))
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.inner.is_cached(position, length)
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.reported("read", self.inner.read_checked(buffer, position))
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.reported("read", self.inner.read_medium_at(buffer, position))
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        self.reported("write", self.inner.write_at(buffers, position))
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.reported("set the length of", self.inner.set_len(length))
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.reported("allocate", self.inner.allocate(length))
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.reported("measure", self.inner.len())
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        self.reported("measure", self.inner.inode())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.reported("sync", self.inner.sync_data())
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        let sent = self.inner.send_to(socket, position, length);
+        match sent {
+            Err(error) if is_error_of_file(&error) => self.reported("send", Err(error)),
+            sent => sent,
+        }
+    }
+}

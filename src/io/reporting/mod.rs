@@ -1,0 +1,15 @@
+//! A disk whose errors are logged.
+//!
+//! The caller of a failed operation gets its error and decides what follows from it. Besides, a
+//! person must learn which file failed, whatever the caller makes of it, so each error passes the
+//! [`ErrorLog`]: at most one line a minute for each file, with the operation, the file, the error
+//! and a remedy.
+
+mod disk;
+mod error_log;
+mod file;
+#[cfg(test)]
+mod reporting_tests;
+
+pub(crate) use disk::ReportingDisk;
+pub(crate) use error_log::is_reported;
