@@ -36,7 +36,7 @@ impl Checker {
             let record = LogRecord::decode(&record.key, record.value.as_deref());
             match record.expect("a coordinator writes sound records") {
                 LogRecord::Offset { group, partition, value: Some(value) } => {
-                    self.replicated_offsets.insert(value.offset.get());
+                    self.replicated_offsets.insert(value.offset);
                     self.offsets.entry(group).or_default().insert(partition, value);
                 }
                 LogRecord::Offset { group, partition, value: None } => {

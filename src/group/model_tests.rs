@@ -18,7 +18,7 @@ use crate::group::{
     InstanceId, JoinRefusal, JoinRequest, Joined, LeaveRequest, Leaver, MemberId, NewOffset, Now,
     Request, SyncRequest, Ticket, Unavailable,
 };
-use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId, each_seed};
+use crate::types::{LeaderEpoch, Timestamp, TopicId, each_seed};
 
 /// A client process, and what it believes.
 #[derive(Default)]
@@ -317,7 +317,7 @@ impl World {
         let announced = self.checker.announced(&group_id);
         let new = NewOffset {
             partition: partition(if self.dice.chance(50) { "t" } else { "u" }),
-            offset: Offset::new(offset),
+            offset,
             leader_epoch: LeaderEpoch(3),
             metadata: "note".into(),
             topic_id: if self.dice.chance(90) { TOPIC_ID } else { TopicId::NONE },

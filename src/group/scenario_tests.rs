@@ -13,7 +13,7 @@ use crate::group::{
     Joined, LeaveRequest, Leaver, MemberId, NewOffset, Now, OffsetResult, Protocol, Request,
     SyncRequest, Synced, Ticket, Unavailable,
 };
-use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
 pub(super) const SESSION: Duration = Duration::from_secs(10);
 pub(super) const REBALANCE: Duration = Duration::from_mins(1);
@@ -201,7 +201,7 @@ impl Scenario {
     }
 
     pub(super) fn fetched(&mut self) -> Option<i64> {
-        self.fetch().map(|committed| committed.offset.get())
+        self.fetch().map(|committed| committed.offset)
     }
 
     pub(super) fn state(&mut self) -> GroupState {
@@ -413,7 +413,7 @@ pub(super) fn commit(claim: Claim, offset: i64) -> CommitRequest {
         retention: None,
         offsets: vec![NewOffset {
             partition: partition("t"),
-            offset: Offset::new(offset),
+            offset,
             leader_epoch: LeaderEpoch::NONE,
             metadata: "".into(),
             topic_id: TOPIC_ID,

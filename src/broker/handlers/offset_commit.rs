@@ -8,7 +8,7 @@ use crate::broker::coordinator::{ask, claim};
 use crate::broker::dispatch::Call;
 use crate::group::{CommitRequest, GroupId, NewOffset};
 use crate::metadata::Image;
-use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
+use crate::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::offset_commit::{
     OffsetCommitRequest, OffsetCommitResponse, Partition, RequestPartition, Topic,
@@ -64,7 +64,7 @@ fn check(
     let topic_id = found.ok_or(ErrorCode::UnknownTopicOrPartition)?.id;
     Ok(NewOffset {
         partition: TopicPartition { topic, partition },
-        offset: Offset::checked(wanted.committed_offset).ok_or(ErrorCode::InvalidRequest)?,
+        offset: wanted.committed_offset,
         leader_epoch: LeaderEpoch(wanted.committed_leader_epoch),
         metadata: wanted.committed_metadata.as_deref().unwrap_or_default().into(),
         topic_id,

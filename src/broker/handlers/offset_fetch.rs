@@ -1,6 +1,7 @@
 //! `OffsetFetch`: how far groups have read.
 //!
-//! Partitions without a stored offset are answered with −1 and no error, whether they exist or not.
+//! Partitions without a stored offset are answered with −1 and no error, whether they exist or not;
+//! a stored offset may be negative too, and means the same to consumers.
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::coordinator::{ask, is_gone};
@@ -137,7 +138,7 @@ fn may_see(call: &Call<'_>, topic: &str) -> bool {
 fn stored(index: i32, offset: &CommittedOffset) -> Partition {
     Partition {
         partition_index: index,
-        committed_offset: offset.offset.get(),
+        committed_offset: offset.offset,
         committed_leader_epoch: offset.leader_epoch.0,
         metadata: Some(offset.metadata.to_string()),
         error_code: ErrorCode::None,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::group::{Generation, GroupId, InstanceId, MemberId};
-use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, TopicId, TopicPartition};
 
 /// One request to a coordinator.
 #[derive(Clone, Debug)]
@@ -146,8 +146,8 @@ pub struct CommitRequest {
 pub struct NewOffset {
     /// Of which partition.
     pub partition: TopicPartition,
-    /// Where its consumer goes on.
-    pub offset: Offset,
+    /// The next offset to consume; negative where consumers start by their own policy.
+    pub offset: i64,
     /// Epoch of the record before, or [`LeaderEpoch::NONE`].
     pub leader_epoch: LeaderEpoch,
     /// The consumer's own note.

@@ -31,7 +31,4 @@ pub enum DamagedRecord {
     /// The partition's topic cannot exist.
     #[error(transparent)]
     Topic(#[from] InvalidTopicName),
-    /// An offset below zero.
-    #[error("an offset of {0}")]
-    Offset(i64),
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::DamagedRecord;
 use super::fields::{Fields, Writer};
-use crate::types::{LeaderEpoch, Offset, Timestamp, TopicId};
+use crate::types::{LeaderEpoch, Timestamp, TopicId};
 
 /// Number of the field that holds the topic's id.
 const TOPIC_ID: usize = 0;
@@ -12,8 +12,10 @@ const TOPIC_ID: usize = 0;
 /// Where the consumers of a partition go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommittedOffset {
-    /// Offset of the next record to consume.
-    pub offset: Offset,
+    /// The next offset to consume, or any other number that was committed. Kafka stores negative
+    /// numbers too: a consumer that finds such a number starts by its own policy, and kafkajs
+    /// commits −1 or −2 to start over after its offset went out of range.
+    pub offset: i64,
     /// Epoch of the record before, or [`LeaderEpoch::NONE`].
     pub leader_epoch: LeaderEpoch,
     /// The consumer's own note.
@@ -32,20 +34,20 @@ impl CommittedOffset {
     pub(super) fn encode(&self) -> Vec<u8> {
         match self.expires_at {
             None if self.topic_id != TopicId::NONE => Writer::version(4)
-                .i64(self.offset.get())
+                .i64(self.offset)
                 .i32(self.leader_epoch.0)
                 .compact_text(&self.metadata)
                 .i64(self.committed_at.millis())
                 .tagged(TOPIC_ID, &self.topic_id.0)
                 .finish(),
             None => Writer::version(3)
-                .i64(self.offset.get())
+                .i64(self.offset)
                 .i32(self.leader_epoch.0)
                 .text(&self.metadata)
                 .i64(self.committed_at.millis())
                 .finish(),
             Some(expires_at) => Writer::version(1)
-                .i64(self.offset.get())
+                .i64(self.offset)
                 .text(&self.metadata)
                 .i64(self.committed_at.millis())
                 .i64(expires_at.millis())
@@ -60,7 +62,6 @@ impl CommittedOffset {
             return Err(DamagedRecord::ValueVersion(version));
         }
         let offset = fields.i64()?;
-        let offset = Offset::checked(offset).ok_or(DamagedRecord::Offset(offset))?;
         let leader_epoch =
             if version >= 3 { LeaderEpoch(fields.i32()?) } else { LeaderEpoch::NONE };
         let metadata = if version >= 4 { fields.compact_name()? } else { fields.name()? };

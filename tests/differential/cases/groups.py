@@ -43,7 +43,11 @@ def offset_commit(ask: Ask) -> None:
         ask(what, groupId=group, topics=topics)
         look = [{"groupId": group, "topics": None}]
         ask.afterwards(what, "OffsetFetch", groups=look)
-    ask("a negative offset", groupId=ask.name("below"), topics=commit(topic, -1))
+    for offset in (-1, -2, -3, -(1 << 63)):
+        below = ask.name("below")
+        ask(f"the offset {offset}", groupId=below, topics=commit(topic, offset))
+        look = [{"groupId": below, "topics": None}]
+        ask.afterwards(f"the offset {offset}", "OffsetFetch", groups=look)
     ask("a group without a name", groupId="", topics=commit(topic))
     ask("a retention", groupId=group, topics=commit(topic), retentionTimeMs=1000)
     ask("a generation of none", groupId=group, topics=commit(topic), generationIdOrMemberEpoch=3)
