@@ -5,32 +5,37 @@ use std::fmt;
 
 use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
 use crate::metadata::{MetadataError, StoreError};
-use crate::record::RecordError;
+use crate::record::{RecordError, RejectedRecord, Rejection};
 use crate::replication::PartitionError;
 use crate::storage::{SequenceError, SkipError, StorageError};
 use crate::types::WithCauses;
 use crate::wire::ErrorCode;
+use crate::wire::produce::RecordError as FaultyRecord;
 
 /// A refusal as a client gets it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     /// The code that clients act upon.
     pub(crate) code: ErrorCode,
     /// The words that people read.
     pub(crate) message: Option<String>,
-    /// The record at fault, counted within its batch.
-    pub(crate) record: Option<i32>,
+    /// The records at fault, counted within their batch.
+    pub(crate) records: Vec<FaultyRecord>,
 }
+
+/// The most records of a batch that are refused with words of their own: a batch may have more
+/// records than words about them would fit into an answer.
+const WORDS_MAX: usize = 100;
 
 impl Refusal {
     /// A refusal that its code says all about.
     pub(crate) fn of(code: ErrorCode) -> Self {
-        Self { code, message: None, record: None }
+        Self { code, message: None, records: Vec::new() }
     }
 
     /// A refusal with the words of its cause.
     pub(crate) fn because(code: ErrorCode, cause: &dyn fmt::Display) -> Self {
-        Self { code, message: Some(cause.to_string()), record: None }
+        Self { code, message: Some(cause.to_string()), records: Vec::new() }
     }
 }
 
@@ -52,17 +57,35 @@ impl From<RecordError> for Refusal {
             | RecordError::Truncated { .. }
             | RecordError::Length { .. } => ErrorCode::CorruptMessage,
             RecordError::Magic { .. } => ErrorCode::UnsupportedForMessageFormat,
-            RecordError::Timestamp { .. } => ErrorCode::InvalidTimestamp,
+            RecordError::Rejected(records) if records.iter().any(has_wrong_time) => {
+                ErrorCode::InvalidTimestamp
+            }
             RecordError::Codec { .. } => ErrorCode::UnsupportedCompressionType,
             _ => ErrorCode::InvalidRecord,
         };
-        let record = match &error {
-            RecordError::Record { index, .. }
-            | RecordError::Timestamp { index: Some(index), .. } => i32::try_from(*index).ok(),
-            _ => None,
+        let records = match &error {
+            RecordError::Record { index, .. } => faulty(*index, None).into_iter().collect(),
+            RecordError::Rejected(records) => each_faulty(records),
+            _ => Vec::new(),
         };
-        Self { record, ..Self::because(code, &error) }
+        Self { records, ..Self::because(code, &error) }
     }
+}
+
+fn has_wrong_time(record: &RejectedRecord) -> bool {
+    matches!(record.reason, Rejection::Timestamp(_))
+}
+
+fn each_faulty(records: &[RejectedRecord]) -> Vec<FaultyRecord> {
+    let numbered = records.iter().filter_map(|record| Some((record.index?, record)));
+    let row = |(place, (index, record)): (usize, (u32, &RejectedRecord))| {
+        faulty(index, (place < WORDS_MAX).then(|| record.to_string()))
+    };
+    numbered.enumerate().filter_map(row).collect()
+}
+
+fn faulty(index: u32, message: Option<String>) -> Option<FaultyRecord> {
+    Some(FaultyRecord { batch_index: i32::try_from(index).ok()?, message })
 }
 
 impl From<&SequenceError> for Refusal {

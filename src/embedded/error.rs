@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::broker::BrokerError;
-use crate::record::RecordError;
+use crate::record::{RecordError, Rejection};
 use crate::replication::PartitionError;
 use crate::storage::StorageError;
 use crate::types::{InvalidTopicName, Offset, TopicPartition};
@@ -167,10 +167,13 @@ fn remark(source: &RecordError) -> &'static str {
         RecordError::TooLarge { .. } => {
             ": append fewer at a time, or let its `max.message.bytes` be larger"
         }
-        RecordError::Timestamp { .. } => {
-            ": their times are outside its `message.timestamp.before.max.ms` and `...after.max.ms`"
-        }
-        RecordError::Record { .. } => ": it is compacted, so that each needs a key",
+        RecordError::Rejected(records) => match records.first().map(|record| record.reason) {
+            Some(Rejection::NoKey) => ": it is compacted, so that each needs a key",
+            _ => {
+                ": their times are outside its `message.timestamp.before.max.ms` and \
+                 `...after.max.ms`"
+            }
+        },
         _ => "",
     }
 }

@@ -1,6 +1,6 @@
 //! What can be wrong with a record batch.
 
-use std::io;
+use std::{fmt, io};
 
 use super::compression::Compression;
 use crate::types::Timestamp;
@@ -71,14 +71,9 @@ pub enum RecordError {
         /// What is wrong with it.
         fault: RecordFault,
     },
-    /// A record, or the header that speaks for all, has a time outside the topic's bounds.
-    #[error("the time {timestamp} ms lies outside the topic's bounds")]
-    Timestamp {
-        /// Number of the record within the batch; `None` when only the header was looked at.
-        index: Option<u32>,
-        /// The time.
-        timestamp: Timestamp,
-    },
+    /// The topic does not take some records, all of which are listed.
+    #[error("{}", in_words(.0))]
+    Rejected(Vec<RejectedRecord>),
     /// The attributes name a codec that does not exist.
     #[error("the batch names the unknown compression codec {id}")]
     Codec {
@@ -127,18 +122,54 @@ pub enum RecordFault {
     /// It has more headers than a record may have.
     #[error("has {0} headers")]
     Headers(i32),
+}
+
+/// A well-formed record that its topic does not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RejectedRecord {
+    /// Number of the record within the batch, from 0; `None` for the header, which speaks for all
+    /// records when they are not looked at.
+    pub index: Option<u32>,
+    /// The reason.
+    pub reason: Rejection,
+}
+
+/// Why a topic does not take a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rejection {
     /// It has no key, and its topic is compacted.
     #[error("has no key, and its topic is compacted")]
     NoKey,
+    /// Its time lies outside the topic's bounds.
+    #[error("has the time {0} ms, which lies outside the topic's bounds")]
+    Timestamp(Timestamp),
 }
 
 impl RecordError {
-    /// Number of the record at fault within the batch, where one record is.
+    /// Number of the first record at fault within the batch, where records are.
     pub fn record_index(&self) -> Option<u32> {
         match self {
             Self::Record { index, .. } => Some(*index),
-            Self::Timestamp { index, .. } => *index,
+            Self::Rejected(records) => records.first()?.index,
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for RejectedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "record {index} of the batch {}", self.reason),
+            None => write!(f, "the batch {}", self.reason),
+        }
+    }
+}
+
+fn in_words(records: &[RejectedRecord]) -> String {
+    match records {
+        [] => "the topic does not take the batch".to_owned(),
+        [only] => only.to_string(),
+        [first, others @ ..] => format!("{first}; {} more records are refused", others.len()),
     }
 }

@@ -32,7 +32,7 @@ pub use builder::{BatchBuilder, BatchSettings};
 pub use compression::{
     Compression, Compressor, Decompressor, InvalidLevel, Limits, Packing, UnknownCompression,
 };
-pub use error::{RecordError, RecordFault};
+pub use error::{RecordError, RecordFault, RejectedRecord, Rejection};
 pub use header::HEADER_SIZE;
 pub use header_mut::HeaderMut;
 pub use records::{Header, Headers, Record, Records, RecordsAt};

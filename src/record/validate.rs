@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use super::batch::{Batch, TimestampType};
 use super::compression::{Compression, Decompressor, Limits, Packing};
-use super::error::{RecordError, RecordFault};
+use super::error::{RecordError, RejectedRecord, Rejection};
 use super::header;
 use crate::types::Timestamp;
 
@@ -72,7 +72,10 @@ pub fn validate_produced<'a>(
         return Ok(Checked { batch, max_timestamp, repack });
     }
     for timestamp in [batch.base_timestamp(), batch.max_timestamp()] {
-        rules.check_timestamp(None, timestamp)?;
+        if !rules.allow_time(timestamp) {
+            let reason = Rejection::Timestamp(timestamp);
+            return Err(RecordError::Rejected(vec![RejectedRecord { index: None, reason }]));
+        }
     }
     Ok(Checked { batch, max_timestamp: None, repack: None })
 }
@@ -108,23 +111,24 @@ fn check_header(batch: &Batch<'_>) -> Result<(), RecordError> {
     }
 }
 
-/// Walks the records and returns the latest time among them.
+/// Walks the records and returns the latest time among them. A malformed record ends the walk; the
+/// records that the rules do not allow are listed, since producers repair or drop exactly those.
 fn check_records(
     batch: &Batch<'_>,
     records: &[u8],
     rules: &ProduceRules,
 ) -> Result<Timestamp, RecordError> {
     let mut max_timestamp = Timestamp::from_millis(i64::MIN);
+    let mut rejected = Vec::new();
     for (index, record) in (0_u32..).zip(batch.records(records, &rules.limits)) {
         let record = record?;
-        if rules.keys_required && record.key.is_none() {
-            return Err(RecordError::Record { index, fault: RecordFault::NoKey });
-        }
         let timestamp = batch.timestamp_of(&record);
-        rules.check_timestamp(Some(index), timestamp)?;
+        if let Some(reason) = rules.rejection(record.key.is_some(), timestamp) {
+            rejected.push(RejectedRecord { index: Some(index), reason });
+        }
         max_timestamp = max_timestamp.max(timestamp);
     }
-    Ok(max_timestamp)
+    if rejected.is_empty() { Ok(max_timestamp) } else { Err(RecordError::Rejected(rejected)) }
 }
 
 impl ProduceRules {
@@ -141,13 +145,17 @@ impl ProduceRules {
         }
     }
 
-    fn check_timestamp(&self, index: Option<u32>, timestamp: Timestamp) -> Result<(), RecordError> {
-        // A record may say that it has no time, whatever the bounds.
-        if timestamp == Timestamp::NONE || (self.earliest..=self.latest).contains(&timestamp) {
-            Ok(())
-        } else {
-            Err(RecordError::Timestamp { index, timestamp })
+    /// Why a record is not allowed, if it is not.
+    fn rejection(&self, has_key: bool, timestamp: Timestamp) -> Option<Rejection> {
+        if self.keys_required && !has_key {
+            return Some(Rejection::NoKey);
         }
+        (!self.allow_time(timestamp)).then_some(Rejection::Timestamp(timestamp))
+    }
+
+    fn allow_time(&self, timestamp: Timestamp) -> bool {
+        // A record may say that it has no time, whatever the bounds.
+        timestamp == Timestamp::NONE || (self.earliest..=self.latest).contains(&timestamp)
     }
 }
 

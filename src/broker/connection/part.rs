@@ -9,7 +9,7 @@ use crate::replication::{Acks, Partition, Target};
 use crate::storage::Appended;
 use crate::types::{Offset, Timestamp};
 use crate::wire::ErrorCode;
-use crate::wire::produce::{Partition as Answer, PartitionView, RecordError};
+use crate::wire::produce::{Partition as Answer, PartitionView};
 
 /// One partition of a produce request.
 #[derive(Debug)]
@@ -138,11 +138,7 @@ impl Part {
                 index,
                 error_code: refusal.code,
                 base_offset: -1,
-                record_errors: refusal
-                    .record
-                    .map(|batch_index| RecordError { batch_index, message: None })
-                    .into_iter()
-                    .collect(),
+                record_errors: refusal.records.clone(),
                 error_message: refusal.message.clone(),
                 ..Answer::default()
             },

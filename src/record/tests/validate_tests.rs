@@ -3,7 +3,7 @@
 use super::sample::{Sample, build, four, push_all};
 use crate::record::{
     BatchBuilder, BatchSettings, Compression, Compressor, HeaderMut, ProduceRules, ProducerStamp,
-    RecordError, RecordFault, validate_produced,
+    RecordError, RecordFault, RejectedRecord, Rejection, validate_produced,
 };
 use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -22,6 +22,13 @@ fn altered(place: usize, value: &[u8], compression: Compression) -> Vec<u8> {
     let checksum = crc32c::crc32c(&bytes[21..]);
     bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
     bytes
+}
+
+/// What a compacted topic says of the records without a key.
+fn without_key(samples: &[Sample]) -> Vec<RejectedRecord> {
+    let keyless = (0..).zip(samples).filter(|(_, sample)| sample.key.is_none());
+    let rejected = |(index, _)| RejectedRecord { index: Some(index), reason: Rejection::NoKey };
+    keyless.map(rejected).collect()
 }
 
 #[track_caller]
@@ -177,10 +184,13 @@ fn a_compressed_lie_is_found_when_the_rules_ask_for_it() {
 #[test]
 fn a_compacted_topic_needs_keys_whatever_the_codec() {
     let rules = ProduceRules { keys_required: true, ..rules() };
+    let samples = [four(), four()].concat();
+    let keyless = without_key(&samples);
+    assert_eq!(keyless.len(), 2, "one alone would not show that all are named");
     for compression in Compression::ALL {
-        let error = refusal(&build(&four(), compression), &rules);
+        let error = refusal(&build(&samples, compression), &rules);
         assert!(
-            matches!(error, RecordError::Record { index: 1, fault: RecordFault::NoKey }),
+            matches!(&error, RecordError::Rejected(records) if *records == keyless),
             "{compression}: {error}"
         );
     }
@@ -197,12 +207,11 @@ fn times_outside_the_bounds_are_refused_with_the_number_of_the_record() {
     };
     let error = refusal(&build(&four(), Compression::None), &rules);
     assert_eq!(error.record_index(), Some(3), "{error}");
-    assert!(matches!(
-        error,
-        RecordError::Timestamp { timestamp, .. } if timestamp.millis() == 301_000
-    ));
+    let late = Rejection::Timestamp(Timestamp::from_millis(301_000));
+    let rejected = vec![RejectedRecord { index: Some(3), reason: late }];
+    assert!(matches!(&error, RecordError::Rejected(records) if *records == rejected), "{error}");
     let error = refusal(&build(&four(), Compression::Gzip), &rules);
-    assert!(matches!(error, RecordError::Timestamp { index: None, .. }), "{error}");
+    assert!(matches!(&error, RecordError::Rejected(records) if records[0].index.is_none()));
     let timeless = [Sample::of(-1, None, Some(b"x"))];
     assert!(validate_produced(&build(&timeless, Compression::None), &rules).is_ok());
 }

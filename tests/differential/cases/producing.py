@@ -2,7 +2,7 @@
 
 from differential.support import stage
 from differential.support.ask import Ask
-from differential.support.batches import TIME, Producer, batch
+from differential.support.batches import TIME, Producer, Row, batch, batch_of
 from differential.support.both import Both
 from differential.support.cases import about
 from differential.support.stage import Topic, produced
@@ -72,6 +72,15 @@ def produce_wrongly(ask: Ask) -> None:
         ask_to(ask, what, topic, records)
     compacted = stage.topic(ask, "compacted", cleanup_policy="compact")
     ask_to(ask, "no key to a compacted topic", compacted, batch([b"a"], key=None))
+    keyless, late = Row(key=None), Row(after=FAR_AHEAD)
+    bad = {
+        "two of four without a key": [Row(), keyless, Row(), keyless],
+        "two of four too late": [Row(), late, Row(), late],
+        "one without a key, one too late": [keyless, Row(), late],
+        "one both": [Row(), Row(key=None, after=FAR_AHEAD)],
+    }
+    for what, rows in bad.items():
+        ask_to(ask, what, compacted, batch_of(rows))
     small = stage.topic(ask, "small", max_message_bytes="100")
     ask_to(ask, "more than the topic takes", small, batch([b"x" * 100]))
     internal = Topic("__consumer_offsets", Both(stage.ABSENT_ID, stage.ABSENT_ID))

@@ -51,8 +51,25 @@ def batch(
     **header: int,
 ) -> bytes:
     """A batch of records a millisecond apart; `header` puts other values into its fields."""
-    records = b"".join(_record(delta, key, value) for delta, value in enumerate(values))
-    last = len(values) - 1
+    rows = [Row(value, key, delta) for delta, value in enumerate(values)]
+    return batch_of(rows, time=time, producer=producer, **header)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record of a batch: `after` is its time behind that of the batch."""
+
+    value: bytes | None = b"x"
+    key: bytes | None = b"k"
+    after: int = 0
+
+
+def batch_of(
+    rows: Sequence[Row], *, time: int = TIME, producer: Producer = NOBODY, **header: int
+) -> bytes:
+    """A batch of these records; `header` puts other values into its fields."""
+    records = b"".join(_record(delta, row) for delta, row in enumerate(rows))
+    last = len(rows) - 1
     fields = {
         "baseOffset": 0,
         "batchLength": HEADER.size - 12 + len(records),
@@ -62,11 +79,11 @@ def batch(
         "attributes": 0,
         "lastOffsetDelta": last,
         "baseTimestamp": time,
-        "maxTimestamp": time + max(last, 0),
+        "maxTimestamp": time + max((row.after for row in rows), default=0),
         "producerId": producer.id,
         "producerEpoch": producer.epoch,
         "baseSequence": producer.sequence,
-        "recordsCount": len(values),
+        "recordsCount": len(rows),
     } | header
     if "crc" not in header:
         covered = HEADER.pack(*(fields[name] for name in NAMES))[COVERED:] + records
@@ -74,8 +91,9 @@ def batch(
     return HEADER.pack(*(fields[name] for name in NAMES)) + records
 
 
-def _record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
-    body = b"\0" + _varint(delta) + _varint(delta) + _bytes(key) + _bytes(value) + _varint(0)
+def _record(delta: int, row: Row) -> bytes:
+    times = _varint(row.after) + _varint(delta)
+    body = b"\0" + times + _bytes(row.key) + _bytes(row.value) + _varint(0)
     return _varint(len(body)) + body
 
 

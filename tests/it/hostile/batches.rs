@@ -11,7 +11,7 @@ use streamlog::wire::metadata::MetadataRequest;
 use streamlog::wire::produce::{Partition, ProduceRequest, RequestPartition, RequestTopic};
 use streamlog::wire::{ErrorCode, Records};
 
-use crate::support::{Connection, LocalBroker, TOPIC, Witness, batch};
+use crate::support::{Connection, LocalBroker, TOPIC, Witness, batch, set_topic};
 
 /// Where the fields of a batch's header stand.
 const LENGTH: usize = 8;
@@ -58,6 +58,16 @@ fn produce(connection: &mut Connection, records: Vec<u8>, acks: i16) -> Partitio
     let topics = vec![RequestTopic { name: TOPIC.to_owned(), partitions }];
     let request = ProduceRequest { acks, timeout_ms: 30_000, topics, ..Default::default() };
     connection.call(9, &request).unwrap().topics.remove(0).partitions.remove(0)
+}
+
+/// Records with these keys and times in one batch of this codec.
+fn keyed(codec: Compression, records: &[(Option<&[u8]>, i64)]) -> Vec<u8> {
+    let mut builder = BatchBuilder::new();
+    for (key, time) in records {
+        builder.push(Timestamp::from_millis(*time), *key, Some(&[b'v'; 99]), &[]).unwrap();
+    }
+    let mut compressor = Compressor::new(codec, None).unwrap();
+    builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
 /// A broker refuses each of these with its code, over one connection that stays usable.
@@ -147,6 +157,36 @@ fn a_batch_with_attributes_that_no_client_may_set_is_refused() {
             ("a codec without a name", attributes(7), ErrorCode::UnsupportedCompressionType),
         ],
     );
+}
+
+#[test]
+fn all_records_that_a_compacted_topic_does_not_take_are_named() {
+    let broker = LocalBroker::new(13, &[]);
+    let mut client = broker.connect();
+    assert_eq!(set_topic(&mut client, "cleanup.policy", "compact").0, ErrorCode::None);
+    let now = 1_700_000_000_000;
+    let (key, far) = (Some(b"k".as_slice()), i64::MAX);
+    let cases = [
+        (vec![(key, now), (None, now), (key, now), (None, now)], ErrorCode::InvalidRecord),
+        (vec![(key, now), (key, far), (key, now), (None, far)], ErrorCode::InvalidTimestamp),
+    ];
+    for (records, code) in cases {
+        for codec in [Compression::None, Compression::Lz4] {
+            let refused = produce(&mut client, keyed(codec, &records), -1);
+            assert_eq!(refused.error_code, code, "{codec}");
+            let named: Vec<i32> = refused.record_errors.iter().map(|row| row.batch_index).collect();
+            assert_eq!(named, [1, 3], "{codec}");
+            assert!(refused.record_errors.iter().all(|row| row.message.is_some()));
+            let said = refused.error_message.unwrap();
+            assert!(said.contains("record 1") && said.contains("1 more"), "{said}");
+        }
+    }
+    let many = vec![(None, now); 500];
+    let refused = produce(&mut client, keyed(Compression::None, &many), -1);
+    assert_eq!(refused.record_errors.len(), 500);
+    let worded = refused.record_errors.iter().filter(|row| row.message.is_some()).count();
+    assert!((1..500).contains(&worded), "{worded} rows have words");
+    broker.stop().unwrap();
 }
 
 #[test]
