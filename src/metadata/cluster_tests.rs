@@ -151,6 +151,9 @@ async fn partitions_are_added_and_never_taken_away() {
     let one = [vec![BrokerId(1)]];
     let error = metadata.create_partitions(&name("clicks"), 14, &one).await.unwrap_err();
     assert!(matches!(error, MetadataError::InvalidAssignment { partition: 13, .. }), "{error}");
+    let absent = [vec![BrokerId(1)], vec![BrokerId(9)]];
+    let error = metadata.create_partitions(&name("clicks"), 14, &absent).await.unwrap_err();
+    assert!(matches!(error, MetadataError::InvalidAssignment { partition: 13, .. }), "{error}");
     let error = metadata.create_partitions(&name("none"), 2, &[]).await.unwrap_err();
     assert!(matches!(error, MetadataError::UnknownTopic(_)), "{error}");
 }

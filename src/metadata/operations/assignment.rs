@@ -32,15 +32,16 @@ pub(super) fn spread(
     Ok(partitions.map(replicas_of).collect())
 }
 
-/// Passes an assignment made by a person.
+/// Passes an assignment made by a person to the partitions from number `first` on.
 pub(super) fn check(
     image: &Image,
     assignment: &[Vec<BrokerId>],
+    first: usize,
     factor: Option<usize>,
 ) -> Result<(), MetadataError> {
     let refuse = |partition, reason| Err(MetadataError::InvalidAssignment { partition, reason });
     let expected = factor.or(assignment.first().map(Vec::len));
-    for (partition, replicas) in assignment.iter().enumerate() {
+    for (partition, replicas) in (first..).zip(assignment) {
         if replicas.is_empty() {
             return refuse(partition, "there are none");
         }

@@ -99,7 +99,7 @@ impl Metadata {
     ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
         if !topic.assignment.is_empty() {
             self.partition_count(i64::try_from(topic.assignment.len()).unwrap_or(i64::MAX))?;
-            assignment::check(image, &topic.assignment, None)?;
+            assignment::check(image, &topic.assignment, 0, None)?;
             return Ok(topic.assignment.clone());
         }
         let default = self.config.num_partitions;

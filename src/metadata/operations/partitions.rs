@@ -79,7 +79,7 @@ impl Metadata {
             let start = brokers.iter().position(|id| *id == present[0][0]).unwrap_or(0);
             assignment::spread(&brokers, present.len()..count, asked, start)?
         } else {
-            assignment::check(&image, replicas, Some(factor))?;
+            assignment::check(&image, replicas, present.len(), Some(factor))?;
             if replicas.len() != added {
                 let reason = "as many partitions are assigned as are added";
                 let partition = present.len() + replicas.len().min(added);
