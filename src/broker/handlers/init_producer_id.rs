@@ -37,11 +37,12 @@ async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusa
         return Err(Refusal::because(ErrorCode::InvalidRequest, &cause));
     }
     if request.transactional_id.is_some() {
-        // librdkafka tries again, until its time is up, after every code but a few. Of those few
-        // this one is final for all clients and says the least that is wrong.
+        // Clients show this code as "not supported", and nearly all give up at once. librdkafka
+        // tries again until the time of `init_transactions` is up and shows it then; the codes
+        // after which it gives up at once speak of rights, time-outs, or another producer.
         tracing::warn!(peer = %call.session.peer, "refused a producer that wants transactions");
-        let code = ErrorCode::TransactionalIdAuthorizationFailed;
-        return Err(Refusal::because(code, &"there are no transactions"));
+        let code = ErrorCode::UnsupportedVersion;
+        return Err(Refusal::because(code, &"transactions are not supported"));
     }
     if !call.session.may(Operation::IdempotentWrite, Resource::Cluster) {
         return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
