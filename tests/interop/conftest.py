@@ -15,8 +15,13 @@ from py.support.broker import BrokerProcess
 
 CLIENTS = pytest.StashKey[list[Client]]()
 CELLS = pytest.StashKey[defaultdict[Client, dict[str, str]]]()
-# Topics are created by who needs them, and members that join late shall not wait for others.
-SETTINGS = ("auto.create.topics.enable=false", "group.min.session.timeout.ms=1000")
+# Topics are created by who needs them, members that join late shall not wait for others, and a test
+# waits for retention.
+SETTINGS = (
+    "auto.create.topics.enable=false",
+    "group.min.session.timeout.ms=1000",
+    "log.retention.check.interval.ms=300",
+)
 
 Launch = Callable[[Client], Driver]
 _numbers = count()

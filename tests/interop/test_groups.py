@@ -111,6 +111,35 @@ def test_a_member_resumes_where_another_has_committed(
     second.leave()
 
 
+def wait_for_retention(observer: streamlog.Client, topic: str) -> None:
+    """Has retention remove all records that there are."""
+    end = observer.admin.end_offsets(topic)[0]
+    observer.admin.set_settings({"retention.ms": 1}, topic=topic)
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while (begin := observer.admin.begin_offsets(topic)[0]) != end:
+        assert time.monotonic() < deadline, f"the log still begins at {begin}, not at {end}"
+        time.sleep(0.1)
+    observer.admin.set_settings({"retention.ms": None}, topic=topic)
+
+
+@pytest.mark.feature("overtaken")
+@pytest.mark.timeout(120)
+def test_a_group_recovers_from_an_out_of_range_offset_after_retention(
+    launch: Launch, client: Client, observer: streamlog.Client, topic: str
+) -> None:
+    group = f"group-of-{topic}"
+    with observer.producer() as producer:
+        producer.send_all(topic, [b"old %d" % number for number in range(20)])
+    observer.admin.group(group).commit({(topic, 0): 5})
+    wait_for_retention(observer, topic)
+    with observer.producer() as producer:
+        producer.send_all(topic, [b"new %d" % number for number in range(10)])
+    member = launch(client)
+    member.join(group, topic, SESSION_MS)
+    taken = take(member, 10)
+    assert [record.value for record in taken] == [b"new %d" % number for number in range(10)]
+
+
 @pytest.mark.feature("group")
 @pytest.mark.timeout(180)
 def test_two_of_three_take_over_from_the_killed_one(

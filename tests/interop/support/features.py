@@ -23,6 +23,7 @@ FEATURES = {
     "seek": "seek back and forth",
     "commit": "commit, leave, and resume as another member",
     "group": "group of three, one killed: the others take over, nothing is lost",
+    "overtaken": "a group goes on by itself where retention has removed its offset",
     "unknown topic": "error: unknown topic",
     "too large": "error: record too large for the topic",
     "out of range": "error: offset out of range",

@@ -43,10 +43,10 @@ export default class Kafkajs {
     this.kafka = new Kafka({ ...settings, retry: { retries: 2 } })
   }
 
-  /** It goes to an end of the log by itself, and says so in its log only. */
+  /** It goes to an end of the log by itself, as members shall, and says so in its log only. */
   hear (log) {
     console.error(log)
-    if (/out of range/i.test(log.message)) {
+    if (!this.isMember && /out of range/i.test(log.message)) {
       this.inbox.fail(unsupported('way to report an offset out of range'))
     }
   }
@@ -114,6 +114,7 @@ export default class Kafkajs {
 
   /** It reads as a member only, so it gets a group of its own. */
   async open ({ topic, partition, from }) {
+    this.isMember = false
     await this.reader?.disconnect()
     const offset = await this.resolve(topic, partition, from)
     this.reader = await this.consume(`reader-${randomUUID()}`, topic, { retry: { retries: 0 } })
@@ -155,6 +156,7 @@ export default class Kafkajs {
   }
 
   async join ({ group, topic, session_ms: sessionTimeout }) {
+    this.isMember = true
     this.given = new Map()
     this.assignment = []
     this.topic = topic
