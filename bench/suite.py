@@ -16,6 +16,7 @@ import clients
 import commands
 import growth
 import lifecycle
+import reading
 import scale
 import scrubbing
 import throughput
@@ -30,6 +31,7 @@ SECTIONS: dict[str, Section] = {
     "growth": lambda options, place: growth.rows(options.rounds, options.log_gib, place),
     "commands": lambda options, place: commands.rows(options.rounds, options.log_gib, place),
     "scrubbing": lambda options, place: scrubbing.rows(options.rounds, place),
+    "reading": lambda options, place: reading.rows(options.rounds, place),
     "scale": lambda options, place: scale.rows(place),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }

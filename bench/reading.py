@@ -1,0 +1,77 @@
+"""Rows of reads by where their bytes are: vouched for, in memory but unchecked, or on the medium.
+
+Each row is a ratio within one round: the first read after a start to the second one of the same
+broker, and the broker to the ruler, which sends what the kernel reads ahead and checks nothing.
+"""
+
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import Figure, Gate, Work, at_least, at_most
+from servers import SERVERS, Place, Running, Server, serving, touch_memory
+
+RECORDS = 2_000_000
+Reads = dict[str, dict[str, float]]
+"""The figures of each read."""
+
+WORK = Work("page cache", "bench/load", record_bytes=200, batch=50)
+
+
+def rows(rounds: int, place: Place) -> Iterator[Figure]:
+    """All of them, in rounds of ruler, broker, ruler."""
+    ratios: dict[str, list[float]] = {name: [] for name in ("first", "vouched", "cold", "cold CPU")}
+    for _ in range(rounds):
+        touch_memory()
+        before = reads(SERVERS["ruler"], place)
+        broker = reads(SERVERS["streamlog"], place, restart=True)
+        after = reads(SERVERS["ruler"], place)
+        ratios["cold"].append(against(before, broker, after, "cold", "per_second"))
+        ratios["cold CPU"].append(against(before, broker, after, "cold", "cpu_ns"))
+        ratios["vouched"].append(against(before, broker, after, "warm", "cpu_ns"))
+        ratios["first"].append(broker["first"]["cpu_ns"] / broker["second"]["cpu_ns"])
+    yield row("fetch 1 MB, vouched for", "broker CPU ÷ ruler", ratios["vouched"])
+    yield row("fetch 1 MB, first after a start", "CPU ÷ vouched", ratios["first"], at_most(1.4))
+    yield row("fetch 1 MB, cold", "rate ÷ ruler", ratios["cold"], at_least(0.9))
+    yield row("fetch 1 MB, cold", "broker CPU ÷ ruler", ratios["cold CPU"])
+
+
+def row(name: str, figure: str, ratios: list[float], gate: Gate | None = None) -> Figure:
+    """The median of the ratios."""
+    ratios.sort()
+    return Figure(name, figure, statistics.median(ratios), WORK, gate, ratios[0], ratios[-1])
+
+
+def against(before: Reads, broker: Reads, after: Reads, read: str, figure: str) -> float:
+    """The broker's figure as a ratio to the mean of the two rulers."""
+    return broker[read][figure] / ((before[read][figure] + after[read][figure]) / 2)
+
+
+def reads(server: Server, place: Place, *, restart: bool = False) -> Reads:
+    """The figures of a cold read and a warm one, and of two more after a restart."""
+    with tempfile.TemporaryDirectory(dir=place.data) as folder:
+        data = Path(folder)
+        with serving(server, place, data) as started:
+            started.load("produce", "--batch", "50", "--records", str(RECORDS))
+            evict(data)
+            figures = {"cold": fetch(started), "warm": fetch(started)}
+        if restart:
+            with serving(server, place, data) as started:
+                figures |= {"first": fetch(started), "second": fetch(started)}
+    return figures
+
+
+def fetch(started: Running) -> dict[str, float]:
+    """The figures of a read from the beginning to the end."""
+    return started.load("fetch", "--records", str(RECORDS))
+
+
+def evict(data: Path) -> None:
+    """Drops the logs from the page cache, once they are on the disk."""
+    for path in data.rglob("*log"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
