@@ -57,6 +57,8 @@ pub struct LogConfig {
     pub retention_size: Option<ByteSize>,
     /// Segments go when their newest record is so old; `None` is never.
     pub retention: Option<Duration>,
+    /// The clock by which `retention` counts.
+    pub retention_clock: RetentionClock,
     /// A segment of this size is followed by a new one.
     pub segment_size: ByteSize,
     /// So is one of this age.
@@ -101,6 +103,7 @@ impl Default for LogConfig {
             offset_unit: OffsetUnit::Record,
             retention_size: None,
             retention: Some(7 * DAY),
+            retention_clock: RetentionClock::Broker,
             segment_size: ByteSize(1 << 30),
             segment_age: 7 * DAY,
             segment_jitter: Duration::ZERO,
@@ -247,5 +250,16 @@ words! {
         Record = "record",
         /// Bytes of the partition: the next batch's offset is this one's and its length.
         Byte = "byte",
+    }
+}
+
+words! {
+    /// `retention.clock`: the clock by which a segment's age is counted.
+    RetentionClock {
+        /// The later of the time at which the broker stored the last record and the largest
+        /// timestamp in the segment, so that old records which are loaded today stay.
+        Broker = "broker",
+        /// The largest timestamp in the segment alone, as with Apache Kafka.
+        Record = "record",
     }
 }

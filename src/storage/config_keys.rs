@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::{ByteSize, Key, Kind};
 use crate::record::TimestampType;
-use crate::storage::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+use crate::storage::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};
 
 /// A value as it is written in a setting.
 trait Setting: Sized {
@@ -49,7 +49,7 @@ macro_rules! worded {
     };
 }
 
-worded!(ByteSize, CleanupPolicy, CompressionType, OffsetUnit);
+worded!(ByteSize, CleanupPolicy, CompressionType, OffsetUnit, RetentionClock);
 
 impl Setting for TimestampType {
     fn parse(text: &str) -> Result<Self, String> {
@@ -325,6 +325,14 @@ impl LogConfig {
             Long,
             retention_size,
             "The oldest segments go while the log is larger than so many bytes; -1 is no limit."
+        ),
+        key!(
+            "retention.clock",
+            String,
+            retention_clock,
+            "The clock by which retention.ms counts: 'broker', the time of storing and the \
+             timestamps, whichever is later, or 'record', the timestamps alone, as with Apache \
+             Kafka."
         ),
         key!(
             "retention.ms",

@@ -24,7 +24,7 @@ mod small_file;
 mod upkeep;
 
 pub use checkpoint::{Checkpoint, Offsets};
-pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit};
+pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};
 pub(crate) use directory::quarantine;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,

@@ -7,7 +7,7 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::world_tests::{
     EPOCH, NOW, World, append, append_batch, batch, bytes_of, texts, values,
 };
-use crate::storage::{AppendAt, CleanupPolicy, Log, ReadLimit, StorageError};
+use crate::storage::{AppendAt, CleanupPolicy, Log, ReadLimit, RetentionClock, StorageError};
 use crate::types::{Offset, Timestamp};
 
 const WEEK: Duration = Duration::from_hours(7 * 24);
@@ -51,6 +51,37 @@ fn a_segment_goes_when_both_its_records_and_its_last_append_are_old() {
     assert_eq!(delete(long_after), 2, "the active segment too");
     assert_eq!((log.log_start_offset(), log.log_end_offset()), (end, end));
     assert_eq!(append(&log, &["new"]).base_offset, end);
+}
+
+#[test]
+fn records_loaded_late_stay_unless_the_topic_counts_by_their_own_timestamps() {
+    let last_month = NOW.minus(WEEK * 4);
+    for (clock, segments) in [(RetentionClock::Broker, 0), (RetentionClock::Record, 2)] {
+        let mut world = World::with_segments_of(1);
+        world.config.retention_clock = clock;
+        let log = world.start();
+        append_timed(&log, last_month, NOW);
+        append_timed(&log, last_month, NOW);
+        append_timed(&log, NOW, NOW);
+        log.flush().unwrap();
+        let below = log.log_end_offset();
+        assert_eq!(log.expired(NOW, below).unwrap().segments, segments, "{clock}, as foretold");
+        assert_eq!(log.delete_expired(NOW, below).unwrap().segments, segments, "{clock}");
+    }
+}
+
+#[test]
+fn a_segment_without_timestamps_ages_by_the_time_of_storing() {
+    let mut world = World::with_segments_of(1);
+    world.config.retention_clock = RetentionClock::Record;
+    let log = world.start();
+    append_timed(&log, Timestamp::NONE, NOW);
+    append_timed(&log, NOW.plus(WEEK), NOW);
+    log.flush().unwrap();
+    let below = log.log_end_offset();
+    assert_eq!(log.delete_expired(NOW.plus(HOUR), below).unwrap().segments, 0);
+    let week_after = NOW.plus(WEEK).plus(HOUR);
+    assert_eq!(log.delete_expired(week_after, below).unwrap().segments, 1);
 }
 
 #[test]

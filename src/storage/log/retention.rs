@@ -1,9 +1,10 @@
 //! Removing the beginning of a log: by age, by size, or because somebody asked.
 //!
 //! Only whole segments go, the oldest first and each durably before the next, so that a crash
-//! leaves no hole. A segment is old when both the largest time in its records and the time at which
-//! the broker left it are: producers' clocks alone neither delete records too early nor keep them
-//! for ever. Nothing goes that is above the high watermark or not flushed.
+//! leaves no hole. The age of a segment counts from the largest timestamp in it or from the time at
+//! which the broker last stored a record in it, whichever is later: records loaded from an archive
+//! are kept as long as those written today. `retention.clock=record` counts from the timestamps
+//! alone, as Apache Kafka does. Nothing goes that is above the high watermark or not flushed.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use crate::storage::log::Log;
 use crate::storage::segments::Segment;
-use crate::storage::{LogConfig, StorageError};
+use crate::storage::{LogConfig, RetentionClock, StorageError};
 use crate::types::{Offset, Timestamp};
 
 /// What a pass of retention has removed.
@@ -186,10 +187,8 @@ impl Log {
         let oldest = now.minus(age);
         let mut tail = self.writable_tail()?;
         let last_append = tail.active.as_ref().and_then(|active| {
-            let is_expired = active.size > 0
-                && active.last_append < oldest
-                && active.indexer.max_timestamp() < oldest;
-            is_expired.then_some(active.last_append)
+            let newest = newest(config, active.last_append, active.indexer.max_timestamp());
+            (active.size > 0 && newest < oldest).then_some(active.last_append)
         });
         if let Some(last_append) = last_append
             && tail.next_offset <= below
@@ -274,6 +273,13 @@ fn is_expired(
         return Ok(false);
     };
     let facts = segment.facts(end)?;
-    let oldest = now.minus(age);
-    Ok(facts.sealed_at < oldest && facts.max_timestamp < oldest)
+    Ok(newest(config, facts.sealed_at, facts.max_timestamp) < now.minus(age))
+}
+
+/// The time from which a segment's age counts, for one that last grew at `stored`.
+fn newest(config: &LogConfig, stored: Timestamp, max_timestamp: Timestamp) -> Timestamp {
+    match config.retention_clock {
+        RetentionClock::Record if max_timestamp != Timestamp::NONE => max_timestamp,
+        RetentionClock::Record | RetentionClock::Broker => stored.max(max_timestamp),
+    }
 }
