@@ -18,8 +18,12 @@ pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// Whether all of these bytes are in memory, so that reading them neither waits for the medium
-    /// nor brings anything from it. What it sees may change at once.
+    /// Begins to bring these bytes into memory, and does not wait for them. The kernel may bring
+    /// fewer.
+    fn read_ahead(&self, _position: u64, _length: u64) {}
+
+    /// Whether all of these bytes are in memory, or on their way by a read that has begun, so that
+    /// reading them brings nothing from the medium. The answer may be out of date at once.
     fn is_cached(&self, _position: u64, _length: u64) -> bool {
         true
     }

@@ -2,7 +2,7 @@
 
 use crate::storage::segments::Medium;
 use crate::storage::world_tests::{World, append, batch, file, texts, try_values, values};
-use crate::storage::{Damage, Log, StartPoint, StorageError};
+use crate::storage::{Damage, Log, ReadLimit, StartPoint, StorageError};
 use crate::types::Offset;
 
 /// Bytes of a batch of one letter.
@@ -159,4 +159,41 @@ fn a_neighbour_that_was_read_vouches_for_nothing() {
     assert!(try_values(&log, 0, 7).is_err());
     assert_eq!(log.damages(), [damage(0, 5)]);
     assert_eq!(texts(&values(&log, 6, 7)), ["g"]);
+}
+
+#[test]
+fn a_cold_read_from_end_to_end_leaves_all_of_it_vouched_for() {
+    const BATCHES: i64 = 20;
+    const PAGE: u64 = 4096;
+    let world = World::new();
+    let log = world.start();
+    let large = "x".repeat(100_000);
+    for _ in 0..BATCHES {
+        append(&log, &[&large]);
+    }
+    log.flush().unwrap();
+    let segment = file(0, "log");
+    for page in 0..log.size_bytes().unwrap().div_ceil(PAGE) {
+        // Two flips leave the bit as it was, and the page out of memory.
+        world.disk.flip_bit(&segment, page * PAGE, 0).unwrap();
+        world.disk.flip_bit(&segment, page * PAGE, 0).unwrap();
+    }
+    let one = |offset| {
+        (
+            Offset::new(offset),
+            ReadLimit { max_bytes: 1, below: Offset::new(BATCHES), at_least_one_batch: true },
+        )
+    };
+    let look = |offset| {
+        let (from, limit) = one(offset);
+        log.find_extent(from, limit).unwrap().unwrap()
+    };
+    assert!(!look(0).is_vouched());
+    for offset in 0..BATCHES {
+        let (from, limit) = one(offset);
+        assert!(log.read(from, limit).unwrap().is_some());
+    }
+    for offset in 0..BATCHES {
+        assert!(look(offset).is_vouched(), "batch {offset} has to be checked again");
+    }
 }

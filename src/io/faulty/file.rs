@@ -56,6 +56,15 @@ impl File for FaultyFile {
         Ok(count)
     }
 
+    fn read_ahead(&self, position: u64, length: u64) {
+        let mut machine = self.shared.machine();
+        if machine.check(self.incarnation).is_ok()
+            && let Ok(cached) = machine.names.cached(self.id)
+        {
+            cached.bring_in(position, length);
+        }
+    }
+
     fn is_cached(&self, position: u64, length: u64) -> bool {
         let mut machine = self.shared.machine();
         if machine.holds_read(usize::try_from(length).unwrap_or(usize::MAX)) {

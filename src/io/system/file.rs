@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 
 use nix::errno::Errno;
-use nix::fcntl::{FallocateFlags, fallocate};
+use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
 use nix::sys::uio::pwritev;
 use nix::unistd::{fdatasync, ftruncate};
 
@@ -19,6 +19,10 @@ use crate::io::{File, Inode, failed_sync};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
+
+/// Bytes that are asked for in one call. Of more than a device takes at once the kernel leaves out
+/// the rest, and devices seldom take less than this.
+const READ_AHEAD_PART: u64 = 512 << 10;
 
 /// Bytes of a page, as small as they are anywhere.
 const PAGE: u64 = 4096;
@@ -47,6 +51,23 @@ impl SystemFile {
 impl File for SystemFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         uninterrupted(|| self.file.read_at(buffer, position))
+    }
+
+    fn read_ahead(&self, position: u64, length: u64) {
+        let end = position.saturating_add(length);
+        let mut position = position;
+        while position < end {
+            let part = (end - position).min(READ_AHEAD_PART);
+            // A part whose last byte is there was asked for before, as a rule.
+            if !self.is_cached(position + part - 1, 1) {
+                let (Ok(at), Ok(count)) = (position.try_into(), part.try_into()) else { return };
+                let advice = PosixFadviseAdvice::POSIX_FADV_WILLNEED;
+                if posix_fadvise(&self.file, at, count, advice).is_err() {
+                    return;
+                }
+            }
+            position += part;
+        }
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {

@@ -115,6 +115,10 @@ impl File for ReservedFile {
         self.file.read_at(buffer, position)
     }
 
+    fn read_ahead(&self, position: u64, length: u64) {
+        self.file.read_ahead(position, length);
+    }
+
     fn is_cached(&self, position: u64, length: u64) -> bool {
         self.file.is_cached(position, length)
     }

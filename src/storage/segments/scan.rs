@@ -77,7 +77,14 @@ pub(crate) struct BatchScan<'f> {
     position: u64,
 }
 
-const STRETCH: usize = 256 * 1024;
+/// Bytes that one read asks for: from the medium enough to be fast, from the page cache so few that
+/// they are still near the processor when they are judged.
+const fn stretch(medium: Medium) -> usize {
+    match medium {
+        Medium::Cache => 128 * 1024,
+        Medium::Disk => 256 * 1024,
+    }
+}
 
 /// Where in a header the number of the format stands.
 const MAGIC_AT: usize = 16;
@@ -86,7 +93,7 @@ const MAGIC: u8 = 2;
 impl<'f> BatchScan<'f> {
     /// A scan of the bytes from `position` to `end`.
     pub(crate) fn new(file: &'f dyn File, position: u64, end: u64, medium: Medium) -> Self {
-        Self { window: Window::new(file, end, medium, STRETCH), position }
+        Self { window: Window::new(file, end, medium, stretch(medium)), position }
     }
 
     /// Where the next batch begins.

@@ -1,9 +1,9 @@
 //! Checking what the log holds, and keeping what is found damaged.
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
-use crate::io::{File, FileRange};
+use crate::io::FileRange;
 use crate::storage::StorageError;
 use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
@@ -15,8 +15,8 @@ use crate::types::Offset;
 /// Bytes that are judged between two notes of what was found.
 const STRETCH: u64 = 8 << 20;
 
-/// How much of a range one call reads.
-const READ_CHUNK: usize = 1 << 20;
+/// Bytes behind a range that a reader who catches up asks for next.
+const READ_AHEAD: u64 = 4 << 20;
 
 impl Log {
     /// The damage that was found since the log was opened, in stretches.
@@ -83,20 +83,29 @@ impl Log {
         let Some(number) = segments.iter().position(|other| Arc::ptr_eq(other, segment)) else {
             return Err(segment.refused("read", ErrorKind::NotFound.into()));
         };
+        let chain = Chain { is_whole: false, ..self.chain_of(&segments, number)? };
         let end = range.position + range.length;
-        let chain = Chain { size: end, is_whole: false, ..self.chain_of(&segments, number)? };
+        let ahead = (end + read_ahead(segment, range.position)).min(chain.size);
         let mut check = SegmentCheck::new(Arc::clone(segment), chain, Medium::Cache);
         if let Some(batch) = segment.indexed_at(range.position)? {
             check = check.starting_at(&batch);
         }
         let start = check.position();
-        read_through(&**segment.file()?, start, end)
-            .map_err(|error| segment.refused("read", error))?;
-        let withdrawals = segment.vouched().withdrawals();
-        let is_sound = check.advance(end)?.is_empty();
-        if is_sound {
-            segment.vouched().add_unless_withdrawn(start..end, withdrawals);
+        let file = segment.file()?;
+        // The last byte first: it is what a cold read lacks.
+        let until = if file.is_cached(ahead - 1, 1) && file.is_cached(start, ahead - start) {
+            // In memory as it is: one check costs less than one for each of the next reads.
+            ahead
         } else {
+            file.read_ahead(start, ahead - start);
+            end
+        };
+        let checking = segment.vouched().begin_check(start);
+        let is_sound = check.advance(until)?.is_empty();
+        if is_sound {
+            checking.vouch_to(check.position());
+        } else {
+            drop(checking);
             self.check_whole_segment(segment.base())?;
         }
         Ok(is_sound)
@@ -106,14 +115,14 @@ impl Log {
     pub(super) fn check_whole_segment(&self, base: Offset) -> Result<(), StorageError> {
         let Some(mut check) = self.check_segment(base, Medium::Cache)? else { return Ok(()) };
         let segment = check.segment();
-        let file = Arc::clone(segment.file()?);
-        read_through(&*file, 0, check.size()).map_err(|error| segment.refused("read", error))?;
-        let withdrawals = segment.vouched().withdrawals();
         while !check.is_done() {
-            let found = check.advance(check.position() + STRETCH)?;
+            let start = check.position();
+            segment.file()?.read_ahead(start, (2 * STRETCH).min(check.size() - start));
+            let checking = segment.vouched().begin_check(start);
+            let found = check.advance(start + STRETCH)?;
             self.note_damage(&found);
+            checking.vouch_to(check.position());
         }
-        segment.vouched().add_unless_withdrawn(0..check.size(), withdrawals);
         Ok(())
     }
 
@@ -144,20 +153,9 @@ impl Log {
     }
 }
 
-/// Brings a range into the page cache, by reads large enough for the medium to be fast.
-fn read_through(file: &dyn File, start: u64, end: u64) -> io::Result<()> {
-    if file.is_cached(start, end - start) {
-        return Ok(());
-    }
-    let mut chunk = vec![0; READ_CHUNK];
-    let mut position = start;
-    while position < end {
-        let left = usize::try_from(end - position).unwrap_or(usize::MAX).min(READ_CHUNK);
-        match file.read_at(&mut chunk[..left], position) {
-            Ok(0) => break,
-            Ok(count) => position += count as u64,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+/// The bytes to prepare for the reads that follow one at `position`: none unless it goes on where
+/// checked bytes end, as a sequential reader's does.
+fn read_ahead(segment: &Segment, position: u64) -> u64 {
+    let is_sequential = position == 0 || segment.vouched().covers(position - 1, 1);
+    if is_sequential { READ_AHEAD } else { 0 }
 }

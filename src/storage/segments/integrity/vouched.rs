@@ -21,8 +21,25 @@ pub(crate) struct Vouched {
 struct State {
     /// Sorted, and apart from one another.
     ranges: Vec<Range<u64>>,
-    /// Rises with every withdrawal.
-    withdrawals: u64,
+    /// The checks under way.
+    checks: Vec<CheckState>,
+    last_check: u64,
+}
+
+#[derive(Debug)]
+struct CheckState {
+    number: u64,
+    start: u64,
+    /// The first byte at or beyond `start` that was withdrawn since the check began.
+    withdrawn_from: u64,
+}
+
+/// A check under way of the bytes from some position on, which ends by vouching for them or
+/// by being dropped.
+#[derive(Debug)]
+pub(crate) struct Checking<'v> {
+    vouched: &'v Vouched,
+    number: u64,
 }
 
 /// What a read from the medium may bring with it: a page, of any size that kernels are built with.
@@ -48,26 +65,19 @@ impl Vouched {
         self.lock().add(range);
     }
 
-    /// The number of withdrawals so far, for [`Vouched::add_unless_withdrawn`].
-    pub(crate) fn withdrawals(&self) -> u64 {
-        self.lock().withdrawals
-    }
-
-    /// Vouches for a range that was checked, unless something was withdrawn since there were so
-    /// many `withdrawals`. Returns whether it did.
-    pub(crate) fn add_unless_withdrawn(&self, range: Range<u64>, withdrawals: u64) -> bool {
+    /// Begins a check of the bytes from `start` on. To be called before the first of them is read,
+    /// and after they were brought into memory: a read that may bring them anew spoils the check.
+    pub(crate) fn begin_check(&self, start: u64) -> Checking<'_> {
         let mut state = self.lock();
-        let is_unchanged = state.withdrawals == withdrawals;
-        if is_unchanged {
-            state.add(range);
-        }
-        is_unchanged
+        state.last_check += 1;
+        let number = state.last_check;
+        state.checks.push(CheckState { number, start, withdrawn_from: u64::MAX });
+        Checking { vouched: self, number }
     }
 
     /// Withdraws what a read of these bytes may bring from the medium.
     pub(crate) fn withdraw(&self, position: u64, length: u64) {
-        let start = position - position % UNIT;
-        let end = position.saturating_add(length).next_multiple_of(UNIT);
+        let (start, end) = unit_range(position, length);
         self.lock().remove(start..end);
     }
 
@@ -79,13 +89,52 @@ impl Vouched {
     /// To be called before bytes are read: withdraws them unless all of them are in memory.
     pub(crate) fn before_read(&self, file: &dyn File, position: u64, length: u64) {
         // Also when nothing is vouched for yet: a check under way must not miss the read.
-        if !file.is_cached(position, length) {
-            self.withdraw(position, length);
+        let is_short = length <= UNIT;
+        if length == 0 || (is_short && file.is_cached(position, length)) {
+            return;
         }
+        // The read brings nothing that lies before or behind a page that is in memory. A
+        // sequential reader would otherwise withdraw the end of each stretch with the next.
+        let (mut start, mut end) = unit_range(position, length);
+        let is_start_cached = file.is_cached(position, 1);
+        let is_end_cached = file.is_cached(position + length - 1, 1);
+        // A long read from the medium lacks an end as a rule, which is sooner seen than every page.
+        if !is_short && is_start_cached && is_end_cached && file.is_cached(position, length) {
+            return;
+        }
+        if is_start_cached {
+            start = position;
+        }
+        if is_end_cached {
+            end = position + length;
+        }
+        self.lock().remove(start..end);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The units that a range touches.
+fn unit_range(position: u64, length: u64) -> (u64, u64) {
+    (position - position % UNIT, position.saturating_add(length).next_multiple_of(UNIT))
+}
+
+impl Checking<'_> {
+    /// Vouches for the bytes up to `end`, as far as nothing was withdrawn since the check began.
+    pub(crate) fn vouch_to(self, end: u64) {
+        let mut state = self.vouched.lock();
+        let found = state.checks.iter().find(|check| check.number == self.number);
+        if let Some(&CheckState { start, withdrawn_from, .. }) = found {
+            state.add(start..end.min(withdrawn_from));
+        }
+    }
+}
+
+impl Drop for Checking<'_> {
+    fn drop(&mut self) {
+        self.vouched.lock().checks.retain(|check| check.number != self.number);
     }
 }
 
@@ -112,7 +161,9 @@ impl State {
     }
 
     fn remove(&mut self, range: Range<u64>) {
-        self.withdrawals += 1;
+        for check in self.checks.iter_mut().filter(|check| check.start < range.end) {
+            check.withdrawn_from = check.withdrawn_from.min(range.start.max(check.start));
+        }
         let first = self.ranges.partition_point(|other| other.end <= range.start);
         let after = self.ranges.partition_point(|other| other.start < range.end);
         if first >= after {
@@ -156,14 +207,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_while_it_was_checked_is_not_vouched_for() {
+    fn a_check_vouches_for_nothing_that_was_read_meanwhile() {
         let vouched = Vouched::default();
-        let before = vouched.withdrawals();
-        vouched.withdraw(0, 10);
-        assert!(!vouched.add_unless_withdrawn(0..10, before));
-        assert!(!vouched.covers(0, 10));
-        assert!(vouched.add_unless_withdrawn(0..10, vouched.withdrawals()));
-        assert!(vouched.covers(0, 10));
+        let check = vouched.begin_check(100 * KB);
+        vouched.withdraw(300 * KB, 1);
+        check.vouch_to(500 * KB);
+        assert!(vouched.covers(100 * KB, 156 * KB), "up to the unit that was read");
+        assert!(!vouched.covers(256 * KB, 1));
+        drop(vouched.begin_check(256 * KB));
+        assert!(!vouched.covers(256 * KB, 1), "given up");
+        let check = vouched.begin_check(256 * KB);
+        vouched.withdraw(0, 128 * KB);
+        vouched.withdraw(600 * KB, KB);
+        check.vouch_to(500 * KB);
+        assert!(vouched.covers(128 * KB, 372 * KB), "others read before and behind it");
     }
 
     #[test]

@@ -32,6 +32,11 @@ impl File for WatchedFile {
         self.file.read_at(buffer, position)
     }
 
+    fn read_ahead(&self, position: u64, length: u64) {
+        self.vouched.before_read(&*self.file, position, length);
+        self.file.read_ahead(position, length);
+    }
+
     fn is_cached(&self, position: u64, length: u64) -> bool {
         self.file.is_cached(position, length)
     }
