@@ -12,15 +12,17 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import clients
-import commands
-import growth
-import lifecycle
-import reading
-import scale
-import scrubbing
-import throughput
 from figures import Figure, table
+from sections import (
+    clients,
+    commands,
+    growth,
+    lifecycle,
+    reading,
+    scale,
+    scrubbing,
+    throughput,
+)
 from servers import BUILT, REALTIME, Place
 
 Section = Callable[[argparse.Namespace, Place], Iterator[Figure]]
