@@ -31,6 +31,7 @@ pub(crate) const IGNORED: &[Family] = &[
         names: &[
             "background.threads",
             "group.coordinator.append.linger.ms",
+            "group.coordinator.cached.buffer.max.bytes",
             "group.coordinator.threads",
             "log.cleaner.io.buffer.load.factor",
             "log.cleaner.io.buffer.size",
@@ -155,6 +156,7 @@ pub(crate) const IGNORED: &[Family] = &[
     Family {
         about: "groups are of the classic kind, which clients use unless told otherwise",
         names: &[
+            "errors.deadletterqueue.*",
             "group.consumer.*",
             "group.coordinator.new.enable",
             "group.coordinator.rebalance.protocols",
@@ -165,6 +167,10 @@ pub(crate) const IGNORED: &[Family] = &[
         ],
     },
     Family {
+        about: "nobody logs in by Kerberos, and the setting that would ask for it is refused",
+        names: &["sasl.kerberos.*"],
+    },
+    Family {
         about: "the topic of committed offsets is stored as its members send it",
         names: &["offsets.topic.compression.codec"],
     },
@@ -173,6 +179,8 @@ pub(crate) const IGNORED: &[Family] = &[
         names: &[
             "log.local.retention.bytes",
             "log.local.retention.ms",
+            "log.remote.copy.lag.bytes",
+            "log.remote.copy.lag.ms",
             "remote.fetch.max.wait.ms",
             "remote.list.offsets.request.timeout.ms",
             "remote.log.*",
@@ -311,8 +319,12 @@ pub(crate) fn judge(name: &str, value: &str) -> Option<Result<&'static str, Faul
         return Some(if is_so { Ok(row.about) } else { Err(refused(row.about)) });
     }
     let find = |families: &'static [Family]| families.iter().find(|family| family.has(name));
-    let ignored = find(IGNORED).map(|family| Ok(family.about));
-    ignored.or_else(|| find(REFUSED).map(|family| Err(refused(family.about))))
+    ignored(name).map(Ok).or_else(|| find(REFUSED).map(|family| Err(refused(family.about))))
+}
+
+/// Why a setting that only tunes is ignored; `None` for all others.
+pub(crate) fn ignored(name: &str) -> Option<&'static str> {
+    IGNORED.iter().find(|family| family.has(name)).map(|family| family.about)
 }
 
 /// The names that stand for themselves alone.
@@ -353,6 +365,8 @@ mod tests {
     fn what_only_tunes_is_ignored_and_what_protects_is_refused() {
         assert!(judge("num.io.threads", "8").unwrap().is_ok());
         assert!(judge("group.share.max.size", "8").unwrap().is_ok());
+        assert!(judge("sasl.kerberos.kinit.cmd", "/usr/bin/kinit").unwrap().is_ok());
+        assert!(judge("sasl.enabled.mechanisms", "GSSAPI").unwrap().is_err());
         let fault = judge("ssl.keystore.location", "/etc/key").unwrap().unwrap_err();
         assert!(fault.reason.contains("open to everybody"), "{fault}");
         assert!(judge("num.io.thread", "8").is_none());

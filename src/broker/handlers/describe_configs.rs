@@ -13,10 +13,10 @@ use crate::config::Kind;
 use crate::types::{BrokerId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::describe_configs::{
-    Config, DescribeConfigsRequest, DescribeConfigsResponse, RESOURCE_BROKER, RESOURCE_TOPIC,
-    RequestResource, Resource, SOURCE_DEFAULT, SOURCE_DYNAMIC_BROKER,
-    SOURCE_DYNAMIC_DEFAULT_BROKER, SOURCE_STATIC_BROKER, SOURCE_TOPIC, Synonym, TYPE_BOOLEAN,
-    TYPE_DOUBLE, TYPE_INT, TYPE_LIST, TYPE_LONG, TYPE_STRING,
+    Config, DescribeConfigsRequest, DescribeConfigsResponse, RESOURCE_BROKER,
+    RESOURCE_CLIENT_METRICS, RESOURCE_GROUP, RESOURCE_TOPIC, RequestResource, Resource,
+    SOURCE_DEFAULT, SOURCE_DYNAMIC_BROKER, SOURCE_DYNAMIC_DEFAULT_BROKER, SOURCE_STATIC_BROKER,
+    SOURCE_TOPIC, Synonym, TYPE_BOOLEAN, TYPE_DOUBLE, TYPE_INT, TYPE_LIST, TYPE_LONG, TYPE_STRING,
 };
 
 pub(crate) type Request = DescribeConfigsRequest;
@@ -67,6 +67,20 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
                 None => Ok(all_brokers_settings(config, &image)),
             }
         }
+        // Groups are of the classic kind, which has no settings, and nobody subscribes to metrics.
+        RESOURCE_GROUP | RESOURCE_CLIENT_METRICS if name.is_empty() => {
+            Err(Refusal::because(ErrorCode::InvalidRequest, &"the resource has no name"))
+        }
+        RESOURCE_GROUP => {
+            let allowed = call.session.may(Operation::DescribeConfigs, Guarded::Group(name));
+            let refused = Refusal::of(ErrorCode::GroupAuthorizationFailed);
+            if allowed { Ok(Vec::new()) } else { Err(refused) }
+        }
+        RESOURCE_CLIENT_METRICS => {
+            let allowed = call.session.may(Operation::DescribeConfigs, Guarded::Cluster);
+            let refused = Refusal::of(ErrorCode::ClusterAuthorizationFailed);
+            if allowed { Ok(Vec::new()) } else { Err(refused) }
+        }
         other => Err(no_settings(other)),
     }
 }
@@ -107,7 +121,7 @@ fn config(setting: &Setting, request: &Request) -> Config {
         is_sensitive: false,
         synonyms: synonyms.map(synonym).collect(),
         config_type: type_code(setting.kind),
-        documentation: request.include_documentation.then(|| setting.about.to_owned()),
+        documentation: request.include_documentation.then(|| setting.about.to_string()),
     }
 }
 

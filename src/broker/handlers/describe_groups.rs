@@ -9,8 +9,9 @@ use crate::wire::describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse
 
 pub(crate) type Request = DescribeGroupsRequest;
 
-/// Read, Delete and Describe, as the bits of "authorized operations": nobody is refused anything.
-const ALL_GROUP_OPERATIONS: i32 = 0b1_0100_1000;
+/// Read, Delete, Describe, and those of settings, as the bits of "authorized operations": nobody
+/// is refused anything.
+const ALL_GROUP_OPERATIONS: i32 = 0b1101_0100_1000;
 
 /// From here on a group that does not exist is an error; before, it is a dead group.
 const UNKNOWN_IS_ERROR_SINCE: i16 = 6;

@@ -86,7 +86,12 @@ impl Page {
 }
 
 fn refused(name: &str, error_code: ErrorCode) -> Topic {
-    Topic { error_code, name: Some(name.to_owned()), ..Topic::default() }
+    let mut topic = Topic { error_code, name: Some(name.to_owned()), ..Topic::default() };
+    // As Kafka does it: rights to a topic that could be there are told.
+    if matches!(error_code, ErrorCode::UnknownTopicOrPartition | ErrorCode::InvalidTopicException) {
+        topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
+    }
+    topic
 }
 
 fn find<'a>(call: &Call<'_>, image: &'a Image, name: &str) -> Result<&'a TopicImage, ErrorCode> {

@@ -1,12 +1,15 @@
 //! The settings of a broker, and a few facts that tools ask for as if they were settings.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use crate::broker::settings::live::live_row;
 use crate::broker::settings::setting::fixed;
 use crate::broker::settings::topic::Layers;
+use crate::broker::settings::without_effect::{WITHOUT_EFFECT, description, without_effect};
 use crate::broker::settings::{Setting, Source, Value};
-use crate::broker::topic_settings::topic_key;
 use crate::broker::{BrokerConfig, OffsetsTopicConfig};
-use crate::config::{Key, Kind};
+use crate::config::Kind;
 use crate::group::GroupConfig;
 use crate::metadata::{Image, MetadataConfig};
 use crate::storage::{LogConfig, ScrubOptions};
@@ -27,19 +30,20 @@ const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
 pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let initial = BrokerConfig::default();
     let mut settings = fixed(BrokerConfig::KEYS, config, &initial);
-    for setting in &mut settings {
-        overlay_live(setting, config, image);
-    }
     settings.extend(fixed(MetadataConfig::KEYS, &config.metadata, &initial.metadata));
     settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
     let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
     settings.extend(fixed(OffsetsTopicConfig::KEYS, now, initially));
     settings.extend(fixed(ScrubOptions::KEYS, &config.upkeep.scrub, &initial.upkeep.scrub));
+    for setting in &mut settings {
+        overlay_said(setting, config, image);
+    }
+    settings.extend(only_said(&settings, config, image));
     let layers = Layers::new(config, image, 1);
     settings.extend(LogConfig::KEYS.iter().map(|key| layers.setting(key)));
     settings.extend(FACTS.iter().map(|(name, text, kind, about)| Setting {
         name,
-        about,
+        about: Cow::Borrowed(about),
         kind: *kind,
         is_fixed: true,
         values: vec![Value { source: Source::Default, name, text: text.map(str::to_owned) }],
@@ -48,9 +52,10 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
     settings
 }
 
-/// Adds what was said while the broker ran of a setting that may change then.
-fn overlay_live(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
-    if live_row(setting.name).is_none() {
+/// Adds what was said of a setting while the broker ran, if anything may be said then.
+fn overlay_said(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
+    let has_no_effect = without_effect(setting.name).is_some();
+    if live_row(setting.name).is_none() && !has_no_effect {
         return;
     }
     setting.is_fixed = false;
@@ -59,22 +64,32 @@ fn overlay_live(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
     for (source, broker) in layers {
         let said = image.broker_configs(broker).and_then(|configs| configs.get(setting.name));
         let value = said.map(|text| Value { source, name: setting.name, text: Some(text.clone()) });
+        if value.is_some() && has_no_effect {
+            setting.about = Cow::Owned(description(setting.name));
+        }
         setting.values.splice(..0, value);
     }
 }
 
+/// The settings of Kafka alone of which something was said while the broker ran.
+fn only_said(known: &[Setting], config: &BrokerConfig, image: &Image) -> Vec<Setting> {
+    let known: HashSet<&str> = known.iter().map(|setting| setting.name).collect();
+    let others = WITHOUT_EFFECT.iter().filter(|(name, _)| !known.contains(name));
+    let described = others.map(|(name, kind)| {
+        let values = vec![Value { source: Source::Default, name, text: None }];
+        let about = Cow::Owned(description(name));
+        let mut setting = Setting { name, about, kind: *kind, is_fixed: false, values };
+        overlay_said(&mut setting, config, image);
+        setting
+    });
+    described.filter(|setting| setting.values.len() > 1).collect()
+}
+
 /// What was said of all brokers while they ran, and nothing else.
 pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
-    let Some(said) = image.broker_configs(None) else { return Vec::new() };
-    let layers = Layers::new(config, image, 1);
-    let is_said = |key: &&Key<LogConfig>| said.keys().any(|name| topic_key(name) == Some(key.name));
-    let keys = LogConfig::KEYS.iter().filter(is_said);
-    let mut settings: Vec<_> = keys.map(|key| layers.setting(key)).collect();
-    let own = fixed(BrokerConfig::KEYS, config, &BrokerConfig::default());
-    for mut setting in own.into_iter().filter(|setting| said.contains_key(setting.name)) {
-        overlay_live(&mut setting, config, image);
-        settings.push(setting);
-    }
+    let mut settings = broker_settings(config, image);
+    let is_said = |value: &Value| value.source == Source::DynamicAllBrokers;
+    settings.retain(|setting| setting.values.iter().any(is_said));
     for setting in &mut settings {
         // What this broker says for itself is not the others' business.
         setting.values.retain(|value| value.source != Source::DynamicBroker);
@@ -85,6 +100,7 @@ pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broker::topic_settings::topic_key;
 
     #[test]
     fn every_setting_and_every_fact_is_listed_once() {
@@ -104,6 +120,8 @@ mod tests {
         let changeable = settings.iter().filter(|setting| !setting.is_fixed);
         let own: Vec<_> =
             changeable.map(|s| s.name).filter(|name| topic_key(name).is_none()).collect();
-        assert_eq!(own, ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"]);
+        let live: Vec<_> = own.into_iter().filter(|name| without_effect(name).is_none()).collect();
+        let expected = ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"];
+        assert_eq!(live, expected);
     }
 }

@@ -10,6 +10,7 @@ use crate::broker::topics::{APPLIED_WITHIN, applied, stopping};
 use crate::config::ConfigError;
 use crate::metadata::{ConfigEdit, ConfigRules, ConfigTarget, Configs, MetadataError};
 use crate::types::TopicId;
+use crate::wire::ErrorCode;
 
 /// What is to become of the settings of a topic or of brokers.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct Change {
 pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), Refusal> {
     let (broker, what) = (Arc::clone(shared), change.clone());
     let outcome = shared.control.run(async move { write(&broker, &what).await });
-    outcome.await.map_err(stopping)??;
+    outcome.await.map_err(stopping)?.map_err(|error| refusal(&change.target, error))?;
     if change.validate_only {
         return Ok(());
     }
@@ -39,6 +40,16 @@ pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), R
         ConfigTarget::Broker(_) => image.topics().map(|topic| topic.id).collect(),
     };
     applied(shared, &concerned, APPLIED_WITHIN).await
+}
+
+/// Kafka calls a setting of a topic invalid, and for a broker's the whole request.
+fn refusal(target: &ConfigTarget, error: MetadataError) -> Refusal {
+    match (target, &error) {
+        (ConfigTarget::Broker(_), MetadataError::InvalidConfig(_)) => {
+            Refusal::because(ErrorCode::InvalidRequest, &error)
+        }
+        _ => error.into(),
+    }
 }
 
 async fn write(shared: &Shared, change: &Change) -> Result<(), MetadataError> {
@@ -51,7 +62,9 @@ async fn write(shared: &Shared, change: &Change) -> Result<(), MetadataError> {
     let check = |before: Option<&Configs>, after: &Configs| -> Result<(), ConfigError> {
         match &change.target {
             ConfigTarget::Topic(_) => of_topic(before, after),
-            ConfigTarget::Broker(_) => check_broker_configs(&shared.config, &image, after),
+            ConfigTarget::Broker(broker) => {
+                check_broker_configs(&shared.config, &image, *broker, after)
+            }
         }
     };
     let inherited = |name: &str| inherited_list(&defaults, name);

@@ -3,6 +3,7 @@
 
 use crate::broker::BrokerConfig;
 use crate::broker::settings::live::live_row;
+use crate::broker::settings::without_effect::without_effect;
 use crate::broker::topic_settings::set_default;
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
@@ -22,7 +23,8 @@ pub(crate) fn log_defaults(config: &BrokerConfig, image: &Image) -> LogConfig {
 /// Sets what `configs` say. They were judged when they were written, but maybe by a later release:
 /// what does not fit is left out, so that the broker starts.
 pub(super) fn overlay(defaults: &mut LogConfig, configs: &Configs) {
-    let of_topics = configs.iter().filter(|(name, _)| live_row(name).is_none());
+    let is_of_topics = |name: &str| live_row(name).is_none() && without_effect(name).is_none();
+    let of_topics = configs.iter().filter(|(name, _)| is_of_topics(name));
     for (name, value) in of_topics {
         match set_default(defaults, name, value) {
             Some(Ok(())) => {}

@@ -2,21 +2,24 @@
 
 use crate::broker::BrokerConfig;
 use crate::broker::settings::live::set_live;
-use crate::broker::settings::topic::OFFSET_UNIT;
-use crate::broker::topic_settings::{broker_names, resolve, set_default, topic_key};
+use crate::broker::settings::topic::{MIN_INSYNC_REPLICAS, OFFSET_UNIT};
+use crate::broker::settings::without_effect;
+use crate::broker::topic_settings::{resolve, set_default, topic_key};
 use crate::config::{ConfigError, Fault, Kind};
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
+use crate::types::BrokerId;
 
 /// Judges settings of brokers that are to change while they run: what topics have by default, with
-/// which every topic must be able to live, and a few of the broker's own. Others take effect at a
-/// restart only.
+/// which every topic must be able to live, and a few of the broker's own. Of the others those are
+/// taken that Apache Kafka changes while it runs and that have no effect here.
 ///
 /// # Errors
 /// With everything that is wrong.
 pub(crate) fn check_broker_configs(
     config: &BrokerConfig,
     image: &Image,
+    target: Option<BrokerId>,
     changed: &Configs,
 ) -> Result<(), ConfigError> {
     let mut defaults = config.log.clone();
@@ -27,13 +30,19 @@ pub(crate) fn check_broker_configs(
             faults.extend(result.err());
             continue;
         }
-        if topic_key(name) == Some(OFFSET_UNIT) {
-            faults.push(Fault { key: name.clone(), reason: FIXED_AT_CREATION.to_owned() });
+        let forbidden = match topic_key(name) {
+            Some(OFFSET_UNIT) => Some(FIXED_AT_CREATION),
+            // As in Kafka since 4.1: leaders that judged by different numbers would break promises.
+            Some(MIN_INSYNC_REPLICAS) if target.is_some() => Some(OF_THE_CLUSTER),
+            _ => None,
+        };
+        if let Some(reason) = forbidden {
+            faults.push(Fault { key: name.clone(), reason: reason.to_owned() });
             continue;
         }
         match set_default(&mut defaults, name, value) {
             Some(result) => faults.extend(result.err()),
-            None => faults.push(not_changeable(name)),
+            None => faults.extend(without_effect::judge(name, value).err()),
         }
     }
     ConfigError::from_faults(faults)?;
@@ -52,22 +61,19 @@ pub(crate) fn inherited_list(defaults: &LogConfig, name: &str) -> Option<String>
 }
 
 const FIXED_AT_CREATION: &str = "topics keep the unit they were made with; set it on new ones";
-
-fn not_changeable(name: &str) -> Fault {
-    if BrokerConfig::names_at_start().any(|known| known == name) {
-        let reason = "it is read when the broker starts; change its configuration and restart it";
-        return Fault { key: name.to_owned(), reason: reason.to_owned() };
-    }
-    Fault::unknown(name, broker_names())
-}
+const OF_THE_CLUSTER: &str = "it is a default of the whole cluster: set it without naming a broker";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn refused(name: &str, value: &str) -> String {
+        refused_by(None, name, value)
+    }
+
+    fn refused_by(broker: Option<BrokerId>, name: &str, value: &str) -> String {
         let changed = Configs::from([(name.to_owned(), value.to_owned())]);
-        check_broker_configs(&BrokerConfig::default(), &Image::default(), &changed)
+        check_broker_configs(&BrokerConfig::default(), &Image::default(), broker, &changed)
             .map_or_else(|error| error.to_string(), |()| String::new())
     }
 
@@ -77,7 +83,11 @@ mod tests {
         assert_eq!(refused("cleanup.policy", "compact"), "");
         assert_eq!(refused("max.connections", "3"), "");
         assert!(refused("max.connections", "0").contains("from 1"));
-        assert!(refused("num.network.threads", "3").contains("restart"));
+        assert_eq!(refused("num.network.threads", "3"), "", "taken, and without effect");
+        assert!(refused("listeners", "PLAINTEXT://127.0.0.1:1").contains("restart"));
+        assert!(refused("ssl.keystore.location", "/etc/key").contains("open to everybody"));
+        assert_eq!(refused("min.insync.replicas", "1"), "");
+        assert!(refused_by(Some(BrokerId(1)), "min.insync.replicas", "1").contains("cluster"));
         assert!(refused("num.partitions", "3").contains("restart"));
         assert!(refused("log.retention.mss", "3").contains("did you mean"));
         assert!(refused("log.retention.ms", "soon").contains("'soon'"));

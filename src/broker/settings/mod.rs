@@ -14,6 +14,7 @@ mod live;
 mod page_tests;
 mod setting;
 mod topic;
+mod without_effect;
 
 pub(crate) use altered::{Altered, alter_each};
 pub(crate) use broker::{all_brokers_settings, broker_settings};

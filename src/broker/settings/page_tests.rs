@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::broker::settings::without_effect::WITHOUT_EFFECT;
 use crate::broker::topic_settings::{broker_names, topic_key};
 use crate::broker::unserved::{Family, IGNORED, REFUSED, SETTLED};
 use crate::broker::{BrokerConfig, OffsetsTopicConfig};
@@ -60,6 +61,12 @@ ignored:
 |---|---|
 ";
 
+const TAKEN: &str = "
+Apache Kafka changes some settings while a broker runs that do nothing here, or that are read at the
+start only. Such a change is taken and kept, so that tools go on, and `DescribeConfigs` describes it
+as without effect, with the reason:
+";
+
 const UNSAFE: &str = "
 A broker does not start with these, since it would be less safe, or keep other data, than its file
 says:
@@ -107,6 +114,8 @@ fn page() -> String {
     for row in SETTLED {
         writeln!(page, "| `{}` | {} |", row.name, row.about).unwrap();
     }
+    let taken: Vec<_> = WITHOUT_EFFECT.iter().map(|(name, _)| format!("`{name}`")).collect();
+    writeln!(page, "{TAKEN}{}.", taken.join(", ")).unwrap();
     page.push_str(UNSAFE);
     page.extend(REFUSED.iter().map(family));
     page

@@ -1,5 +1,7 @@
 //! One setting, with every place where it is said.
 
+use std::borrow::Cow;
+
 use crate::config::{Key, Kind};
 
 /// Where a value was said, the place that counts most first.
@@ -34,7 +36,7 @@ pub(crate) struct Setting {
     /// Its name.
     pub(crate) name: &'static str,
     /// What it does.
-    pub(crate) about: &'static str,
+    pub(crate) about: Cow<'static, str>,
     /// The type of its value.
     pub(crate) kind: Kind,
     /// Whether it cannot be changed while the broker runs.
@@ -58,7 +60,7 @@ pub(super) fn fixed<C>(keys: &'static [Key<C>], now: &C, initial: &C) -> Vec<Set
         let (value, default) = ((key.get)(now), (key.get)(initial));
         Setting {
             name: key.name,
-            about: key.about,
+            about: Cow::Borrowed(key.about),
             kind: key.kind,
             is_fixed: true,
             values: said_at_start(key.name, value, default),

@@ -1,5 +1,7 @@
 //! The settings of a topic.
 
+use std::borrow::Cow;
+
 use crate::broker::BrokerConfig;
 use crate::broker::settings::defaults::overlay;
 use crate::broker::settings::setting::said_at_start;
@@ -11,6 +13,9 @@ use crate::storage::LogConfig;
 
 /// A setting that is fixed when a topic is made.
 pub(crate) const OFFSET_UNIT: &str = "offset.unit";
+
+/// A setting whose default is one of the whole cluster, as in Kafka since 4.1.
+pub(crate) const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
 
 /// Every setting of a topic with these of its own and so many replicas.
 pub(crate) fn topic_settings(
@@ -76,13 +81,19 @@ impl<'a> Layers<'a> {
             })
             .collect();
         let (value, default) = (self.shown(key, &self.at_start), self.shown(key, &self.initial));
+        if key.name == MIN_INSYNC_REPLICAS
+            && values.iter().all(|value| value.source != Source::DynamicAllBrokers)
+        {
+            let text = Some(value.clone());
+            values.push(Value { source: Source::DynamicAllBrokers, name, text });
+        }
         values.extend(said_at_start(name, value, default));
         let is_fixed = key.name == OFFSET_UNIT;
-        Setting { name, about: key.about, kind: key.kind, is_fixed, values }
+        Setting { name, about: Cow::Borrowed(key.about), kind: key.kind, is_fixed, values }
     }
 
     fn shown(&self, key: &Key<LogConfig>, config: &LogConfig) -> String {
-        if key.name == "min.insync.replicas" {
+        if key.name == MIN_INSYNC_REPLICAS {
             // Unless it is set it depends on how many replicas there are.
             return config.min_insync_replicas(self.replicas).to_string();
         }
@@ -128,7 +139,9 @@ mod tests {
     #[test]
     fn what_nobody_has_set_is_a_default() {
         let settings = topic_settings(&BrokerConfig::default(), &image(), &Configs::new(), 3);
-        assert!(settings.iter().all(|setting| setting.in_force().source == Source::Default));
+        let said = |setting: &&Setting| setting.in_force().source != Source::Default;
+        let said: Vec<_> = settings.iter().filter(said).map(|setting| setting.name).collect();
+        assert_eq!(said, [MIN_INSYNC_REPLICAS], "a default of the whole cluster");
         let fixed: Vec<_> = settings.iter().filter(|s| s.is_fixed).map(|s| s.name).collect();
         assert_eq!(fixed, [OFFSET_UNIT]);
         let replicas = find(&settings, "min.insync.replicas");

@@ -62,7 +62,7 @@ impl AdminCalls {
             let row = RequestResource { resource_type, resource_name, configuration_keys: None };
             let request = DescribeConfigsRequest {
                 resources: vec![row],
-                include_synonyms: false,
+                include_synonyms: true,
                 include_documentation: true,
             };
             let asking = || resource.ask(&brokers, &request);
@@ -126,14 +126,30 @@ impl Resource {
 
 impl ConfigEntry {
     fn of(row: asked::Config) -> Self {
+        let source = if says_its_default(&row) {
+            ConfigSource::Default
+        } else {
+            ConfigSource::of(row.config_source)
+        };
         Self {
             name: row.name,
             value: row.value,
-            source: ConfigSource::of(row.config_source),
+            source,
             is_read_only: row.read_only,
             documentation: row.documentation,
         }
     }
+}
+
+/// Whether a broker presents a default as a setting of all brokers: since 4.1 Kafka keeps one value
+/// of this setting for the whole cluster, whether anybody has set it or not.
+fn says_its_default(row: &asked::Config) -> bool {
+    let is_default = |synonym: &asked::Synonym| {
+        synonym.source == asked::SOURCE_DEFAULT && synonym.value == row.value
+    };
+    row.name == "min.insync.replicas"
+        && row.config_source == asked::SOURCE_DYNAMIC_DEFAULT_BROKER
+        && row.synonyms.iter().any(is_default)
 }
 
 impl ConfigSource {

@@ -7,6 +7,10 @@ use crate::wire::structure::{api, structure};
 pub const RESOURCE_TOPIC: i8 = 2;
 /// The resource is a broker; an empty name means all of them.
 pub const RESOURCE_BROKER: i8 = 4;
+/// The resource is a subscription to clients' metrics.
+pub const RESOURCE_CLIENT_METRICS: i8 = 16;
+/// The resource is a group.
+pub const RESOURCE_GROUP: i8 = 32;
 
 /// The value was set on the topic.
 pub const SOURCE_TOPIC: i8 = 1;

@@ -4,8 +4,9 @@ use streamlog::types::TopicId;
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest};
 use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
 use streamlog::wire::describe_configs::{
-    self, DescribeConfigsRequest, RESOURCE_BROKER, RESOURCE_TOPIC, SOURCE_DEFAULT,
-    SOURCE_DYNAMIC_BROKER, SOURCE_DYNAMIC_DEFAULT_BROKER, SOURCE_STATIC_BROKER, SOURCE_TOPIC,
+    self, DescribeConfigsRequest, RESOURCE_BROKER, RESOURCE_CLIENT_METRICS, RESOURCE_GROUP,
+    RESOURCE_TOPIC, SOURCE_DEFAULT, SOURCE_DYNAMIC_BROKER, SOURCE_DYNAMIC_DEFAULT_BROKER,
+    SOURCE_STATIC_BROKER, SOURCE_TOPIC,
 };
 use streamlog::wire::fetch::{self, FetchRequest};
 use streamlog::wire::incremental_alter_configs::{
@@ -109,8 +110,8 @@ fn what_is_said_of_a_topic_counts_more_than_of_its_broker_and_of_all() {
         assert_eq!(places(&mut client), kept);
     }
     let of_all = described(&mut client, (RESOURCE_BROKER, ""), &[]).configs;
-    assert_eq!(of_all.len(), 1, "only what was said of all brokers");
-    assert_eq!(of_all[0].name, "log.retention.ms");
+    let names: Vec<&str> = of_all.iter().map(|config| config.name.as_str()).collect();
+    assert_eq!(names, ["log.retention.ms", "min.insync.replicas"], "what is said of all brokers");
     broker.stop().unwrap();
 }
 
@@ -291,9 +292,78 @@ fn some_settings_of_a_broker_change_while_it_runs_and_others_say_that_they_do_no
     assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), none), ErrorCode::None);
     assert!(broker.connect().call(9, &MetadataRequest::default()).is_ok());
 
-    let threads = ("num.network.threads", Some("3"));
-    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), threads), ErrorCode::InvalidConfig);
-    let too_few = ("max.connections", Some("0"));
-    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), too_few), ErrorCode::InvalidConfig);
+    for refused in [
+        ("num.partitions", "3"),
+        ("listeners", "PLAINTEXT://127.0.0.1:1"),
+        ("ssl.keystore.location", "/etc/key"),
+        ("sasl.enabled.mechanisms", "GSSAPI"),
+        ("no.such.setting", "1"),
+        ("max.connections", "0"),
+        ("log.cleaner.backoff.ms", "soon"),
+    ] {
+        let code = change(&mut client, (RESOURCE_BROKER, "1"), (refused.0, Some(refused.1)));
+        assert_eq!(code, ErrorCode::InvalidRequest, "{refused:?}");
+    }
+    broker.stop().unwrap();
+}
+
+#[test]
+fn what_kafka_changes_while_it_runs_is_taken_and_described_as_without_effect() {
+    let mut broker = LocalBroker::new(12, &[]);
+    let taken = [
+        ("log.cleaner.backoff.ms", "7"),
+        ("num.io.threads", "16"),
+        ("num.network.threads", "3"),
+        ("sasl.kerberos.min.time.before.relogin", "6"),
+        ("sasl.kerberos.ticket.renew.jitter", "0.1"),
+    ];
+    for (place, source) in [("", SOURCE_DYNAMIC_DEFAULT_BROKER), ("1", SOURCE_DYNAMIC_BROKER)] {
+        for (name, value) in taken {
+            let mut client = broker.connect();
+            let code = change(&mut client, (RESOURCE_BROKER, place), (name, Some(value)));
+            assert_eq!(code, ErrorCode::None, "{name} of '{place}'");
+            broker = LocalBroker::on(broker.stop().unwrap(), &[]).unwrap();
+            client = broker.connect();
+            let shown = described(&mut client, (RESOURCE_BROKER, place), &[name]).configs.remove(0);
+            assert_eq!((shown.value.as_deref(), shown.config_source), (Some(value), source));
+            let words = shown.documentation.unwrap();
+            assert!(words.starts_with("Without effect"), "{name}: {words}");
+            let code = change(&mut client, (RESOURCE_BROKER, place), (name, None));
+            assert_eq!(code, ErrorCode::None, "{name} of '{place}', taken back");
+        }
+    }
+    broker.stop().unwrap();
+}
+
+#[test]
+fn the_least_of_in_sync_replicas_is_a_default_of_the_whole_cluster() {
+    let broker = LocalBroker::new(13, &[]);
+    let mut client = broker.connect();
+    let name = "min.insync.replicas";
+    let shown = |client: &mut Connection, resource| {
+        let config = described(client, resource, &[name]).configs.remove(0);
+        (config.value.unwrap(), config.config_source)
+    };
+    let by_all = SOURCE_DYNAMIC_DEFAULT_BROKER;
+    for resource in [(RESOURCE_BROKER, ""), (RESOURCE_BROKER, "1"), (RESOURCE_TOPIC, TOPIC)] {
+        assert_eq!(shown(&mut client, resource), ("1".to_owned(), by_all), "{resource:?}");
+    }
+    let two = (name, Some("2"));
+    assert_eq!(change(&mut client, (RESOURCE_BROKER, "1"), two), ErrorCode::InvalidRequest);
+    assert_eq!(change(&mut client, (RESOURCE_BROKER, ""), two), ErrorCode::None);
+    assert_eq!(shown(&mut client, (RESOURCE_BROKER, "")), ("2".to_owned(), by_all));
+    broker.stop().unwrap();
+}
+
+#[test]
+fn groups_and_subscriptions_to_metrics_are_described_without_settings() {
+    let broker = LocalBroker::new(14, &[]);
+    let mut client = broker.connect();
+    for kind in [RESOURCE_GROUP, RESOURCE_CLIENT_METRICS] {
+        let found = described(&mut client, (kind, "g"), &[]);
+        assert_eq!((found.error_code, found.configs.len()), (ErrorCode::None, 0));
+        let nameless = described(&mut client, (kind, ""), &[]);
+        assert_eq!(nameless.error_code, ErrorCode::InvalidRequest);
+    }
     broker.stop().unwrap();
 }
