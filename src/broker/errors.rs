@@ -53,9 +53,8 @@ impl From<RecordError> for Refusal {
     fn from(error: RecordError) -> Self {
         let code = match &error {
             RecordError::TooLarge { .. } => ErrorCode::MessageTooLarge,
-            RecordError::Checksum { .. }
-            | RecordError::Truncated { .. }
-            | RecordError::Length { .. } => ErrorCode::CorruptMessage,
+            // Clients send a batch again after this code, which heals what the network did to it.
+            RecordError::Checksum { .. } | RecordError::Length { .. } => ErrorCode::CorruptMessage,
             RecordError::Magic { .. } => ErrorCode::UnsupportedForMessageFormat,
             RecordError::Rejected(records) if records.iter().any(has_wrong_time) => {
                 ErrorCode::InvalidTimestamp

@@ -15,6 +15,7 @@ from differential.support.comparison import CLOSED
 from differential.support.differences import Known, known_differences
 from differential.support.page import Compared
 from differential.support.peers import Peers
+from differential.support.schemas import fields_of
 
 assert differential.cases.__all__, "the scenarios have registered themselves"
 
@@ -23,15 +24,30 @@ APIS = sorted(CASES)
 ANSWERED = {"Produce": {"acks": 1}, "DescribeAcls": rule_filter(ANY)}
 
 
-def found_in(peers: Peers, api: str) -> list[Found]:
-    """All differences of one API."""
-    found = []
-    for version in peers.shared()[api]:
-        for case in CASES[api]:
-            ask = Ask(peers, api, version, case.__name__)
-            case(ask)
-            found += ask.found
-    return found
+class Answers:
+    """The answers of both brokers, of which each API is asked once."""
+
+    def __init__(self, peers: Peers) -> None:
+        """Nothing has been asked yet."""
+        self.peers = peers
+        self.found: dict[str, list[Found]] = {}
+
+    def of(self, api: str) -> list[Found]:
+        """All differences of one API."""
+        if api not in self.found:
+            found = self.found[api] = []
+            for version in self.peers.shared()[api]:
+                for case in CASES[api]:
+                    ask = Ask(self.peers, api, version, case.__name__)
+                    case(ask)
+                    found += ask.found
+        return self.found[api]
+
+
+@pytest.fixture(scope="module")
+def answers(peers: Peers) -> Answers:
+    """What is compared is asked once for all tests."""
+    return Answers(peers)
 
 
 def report(found: list[Found]) -> list[str]:
@@ -49,13 +65,24 @@ def covered(found: Found, known: Known) -> bool:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("api", APIS)
-def test_the_answers_are_the_same(peers: Peers, api: str) -> None:
+def test_the_answers_are_the_same(answers: Answers, api: str) -> None:
     table = [known for known in known_differences() if known.api == api]
-    found = found_in(peers, api)
+    found = answers.of(api)
     unknown = [one for one in found if not any(covered(one, known) for known in table)]
     assert not unknown, "\n" + "\n".join(report(unknown))
     old = [known for known in table if not any(covered(one, known) for one in found)]
     assert not old, f"these differences are no longer there: {old}"
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("api", APIS)
+def test_every_field_is_sent_with_a_value_of_its_own(
+    answers: Answers, peers: Peers, api: str
+) -> None:
+    answers.of(api)
+    served, fields = peers.shared()[api], peers.api(api).request.fields
+    missing = set(fields_of(fields, served)) - peers.both.kafka.said[api]
+    assert not missing, f"{api} is never asked with values in {sorted(missing)}"
 
 
 def test_every_api_that_both_serve_is_asked(peers: Peers) -> None:

@@ -66,7 +66,8 @@ async fn create(
         create_topic(call.shared, new, within).await?
     } else {
         plan_partitions(call.shared, planned, replicas)?;
-        TopicId::NONE
+        // As Kafka does, so that a tool which expects an id finds one.
+        TopicId::random()
     };
     let settings = topic_settings(&call.shared.config, &call.shared.image(), &own, factor);
     Ok(Topic {

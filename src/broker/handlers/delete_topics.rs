@@ -53,7 +53,10 @@ async fn delete(
     let image = call.shared.image();
     let (found, unknown) = match (&wanted.name, wanted.topic_id) {
         (Some(name), TopicId::NONE) => {
-            (image.topic(&name_of(name)?), ErrorCode::UnknownTopicOrPartition)
+            // What cannot be a name is no topic's.
+            let legal = name.parse::<TopicName>().is_ok().then(|| name_of(name)).transpose()?;
+            let found = legal.and_then(|name| image.topic(&name));
+            (found, ErrorCode::UnknownTopicOrPartition)
         }
         (None, TopicId::NONE) => {
             let cause = "a topic is meant by its name or by its id, not by neither";

@@ -13,6 +13,17 @@ def versions(ask: Ask) -> None:
     ask("without a name", clientSoftwareName="", clientSoftwareVersion="1.0")
     ask("without a version", clientSoftwareName="differential", clientSoftwareVersion="")
     ask("with a blank in the name", clientSoftwareName="a b", clientSoftwareVersion="1.0")
+    if ask.version >= 5:
+        own = ask.look("DescribeCluster").map(lambda answer: answer["clusterId"])
+        software = {"clientSoftwareName": "differential", "clientSoftwareVersion": "1.0"}
+        for what, cluster, node in (
+            ("who means this broker", own, 1),
+            ("who means another broker", own, 7),
+            ("who means another cluster", "another", 1),
+            ("who names a cluster only", own, -1),
+            ("who names a broker only", None, 1),
+        ):
+            ask(what, clusterId=cluster, nodeId=node, **software)
 
 
 @about("Metadata")

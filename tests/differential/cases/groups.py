@@ -35,7 +35,7 @@ def offset_commit(ask: Ask) -> None:
         "an absent partition": commit(topic, index=7),
         "a negative partition": commit(topic, index=-1),
         "an absent topic": commit(stage.ABSENT),
-        "one good, one absent": [*commit(topic, 2), *commit(stage.ABSENT)],
+        "one absent, one good": [*commit(stage.ABSENT), *commit(topic, 2)],
         "a topic twice": [*commit(topic, 1), *commit(topic, 2)],
         "nothing": [],
     }
@@ -83,16 +83,17 @@ def offset_fetch(ask: Ask) -> None:
     committed(ask, group, topic)
 
     def of(what: str, topics: list[Json] | None, group: str = group, **fields: object) -> None:
+        named = topics and [{k: v for k, v in row.items() if k != "topicId"} for row in topics]
         ask(
             what,
             groupId=group,
-            topics=topics,
+            topics=named,
             groups=[{"groupId": group, "topics": topics}],
             **fields,
         )
 
     def at(to: Topic, *partitions: int) -> list[Json]:
-        return [{"name": to.name, "partitionIndexes": list(partitions)}]
+        return [{"name": to.name, "topicId": to.id, "partitionIndexes": list(partitions)}]
 
     of("a partition", at(topic, 0))
     of("a partition without", at(topic, 1))

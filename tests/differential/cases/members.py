@@ -149,6 +149,8 @@ def leave(ask: Ask) -> None:
 
     def go(what: str, member: object, name: str | None = None, group: str = group) -> None:
         row = {"memberId": member, "groupInstanceId": name}
+        if ask.version >= 5:
+            row["reason"] = "because"
         ask(what, groupId=group, memberId=member, members=[row])
 
     go("an unknown member", "nobody")

@@ -29,6 +29,8 @@ def produce(ask: Ask) -> None:
     both = [{**rows[0], "partitionData": [row["partitionData"][0] for row in rows]}]
     ask_to(ask, "two partitions", topic, None, topicData=both)
     ask_to(ask, "nothing", topic, None, topicData=[])
+    mixed = [produced(topic, batch([b"m"])), produced(stage.ABSENT, batch([b"m"]))]
+    ask_to(ask, "one good, one absent topic", topic, None, topicData=mixed)
     for acks in (2, -2):
         ask_to(ask, f"acks={acks}", topic, batch([b"x"]), acks=acks)
     ask_to(ask, "an absent topic", stage.ABSENT, batch([b"x"]))
@@ -70,6 +72,7 @@ def produce_wrongly(ask: Ask) -> None:
     }
     for what, records in refused.items():
         ask_to(ask, what, topic, records)
+    ask_to(ask, "a plain batch in a transaction", topic, good, transactionalId=ask.name("t"))
     compacted = stage.topic(ask, "compacted", cleanup_policy="compact")
     ask_to(ask, "no key to a compacted topic", compacted, batch([b"a"], key=None))
     keyless, late = Row(key=None), Row(after=FAR_AHEAD)

@@ -36,6 +36,8 @@ PARTITION_FIELDS = (
     "currentLeaderEpoch",
     "lastFetchedEpoch",
     "logStartOffset",
+    "highWatermark",
+    "replicaDirectoryId",
 )
 
 
@@ -61,6 +63,13 @@ def fetch(ask: Ask) -> None:
     ask("what is decided", **fetching(topic, 1, isolationLevel=1))
     ask("an unknown isolation", **fetching(topic, 1, isolationLevel=7))
     ask("from a rack", **fetching(topic, 1, rackId="r"))
+    follower = {"logStartOffset": 0, "highWatermark": 3, "replicaDirectoryId": stage.ABSENT_ID}
+    if ask.version >= 18:
+        ask("with what only replicas say", **fetching(topic, 1, **follower))
+    elif ask.version >= 5:
+        ask("with a start of the log", **fetching(topic, 1, logStartOffset=0))
+    state = {"replicaState": {"replicaId": 7, "replicaEpoch": 3}}
+    ask("as a replica", **fetching(topic, 1, **(state if ask.version >= 15 else {"replicaId": 7})))
     ask("an absent partition", **fetching(topic, 0, partition=7))
     ask("a negative partition", **fetching(topic, 0, partition=-1))
     ask("an absent topic", **fetching(stage.ABSENT))

@@ -20,7 +20,7 @@ def elect(ask: Ask) -> None:
         among("an absent partition", topic.name, 7)
         among("an absent topic", "absent", 0)
         ask(f"{how}, all partitions", electionType=kind, topicPartitions=None)
-        ask(f"{how}, no partitions", electionType=kind, topicPartitions=[])
+        ask(f"{how}, no partitions", electionType=kind, topicPartitions=[], timeoutMs=1000)
     if ask.version >= 1:
         rows = [{"topic": topic.name, "partitions": [0]}]
         ask("an unknown kind", electionType=5, topicPartitions=rows)
@@ -30,7 +30,7 @@ def elect(ask: Ask) -> None:
 def list_moves(ask: Ask) -> None:
     """Nothing moves."""
     topic = stage.topic(ask)
-    ask("everywhere", topics=None)
+    ask("everywhere", topics=None, timeoutMs=1000)
     ask("nowhere", topics=[])
     ask("a partition", topics=[{"name": topic.name, "partitionIndexes": [0]}])
     ask("an absent partition", topics=[{"name": topic.name, "partitionIndexes": [7]}])
@@ -54,4 +54,6 @@ def move(ask: Ask) -> None:
     to("back, without a move", None)
     to("an absent partition", [1], index=7)
     to("an absent topic", [1], name="absent")
-    ask("nothing", topics=[])
+    ask("nothing", topics=[], timeoutMs=1000)
+    if ask.version >= 1:
+        ask("nothing, by as many replicas", topics=[], allowReplicationFactorChange=False)

@@ -5,7 +5,7 @@ from differential.support.cases import about
 from interop.support.records import Json
 
 ANY = 1
-TOPIC, LITERAL, READ, ALLOW = 2, 3, 3, 3
+TOPIC, LITERAL, PREFIXED, READ, ALLOW = 2, 3, 4, 3, 3
 
 
 def rule(**fields: object) -> Json:
@@ -40,6 +40,15 @@ def describe_acls(ask: Ask) -> None:
     """Rules by filter."""
     ask("all rules", **rule_filter(ANY))
     ask("of topics", **rule_filter(TOPIC))
+    narrow = {
+        "resourceNameFilter": "t",
+        "patternTypeFilter": PREFIXED,
+        "principalFilter": "User:somebody",
+        "hostFilter": "127.0.0.1",
+        "operation": READ,
+        "permissionType": ALLOW,
+    }
+    ask("of somebody", **{**rule_filter(TOPIC), **narrow})
     ask("of an unknown kind", **rule_filter(0))
 
 
@@ -47,6 +56,7 @@ def describe_acls(ask: Ask) -> None:
 def create_acls(ask: Ask) -> None:
     """Rules, good and bad."""
     ask("a rule", creations=[rule()])
+    ask("a rule for all that begin so", creations=[rule(resourcePatternType=PREFIXED)])
     ask("two rules", creations=[rule(), rule(resourceName="u")])
     ask("no rule", creations=[])
     ask("a rule for anything", creations=[rule(resourceType=ANY)])
@@ -56,6 +66,9 @@ def create_acls(ask: Ask) -> None:
 def delete_acls(ask: Ask) -> None:
     """Rules that are not there."""
     ask("by one filter", filters=[rule_filter(TOPIC)])
+    narrow = {"resourceNameFilter": "t", "patternTypeFilter": PREFIXED}
+    whom = {"principalFilter": "User:somebody", "hostFilter": "127.0.0.1"}
+    ask("by a narrow filter", filters=[{**rule_filter(TOPIC), **narrow, **whom}])
     ask("by two filters", filters=[rule_filter(TOPIC), rule_filter(ANY)])
     ask("by none", filters=[])
 

@@ -8,6 +8,19 @@ from interop.support.records import Json
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 KINDS = {"topic": TOPIC, "broker": BROKER, "logger": LOGGER, "metrics": METRICS, "group": GROUP}
 SET, DELETE, APPEND, SUBTRACT = range(4)
+# What may and may not change while a broker runs.
+BROKERS_SETTINGS = {
+    "background.threads": "11",
+    "listeners": "PLAINTEXT://127.0.0.1:1",
+    "log.cleaner.backoff.ms": "7",
+    "log.retention.ms": "soon",
+    "min.insync.replicas": "1",
+    "no.such.setting": "1",
+    "num.partitions": "3",
+    "sasl.kerberos.kinit.cmd": "/usr/bin/kinit",
+    "socket.listen.backlog.size": "9",
+    "ssl.keystore.location": "/etc/key",
+}
 
 
 @about("DescribeConfigs")
@@ -126,6 +139,11 @@ def alter_one_by_one(ask: Ask) -> None:
         ask(what, resources=changed(topic.name, step))
         own_settings(ask, what, topic)
     refused(ask, topic)
+    for name, value in BROKERS_SETTINGS.items():
+        for place in ("", "1"):
+            asked = changed(place, to(name, value), kind=BROKER)
+            what = f"{name} of {'a broker' if place else 'all brokers'}, validated"
+            ask(what, resources=asked, validateOnly=True)
 
 
 @about("ListConfigResources")

@@ -31,7 +31,7 @@ def create(ask: Ask) -> None:
         ask(f"two, {how}", topics=[wanted(ask.name(n)) for n in "ab"], validateOnly=validate)
         defaults = wanted(ask.name("defaults"), -1, -1)
         ask(f"by defaults, {how}", topics=[defaults], validateOnly=validate)
-    ask("none", topics=[])
+    ask("none", topics=[], timeoutMs=1000)
     ask("what there is", topics=[wanted(ask.name("one"))])
     ask("what there is, and what is not", topics=[wanted(ask.name(n)) for n in ("one", "new")])
     named = [{"name": ask.name(n)} for n in ("one", "config", "assigned", "defaults", "new")]

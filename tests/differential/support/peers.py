@@ -1,6 +1,7 @@
 """Both brokers as they are talked to: APIs, versions, requests, answers."""
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -8,7 +9,7 @@ from differential.support.both import Both, resolved
 from differential.support.codec import decode_answer, encode_request
 from differential.support.comparison import CLOSED
 from differential.support.connection import Connection
-from differential.support.schemas import Api, Versions
+from differential.support.schemas import Api, Versions, said
 from interop.support.records import Json
 
 API_VERSIONS = 18
@@ -24,6 +25,8 @@ class Peer:
 
     apis: dict[int, Api]
     connection: Connection
+    # Of each API the fields that were ever sent with a value other than their default.
+    said: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     advertised: dict[int, Versions] = field(default_factory=dict)
 
     def ask(self, api: Api, version: int, body: object) -> Json:
@@ -34,6 +37,7 @@ class Peer:
         """Sends a request and returns its number."""
         assert isinstance(body, dict)
         number = next(_numbers)
+        self.said[api.name] |= set(said(api.request.fields, version, body))
         self.connection.send(encode_request(api, version, number, body))
         return number
 
@@ -77,7 +81,9 @@ class Peers:
 
     def again(self) -> "Peers":
         """The same brokers on connections of their own."""
-        return Peers(self.apis, self.addresses.map(lambda at: Peer(self.apis, Connection(at))))
+        said = self.both.kafka.said
+        connect = lambda at: Peer(self.apis, Connection(at), said)  # noqa: E731
+        return Peers(self.apis, self.addresses.map(connect))
 
     def close(self) -> None:
         """Closes the connections."""

@@ -84,6 +84,26 @@ class Api:
         return self.request.api_key
 
 
+def said(fields: tuple[Field, ...], version: int, values: Json, path: str = "") -> Iterator[str]:
+    """The fields of this version to which a message gives values other than their defaults."""
+    for field in fields:
+        value = values.get(field.name, field.default)
+        if version not in field.versions or value == field.default:
+            continue
+        yield path + field.name
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict):
+                yield from said(field.fields, version, inner, f"{path}{field.name}.")
+
+
+def fields_of(fields: tuple[Field, ...], versions: Versions, path: str = "") -> Iterator[str]:
+    """All fields that a message has in some of these versions."""
+    for field in fields:
+        if any(version in field.versions for version in versions):
+            yield path + field.name
+            yield from fields_of(field.fields, versions, f"{path}{field.name}.")
+
+
 def read_apis(clients_jar: Path) -> dict[int, Api]:
     """Every API that Kafka's own library knows, by number."""
     apis = {}
