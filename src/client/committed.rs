@@ -23,6 +23,7 @@ pub(crate) fn request(group: &str, offsets: &[(TopicPartition, Offset)]) -> Offs
     let topic = |(name, partitions): (&TopicName, _)| offset_commit::RequestTopic {
         name: name.as_str().to_owned(),
         partitions,
+        ..offset_commit::RequestTopic::default()
     };
     OffsetCommitRequest {
         group_id: group.to_owned(),
@@ -60,6 +61,7 @@ fn by_topic(partitions: &[TopicPartition]) -> Vec<offset_fetch::RequestTopic> {
     let topic = |(name, partition_indexes): (&TopicName, _)| offset_fetch::RequestTopic {
         name: name.as_str().to_owned(),
         partition_indexes,
+        ..offset_fetch::RequestTopic::default()
     };
     topics.into_iter().map(topic).collect()
 }

@@ -46,7 +46,11 @@ fn listed(client: &mut Connection, timestamp: i64) -> (i64, i64) {
 fn commit(client: &mut Connection, committed_offset: i64) {
     let find = FindCoordinatorRequest { key: GROUP.to_owned(), ..Default::default() };
     let partition = offset_commit::RequestPartition { committed_offset, ..Default::default() };
-    let topic = offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
+    let topic = offset_commit::RequestTopic {
+        name: TOPIC.to_owned(),
+        partitions: vec![partition],
+        ..Default::default()
+    };
     let request = OffsetCommitRequest {
         group_id: GROUP.to_owned(),
         topics: vec![topic],
@@ -61,7 +65,11 @@ fn commit(client: &mut Connection, committed_offset: i64) {
 }
 
 fn committed(client: &mut Connection) -> i64 {
-    let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
+    let topic = offset_fetch::RequestTopic {
+        name: TOPIC.to_owned(),
+        partition_indexes: vec![0],
+        ..Default::default()
+    };
     let request = OffsetFetchRequest {
         group_id: GROUP.to_owned(),
         topics: Some(vec![topic]),

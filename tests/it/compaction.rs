@@ -192,7 +192,11 @@ fn commit(client: &mut Connection, offset: i64) {
         committed_offset: offset,
         ..Default::default()
     };
-    let topic = offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
+    let topic = offset_commit::RequestTopic {
+        name: TOPIC.to_owned(),
+        partitions: vec![partition],
+        ..Default::default()
+    };
     let request = OffsetCommitRequest {
         group_id: "group".to_owned(),
         generation_id_or_member_epoch: -1,
@@ -205,7 +209,11 @@ fn commit(client: &mut Connection, offset: i64) {
 
 /// The committed offset, once the group is loaded.
 fn committed(client: &mut Connection) -> i64 {
-    let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
+    let topic = offset_fetch::RequestTopic {
+        name: TOPIC.to_owned(),
+        partition_indexes: vec![0],
+        ..Default::default()
+    };
     let request = OffsetFetchRequest {
         group_id: "group".to_owned(),
         topics: Some(vec![topic]),

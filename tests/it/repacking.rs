@@ -95,7 +95,8 @@ fn the_time_of_the_broker_goes_with_another_codec_and_frees_clients_from_bounds(
     let sent = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
     let records = Records::Bytes(sent.into());
     let partitions = vec![produce::RequestPartition { index: 0, records }];
-    let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+    let topics =
+        vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions, ..Default::default() }];
     let request = ProduceRequest { acks: 1, timeout_ms: 9_000, topics, ..Default::default() };
     let answered = client.call(9, &request).unwrap().topics.remove(0).partitions.remove(0);
     assert_eq!(answered.error_code, ErrorCode::None, "{:?}", answered.error_message);

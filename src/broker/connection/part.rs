@@ -7,9 +7,9 @@ use tokio::sync::Notify;
 use crate::broker::errors::Refusal;
 use crate::replication::{Acks, Partition, Target};
 use crate::storage::Appended;
-use crate::types::{Offset, Timestamp};
+use crate::types::{Offset, Timestamp, TopicId};
 use crate::wire::ErrorCode;
-use crate::wire::produce::{Partition as Answer, PartitionView};
+use crate::wire::produce::{Partition as Answer, PartitionView, TopicView};
 
 /// One partition of a produce request.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ enum Addressee {
     /// A partition that this broker leads.
     Led(Arc<Partition>),
     /// By topic and number as the client wrote them: one to which it may not write.
-    Named(Arc<str>, i32),
+    Named(Arc<str>, TopicId, i32),
 }
 
 /// What became of a batch.
@@ -44,7 +44,7 @@ impl Part {
         match found {
             Ok(partition) => Self { addressee: Addressee::Led(partition), outcome: Outcome::Open },
             Err(refusal) => Self {
-                addressee: Addressee::Named(part.topic.into(), part.index),
+                addressee: Addressee::Named(part.topic.name.into(), part.topic.id, part.index),
                 outcome: Outcome::Refused(refusal),
             },
         }
@@ -112,11 +112,13 @@ impl Part {
         }
     }
 
-    /// The topic's name.
-    pub(crate) fn topic(&self) -> &str {
+    /// The topic, as the answer names it.
+    pub(crate) fn topic(&self) -> TopicView<'_> {
         match &self.addressee {
-            Addressee::Led(partition) => partition.id().topic.as_str(),
-            Addressee::Named(topic, _) => topic,
+            Addressee::Led(partition) => {
+                TopicView { name: partition.id().topic.as_str(), id: partition.topic_id() }
+            }
+            Addressee::Named(name, id, _) => TopicView { name, id: *id },
         }
     }
 
@@ -124,7 +126,7 @@ impl Part {
     pub(crate) fn answer(&self) -> Answer {
         let (index, log_start_offset) = match &self.addressee {
             Addressee::Led(led) => (led.id().partition.0, led.log_start_offset().get()),
-            Addressee::Named(_, index) => (*index, -1),
+            Addressee::Named(_, _, index) => (*index, -1),
         };
         match &self.outcome {
             Outcome::Appended { appended, .. } => Answer {

@@ -13,7 +13,7 @@ use super::part::Part;
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::replication::Acks;
-use crate::wire::produce::ProduceAnswers;
+use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
 
 /// The produce requests of one read on their way to their answers.
 #[derive(Debug, Default)]
@@ -94,7 +94,12 @@ impl Request {
             let refused = parts.iter().find_map(Part::refusal);
             return refused.map_or(Ok(()), |r| Err(Unanswerable::RefusedSilently(r.to_string())));
         }
-        let topics = parts.chunk_by(|one, next| one.topic() == next.topic());
+        // A partition that is not there is known by what the request has of its topic only.
+        let is_same = |one: &Part, next: &Part| {
+            let (one, next) = (one.topic(), next.topic());
+            if self.version >= BY_ID_SINCE { one.id == next.id } else { one.name == next.name }
+        };
+        let topics = parts.chunk_by(is_same);
         let topics = topics.map(|parts| (parts[0].topic(), parts.iter().map(Part::answer)));
         Ok(answers.push(self.correlation_id, self.version, topics)?)
     }

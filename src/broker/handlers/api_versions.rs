@@ -10,6 +10,9 @@ use crate::wire::{ErrorCode, Message, Reader, RequestHeader};
 /// The version in whose form a newer client is told that it is too new.
 const FALLBACK: i16 = 0;
 
+/// In place of a broker's number: the client does not know it.
+const NOBODY: i32 = -1;
+
 /// The feature level that tools print as the version of a broker: Kafka 4.0's.
 const METADATA_LEVEL: i16 = 25;
 
@@ -26,13 +29,32 @@ pub(crate) fn answer(
     }
     let request: ApiVersionsRequest = header.decode_body(&mut body)?;
     let (name, version) = (&request.client_software_name, &request.client_software_version);
-    let answer = if header.version >= 3 && !(is_legal(name) && is_legal(version)) {
-        ApiVersionsResponse { error_code: ErrorCode::InvalidRequest, ..Default::default() }
+    let fault = if header.version >= 3 && !(is_legal(name) && is_legal(version)) {
+        Some(ErrorCode::InvalidRequest)
+    } else {
+        misdirected(call, &request)
+    };
+    let answer = if let Some(error_code) = fault {
+        ApiVersionsResponse { error_code, ..Default::default() }
     } else {
         *call.session.software.borrow_mut() = format!("{name} {version}");
         list(ErrorCode::None, header.version)
     };
     encode::<ApiVersionsRequest>(header, &answer)
+}
+
+/// Whether the client means another broker, of which only the address has become this one's
+/// (KIP-1242): it has to look for its cluster anew.
+fn misdirected(call: &Call<'_>, request: &ApiVersionsRequest) -> Option<ErrorCode> {
+    match (&request.cluster_id, request.node_id) {
+        (None, NOBODY) => None,
+        (Some(cluster), node) if node != NOBODY => {
+            let is_meant = *cluster == *call.shared.image().cluster_id()
+                && node == call.shared.config.broker_id.0;
+            (!is_meant).then_some(ErrorCode::RebootstrapRequired)
+        }
+        _ => Some(ErrorCode::InvalidRequest),
+    }
 }
 
 fn list(error_code: ErrorCode, version: i16) -> ApiVersionsResponse {
@@ -75,6 +97,7 @@ fn is_legal(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::ApiKey;
 
     #[test]
     fn a_client_names_itself_with_letters_digits_dots_and_hyphens() {
@@ -84,6 +107,18 @@ mod tests {
         for text in ["", "-a", "a.", "a b", "ä"] {
             assert!(!is_legal(text), "{text}");
         }
+    }
+
+    #[test]
+    fn clients_that_tell_a_release_by_its_versions_find_a_late_one() {
+        let apis = list(ErrorCode::None, 5).api_keys;
+        let most = |key: ApiKey| {
+            let row = apis.iter().find(|row| row.api_key == key.number()).unwrap();
+            row.max_version
+        };
+        // kafka-python takes a broker with these for 4.0, 4.1, 4.2 and 4.3.
+        assert_eq!((most(ApiKey::ListOffsets), most(ApiKey::Produce)), (11, 13));
+        assert_eq!(most(ApiKey::DescribeLogDirs), 5);
     }
 
     #[test]

@@ -22,10 +22,13 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> DeleteGroup
     let results = ask_each(call, questions).await;
     let mut groups: Vec<Group> = Vec::with_capacity(allowed.len() + refused.len());
     for (group_id, result) in allowed.into_iter().zip(results) {
-        let error_code = result.err().as_ref().map(ErrorCode::from).unwrap_or_default();
-        groups.push(Group { group_id, error_code });
+        let error = result.err();
+        let error_code = error.as_ref().map(ErrorCode::from).unwrap_or_default();
+        let error_message = error.map(|error| error.to_string());
+        groups.push(Group { group_id, error_code, error_message });
     }
     let error_code = ErrorCode::GroupAuthorizationFailed;
-    groups.extend(refused.into_iter().map(|group_id| Group { group_id, error_code }));
+    let refused = refused.into_iter();
+    groups.extend(refused.map(|group_id| Group { group_id, error_code, error_message: None }));
     DeleteGroupsResponse { results: groups, ..DeleteGroupsResponse::default() }
 }

@@ -44,6 +44,8 @@ fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
         host: described.host,
         port: described.port,
         rack: described.rack,
+        // A broker that is not live is not known here.
+        is_fenced: false,
     };
     let mut response = DescribeClusterResponse {
         endpoint_type,

@@ -13,8 +13,8 @@ use crate::storage::RecordAt;
 use crate::types::{LeaderEpoch, Timestamp};
 use crate::wire::ErrorCode;
 use crate::wire::list_offsets::{
-    EARLIEST, EARLIEST_LOCAL, LATEST, ListOffsetsRequest, ListOffsetsResponse, MAX_TIMESTAMP,
-    Partition as PartitionAnswer, RequestPartition, Topic,
+    EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD, LATEST, LATEST_TIERED, ListOffsetsRequest,
+    ListOffsetsResponse, MAX_TIMESTAMP, Partition as PartitionAnswer, RequestPartition, Topic,
 };
 
 pub(crate) type Request = ListOffsetsRequest;
@@ -23,6 +23,10 @@ pub(crate) type Request = ListOffsetsRequest;
 const MAX_TIMESTAMP_SINCE: i16 = 7;
 /// From here on a request may ask where the records on this broker's own disks begin.
 const EARLIEST_LOCAL_SINCE: i16 = 8;
+/// From here on a request may ask where tiered storage ends; there is none.
+const LATEST_TIERED_SINCE: i16 = 9;
+/// From here on a request may ask what tiered storage does not have yet.
+const EARLIEST_PENDING_UPLOAD_SINCE: i16 = 11;
 
 /// Looks every offset up.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResponse {
@@ -85,6 +89,8 @@ fn is_known(timestamp: i64, version: i16) -> bool {
         LATEST | EARLIEST => true,
         MAX_TIMESTAMP => version >= MAX_TIMESTAMP_SINCE,
         EARLIEST_LOCAL => version >= EARLIEST_LOCAL_SINCE,
+        LATEST_TIERED => version >= LATEST_TIERED_SINCE,
+        EARLIEST_PENDING_UPLOAD => version >= EARLIEST_PENDING_UPLOAD_SINCE,
         time => time >= 0,
     }
 }
@@ -97,6 +103,7 @@ fn offset_of(
         LATEST => Ok(Some(partition.latest())),
         EARLIEST | EARLIEST_LOCAL => Ok(Some(partition.earliest())),
         MAX_TIMESTAMP => partition.latest_by_time(),
+        LATEST_TIERED | EARLIEST_PENDING_UPLOAD => Ok(None),
         _ => partition.first_at(Timestamp::from_millis(timestamp)),
     }
 }
@@ -111,7 +118,9 @@ mod tests {
             assert!(is_known(timestamp, since), "{timestamp}");
         }
         assert!(is_known(EARLIEST_LOCAL, 8));
-        for (timestamp, version) in [(MAX_TIMESTAMP, 6), (EARLIEST_LOCAL, 7), (-5, 8), (-99, 8)] {
+        assert!(is_known(LATEST_TIERED, 9) && is_known(EARLIEST_PENDING_UPLOAD, 11));
+        let early = [(MAX_TIMESTAMP, 6), (EARLIEST_LOCAL, 7), (-5, 8), (-6, 10), (-99, 11)];
+        for (timestamp, version) in early {
             assert!(!is_known(timestamp, version), "{timestamp}");
         }
     }

@@ -11,10 +11,13 @@ use crate::metadata::Image;
 use crate::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 use crate::wire::offset_commit::{
-    OffsetCommitRequest, OffsetCommitResponse, Partition, RequestPartition, Topic,
+    OffsetCommitRequest, OffsetCommitResponse, Partition, RequestPartition, RequestTopic, Topic,
 };
 
 pub(crate) type Request = OffsetCommitRequest;
+
+/// From here on a request names topics by their ids.
+const BY_ID_SINCE: i16 = 10;
 
 /// Stores the offsets of the partitions there are.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitResponse {
@@ -27,7 +30,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitRes
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let checked = if allowed {
-                check(call, &image, &topic.name, wanted)
+                check(call, &image, topic, wanted)
             } else {
                 Err(ErrorCode::GroupAuthorizationFailed)
             };
@@ -40,11 +43,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitRes
             };
             partitions.push(Partition { partition_index: wanted.partition_index, error_code });
         }
-        topics.push(Topic { name: topic.name.clone(), partitions });
+        topics.push(Topic { name: topic.name.clone(), topic_id: topic.topic_id, partitions });
     }
     if !offsets.is_empty() {
         let fates = store(call, &request, offsets).await;
-        tell(&mut topics, &fates);
+        tell(&mut topics, &fates, &image);
     }
     OffsetCommitResponse { topics, ..OffsetCommitResponse::default() }
 }
@@ -52,16 +55,23 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitRes
 fn check(
     call: &Call<'_>,
     image: &Image,
-    topic: &str,
+    topic: &RequestTopic,
     wanted: &RequestPartition,
 ) -> Result<NewOffset, ErrorCode> {
-    if !call.session.may(Operation::Read, Resource::Topic(topic)) {
+    let (found, unknown) = if call.version >= BY_ID_SINCE {
+        (image.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
+    } else {
+        let named = topic.name.parse().ok().and_then(|name: TopicName| image.topic(&name));
+        (named, ErrorCode::UnknownTopicOrPartition)
+    };
+    let name = found.map_or(topic.name.as_str(), |found| found.name.as_str());
+    if !call.session.may(Operation::Read, Resource::Topic(name)) {
         return Err(ErrorCode::TopicAuthorizationFailed);
     }
-    let topic: TopicName = topic.parse().map_err(|_| ErrorCode::UnknownTopicOrPartition)?;
+    let found = found.ok_or(unknown)?;
     let partition = PartitionIndex(wanted.partition_index);
-    let found = image.topic(&topic).filter(|topic| topic.partition(partition).is_some());
-    let topic_id = found.ok_or(ErrorCode::UnknownTopicOrPartition)?.id;
+    found.partition(partition).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    let (topic, topic_id) = (found.name.clone(), found.id);
     Ok(NewOffset {
         partition: TopicPartition { topic, partition },
         offset: wanted.committed_offset,
@@ -100,12 +110,13 @@ async fn store(
 }
 
 /// Puts the refusals of the coordinator beside those that were made before it was asked.
-fn tell(topics: &mut [Topic], fates: &HashMap<TopicPartition, ErrorCode>) {
+fn tell(topics: &mut [Topic], fates: &HashMap<TopicPartition, ErrorCode>, image: &Image) {
     if fates.is_empty() {
         return;
     }
     for topic in topics {
-        let Ok(name) = topic.name.parse::<TopicName>() else { continue };
+        let named = image.topic_by_id(topic.topic_id).map(|found| found.name.clone());
+        let Some(name) = named.or_else(|| topic.name.parse().ok()) else { continue };
         for partition in &mut topic.partitions {
             let index = PartitionIndex(partition.partition_index);
             let key = TopicPartition { topic: name.clone(), partition: index };

@@ -15,6 +15,8 @@ use crate::wire::offset_fetch::{
 
 pub(crate) type Request = OffsetFetchRequest;
 
+/// From here on topics go by their ids.
+const BY_ID_SINCE: i16 = 10;
 /// Up to here a request is about one group.
 const LAST_SINGLE: i16 = 7;
 /// Up to here an error of the group stands beside each partition.
@@ -61,6 +63,7 @@ async fn offsets(
     topics: Option<Vec<RequestTopic>>,
 ) -> Result<Vec<Topic>, ErrorCode> {
     let group_id = GroupId::from(group);
+    let topics = topics.map(|topics| identified(call, topics));
     let partitions = topics.as_ref().map(|topics| named(call, topics));
     let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
     let mut found =
@@ -75,6 +78,19 @@ async fn offsets(
         Some(topics) => Ok(as_asked(call, topics, found)),
         None => Ok(by_topic(call, found)),
     }
+}
+
+/// The topics asked for, with their names also where the request has their ids only. Of an id that
+/// nobody has the name stays empty.
+fn identified(call: &Call<'_>, mut topics: Vec<RequestTopic>) -> Vec<RequestTopic> {
+    if call.version >= BY_ID_SINCE {
+        let image = call.shared.image();
+        for topic in &mut topics {
+            let found = image.topic_by_id(topic.topic_id);
+            topic.name = found.map(|found| found.name.to_string()).unwrap_or_default();
+        }
+    }
+    topics
 }
 
 /// The partitions asked for that can exist and may be seen.
@@ -103,15 +119,18 @@ fn as_asked(
         let visible = may_see(call, &topic.name);
         let possible = topic.name.parse::<TopicName>().is_ok();
         let indexes = topic.partition_indexes.into_iter();
+        let unknown =
+            if call.version >= BY_ID_SINCE { ErrorCode::UnknownTopicId } else { ErrorCode::None };
         let answer = indexes.map(|index| match (visible, possible) {
             (false, _) => nothing(index, ErrorCode::TopicAuthorizationFailed),
-            (true, false) => nothing(index, ErrorCode::None),
+            (true, false) => nothing(index, unknown),
             (true, true) => {
                 let offset = found.next().and_then(|(_, offset)| offset);
                 offset.map_or_else(|| nothing(index, ErrorCode::None), |o| stored(index, &o))
             }
         });
-        answers.push(Topic { partitions: answer.collect(), name: topic.name });
+        let partitions = answer.collect();
+        answers.push(Topic { partitions, name: topic.name, topic_id: topic.topic_id });
     }
     answers
 }
@@ -123,9 +142,11 @@ fn by_topic(call: &Call<'_>, found: Vec<(TopicPartition, Option<CommittedOffset>
         let name = id.topic.as_str();
         let Some(offset) = offset.filter(|_| may_see(call, name)) else { continue };
         let partition = stored(id.partition.0, &offset);
-        match topics.last_mut().filter(|topic| topic.name == name) {
-            Some(topic) => topic.partitions.push(partition),
-            None => topics.push(Topic { name: name.to_owned(), partitions: vec![partition] }),
+        if let Some(topic) = topics.last_mut().filter(|topic| topic.name == name) {
+            topic.partitions.push(partition);
+        } else {
+            let (name, topic_id) = (name.to_owned(), offset.topic_id);
+            topics.push(Topic { name, topic_id, partitions: vec![partition] });
         }
     }
     topics
@@ -159,6 +180,7 @@ fn refuse_all(topics: Vec<RequestTopic>, code: ErrorCode) -> Vec<Topic> {
     let refuse = |topic: RequestTopic| Topic {
         partitions: topic.partition_indexes.into_iter().map(|index| nothing(index, code)).collect(),
         name: topic.name,
+        topic_id: topic.topic_id,
     };
     topics.into_iter().map(refuse).collect()
 }

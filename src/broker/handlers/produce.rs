@@ -21,8 +21,10 @@ use crate::broker::errors::Refusal;
 use crate::broker::topic_settings::{first_produce_version, produce_rules};
 use crate::record::{HeaderMut, Packing, ProduceRules, Repacker, validate_produced};
 use crate::replication::{Acks, Partition};
-use crate::types::{PartitionIndex, Timestamp};
-use crate::wire::produce::{PartitionView, ProduceRequest, ProduceRequestView};
+use crate::types::{PartitionIndex, Timestamp, TopicId};
+use crate::wire::produce::{
+    BY_ID_SINCE, PartitionView, ProduceRequest, ProduceRequestView, TopicView,
+};
 use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader};
 
 /// The client that may write to internal topics, as in Kafka.
@@ -160,21 +162,41 @@ impl<'f> Appends<'f> {
         part: &PartitionView<'_>,
         header: &RequestHeader<'_>,
     ) -> Result<Arc<Partition>, Refusal> {
-        if !self.session.may(Operation::Write, Resource::Topic(part.topic)) {
+        let partition = self.partition(part, header.version);
+        let name = partition.as_ref().map_or(part.topic.name, |found| found.id().topic.as_str());
+        if !self.session.may(Operation::Write, Resource::Topic(name)) {
             return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
         }
-        let index = PartitionIndex(part.index);
-        // Requests that came together often go to one partition.
-        let last = self.produced.parts.last().and_then(Part::partition);
-        let partition = last
-            .filter(|last| last.id().is(part.topic, index))
-            .cloned()
-            .or_else(|| self.shared.partitions.get(part.topic, index))
-            .ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
+        let partition = partition.map_err(Refusal::of)?;
         if partition.id().topic.is_internal() && header.client_id != Some(ADMIN_CLIENT) {
             return Err(Refusal::of(ErrorCode::InvalidTopicException));
         }
         Ok(partition)
+    }
+
+    fn partition(
+        &self,
+        part: &PartitionView<'_>,
+        version: i16,
+    ) -> Result<Arc<Partition>, ErrorCode> {
+        let index = PartitionIndex(part.index);
+        let TopicView { name, id } = part.topic;
+        // Requests that came together often go to one partition.
+        let last = self.produced.parts.last().and_then(Part::partition);
+        if version >= BY_ID_SINCE {
+            let is_same = |last: &&Arc<Partition>| {
+                last.topic_id() == id && last.id().partition == index && id != TopicId::NONE
+            };
+            if let Some(last) = last.filter(is_same) {
+                return Ok(Arc::clone(last));
+            }
+            let topic = self.shared.partitions.topic_by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
+            return topic.partition(index).cloned().ok_or(ErrorCode::UnknownTopicOrPartition);
+        }
+        last.filter(|last| last.id().is(name, index))
+            .cloned()
+            .or_else(|| self.shared.partitions.get(name, index))
+            .ok_or(ErrorCode::UnknownTopicOrPartition)
     }
 
     /// Keeps the batches of a request that was read.

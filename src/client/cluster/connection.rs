@@ -199,6 +199,7 @@ impl Lane {
         let request = ApiVersionsRequest {
             client_software_name: "streamlog".to_owned(),
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..ApiVersionsRequest::default()
         };
         loop {
             let (answer, frame) = oneshot::channel();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::client::ClientError;
-use crate::wire::{ApiVersionsResponse, ErrorCode, Message};
+use crate::wire::{ApiKey, ApiVersionsResponse, ErrorCode, Message};
 
 /// What one broker serves.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Versions {
     /// The highest version of `R` that both sides speak, of those up to `highest`.
     pub(crate) fn pick<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
         let (least, most) = self.ranges.get(&R::KEY.number()).copied().unwrap_or((0, -1));
-        let version = most.min(*R::VERSIONS.end()).min(highest);
+        let version = most.min(*R::VERSIONS.end()).min(last_by_name(R::KEY)).min(highest);
         if version >= least.max(*R::VERSIONS.start()) {
             Ok(version)
         } else {
@@ -32,6 +32,16 @@ impl Versions {
                 message: format!("it serves {} in versions {least} to {most}", R::KEY.name()),
             })
         }
+    }
+}
+
+/// The last version of an API in which topics go by their names, as this client knows them: an id
+/// that it had kept would be that of a topic deleted since.
+fn last_by_name(api: ApiKey) -> i16 {
+    match api {
+        ApiKey::Produce => 12,
+        ApiKey::OffsetCommit | ApiKey::OffsetFetch => 9,
+        _ => i16::MAX,
     }
 }
 
@@ -45,7 +55,7 @@ mod tests {
         let api_keys = vec![ApiVersion { api_key: 1, min_version: 4, max_version: 99 }];
         let answer = ApiVersionsResponse { api_keys, ..ApiVersionsResponse::default() };
         let versions = Versions::of(&answer);
-        assert_eq!(versions.pick::<FetchRequest>(i16::MAX).unwrap(), 16);
+        assert_eq!(versions.pick::<FetchRequest>(i16::MAX).unwrap(), 18);
         assert_eq!(versions.pick::<FetchRequest>(12).unwrap(), 12);
         assert!(versions.pick::<FetchRequest>(3).is_err());
         assert!(versions.pick::<HeartbeatRequest>(i16::MAX).is_err());

@@ -61,6 +61,7 @@ impl Shipment {
         let topics = self.batches.iter().map(|(name, rows)| RequestTopic {
             name: name.as_str().to_owned(),
             partitions: rows.iter().map(row).collect(),
+            ..RequestTopic::default()
         });
         let topics = topics.collect();
         let request = ProduceRequest { transactional_id: None, acks, timeout_ms, topics };

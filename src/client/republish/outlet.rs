@@ -104,7 +104,8 @@ impl Outlet {
         let timeout = self.brokers.config().request_timeout.as_millis();
         let records = Records::Elsewhere(batch.len());
         let row = RequestPartition { index: partition.0, records };
-        let topic = RequestTopic { name: topic.as_str().to_owned(), partitions: vec![row] };
+        let name = topic.as_str().to_owned();
+        let topic = RequestTopic { name, partitions: vec![row], ..RequestTopic::default() };
         let request = ProduceRequest {
             transactional_id: None,
             acks: -1,

@@ -14,6 +14,10 @@ structure! {
         client_software_name: String [3..],
         /// Version of the client library, of the same characters.
         client_software_version: String [3..],
+        /// The cluster that the client expects here, if it knows.
+        cluster_id: Option<String> [5..],
+        /// The broker that the client expects here, or −1.
+        node_id: i32 [5..] = -1,
     }
 }
 
@@ -63,7 +67,7 @@ structure! {
     }
 }
 
-api!(ApiVersions, 0..=4, ApiVersionsRequest => ApiVersionsResponse);
+api!(ApiVersions, 0..=5, ApiVersionsRequest => ApiVersionsResponse);
 
 impl ApiVersionsResponse {
     /// The correlation id and body of an answer to a request of this `version`.
@@ -81,7 +85,7 @@ impl ApiVersionsResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::encode_response;
+    use crate::wire::{Message, encode_response};
 
     fn comes_across(error_code: ErrorCode, sent: i16, asked: i16) {
         let apis = vec![ApiVersion { api_key: 18, min_version: 0, max_version: 4 }];
@@ -94,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_refusal_in_version_0_is_understood_whatever_was_asked() {
-        for asked in 0..=4 {
+        for asked in ApiVersionsRequest::VERSIONS {
             comes_across(ErrorCode::UnsupportedVersion, 0, asked);
             comes_across(ErrorCode::None, asked, asked);
         }

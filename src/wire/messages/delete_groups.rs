@@ -23,7 +23,9 @@ structure! {
     Group {
         group_id: String,
         error_code: ErrorCode,
+        /// The error in words.
+        error_message: Option<String> [3..],
     }
 }
 
-api!(DeleteGroups, 0..=2, DeleteGroupsRequest => DeleteGroupsResponse);
+api!(DeleteGroups, 0..=3, DeleteGroupsRequest => DeleteGroupsResponse);

@@ -11,6 +11,8 @@ structure! {
         include_cluster_authorized_operations: bool,
         /// 1 asks for brokers, 2 for controllers.
         endpoint_type: i8 [1..] = 1,
+        /// Whether to list brokers that are fenced off too.
+        include_fenced_brokers: bool [2..],
     }
 }
 
@@ -38,7 +40,9 @@ structure! {
         host: String,
         port: i32,
         rack: Option<String>,
+        /// Whether the broker is known to the controller and serves nobody.
+        is_fenced: bool [2..],
     }
 }
 
-api!(DescribeCluster, 0..=1, DescribeClusterRequest => DescribeClusterResponse);
+api!(DescribeCluster, 0..=2, DescribeClusterRequest => DescribeClusterResponse);

@@ -41,6 +41,8 @@ structure! {
         total_bytes: i64 [4..] = -1,
         /// What is free on it, or −1.
         usable_bytes: i64 [4..] = -1,
+        /// Whether no new partitions are placed in it.
+        is_cordoned: bool [5..],
     }
 }
 
@@ -97,4 +99,4 @@ structure! {
     }
 }
 
-api!(DescribeLogDirs, 1..=4, DescribeLogDirsRequest => DescribeLogDirsResponse);
+api!(DescribeLogDirs, 1..=5, DescribeLogDirsRequest => DescribeLogDirsResponse);

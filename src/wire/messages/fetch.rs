@@ -66,6 +66,10 @@ structure! {
         log_start_offset: i64 [5..] = -1,
         /// No more bytes than this from the partition, but at least one batch.
         partition_max_bytes: i32,
+        /// The id of the directory in which the follower keeps the partition.
+        replica_directory_id: TopicId [17.., tag 0],
+        /// The follower's high watermark; the greatest number where it does not say it.
+        high_watermark: i64 [18.., tag 1] = i64::MAX,
         /// Streamlog's own, between its brokers: the offset up to which the follower has flushed,
         /// or −1 from anyone else. A leader's high watermark counts this, not `fetch_offset`.
         flushed_offset: i64 [12.., tag 10_000] = -1,
@@ -171,4 +175,4 @@ structure! {
     }
 }
 
-api!(Fetch, 4..=16, FetchRequest => FetchResponse);
+api!(Fetch, 4..=18, FetchRequest => FetchResponse);

@@ -45,4 +45,4 @@ structure! {
     }
 }
 
-api!(FindCoordinator, 0..=5, FindCoordinatorRequest => FindCoordinatorResponse);
+api!(FindCoordinator, 0..=6, FindCoordinatorRequest => FindCoordinatorResponse);

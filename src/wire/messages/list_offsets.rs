@@ -11,6 +11,10 @@ pub const EARLIEST: i64 = -2;
 pub const MAX_TIMESTAMP: i64 = -3;
 /// In place of a time, from version 8: the first record on the broker's own disk.
 pub const EARLIEST_LOCAL: i64 = -4;
+/// In place of a time, from version 9: the last record in tiered storage.
+pub const LATEST_TIERED: i64 = -5;
+/// In place of a time, from version 11: the first record not yet in tiered storage.
+pub const EARLIEST_PENDING_UPLOAD: i64 = -6;
 
 structure! {
     /// Asks for offsets.
@@ -20,6 +24,8 @@ structure! {
         /// 0 reads everything, 1 only what is not part of an open transaction.
         isolation_level: i8 [2..],
         topics: Vec<RequestTopic>,
+        /// How long to wait for what lies in tiered storage.
+        timeout_ms: i32 [10..],
     }
 }
 
@@ -72,4 +78,4 @@ structure! {
     }
 }
 
-api!(ListOffsets, 1..=8, ListOffsetsRequest => ListOffsetsResponse);
+api!(ListOffsets, 1..=11, ListOffsetsRequest => ListOffsetsResponse);

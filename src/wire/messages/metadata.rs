@@ -43,6 +43,8 @@ structure! {
         topics: Vec<Topic>,
         /// What the client may do to the cluster, as bits by Kafka's numbers of operations.
         cluster_authorized_operations: i32 [8..=10] = OPERATIONS_UNKNOWN,
+        /// What is wrong with the whole request.
+        error_code: ErrorCode [13..],
     }
 }
 
@@ -87,4 +89,4 @@ structure! {
     }
 }
 
-api!(Metadata, 0..=12, MetadataRequest => MetadataResponse);
+api!(Metadata, 0..=13, MetadataRequest => MetadataResponse);

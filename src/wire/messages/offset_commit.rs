@@ -1,5 +1,6 @@
 //! `OffsetCommit` (key 8): a group stores how far it has read.
 
+use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
@@ -22,7 +23,10 @@ structure! {
 structure! {
     /// Partitions of one topic.
     RequestTopic {
-        name: String,
+        /// The name, up to version 9.
+        name: String [..=9],
+        /// The id, from version 10.
+        topic_id: TopicId [10..],
         partitions: Vec<RequestPartition>,
     }
 }
@@ -51,7 +55,10 @@ structure! {
 structure! {
     /// Partitions of one topic.
     Topic {
-        name: String,
+        /// The name, up to version 9.
+        name: String [..=9],
+        /// The id, from version 10.
+        topic_id: TopicId [10..],
         partitions: Vec<Partition>,
     }
 }
@@ -64,4 +71,4 @@ structure! {
     }
 }
 
-api!(OffsetCommit, 2..=9, OffsetCommitRequest => OffsetCommitResponse);
+api!(OffsetCommit, 2..=10, OffsetCommitRequest => OffsetCommitResponse);

@@ -3,6 +3,7 @@
 //! Up to version 7 a request is about one group, from version 8 about any number of them; the two
 //! forms share only their flags.
 
+use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
@@ -34,7 +35,10 @@ structure! {
 structure! {
     /// Partitions of one topic.
     RequestTopic {
-        name: String,
+        /// The name, up to version 9.
+        name: String [..=9],
+        /// The id, from version 10.
+        topic_id: TopicId [10..],
         partition_indexes: Vec<i32>,
     }
 }
@@ -61,7 +65,10 @@ structure! {
 structure! {
     /// Partitions of one topic.
     Topic {
-        name: String,
+        /// The name, up to version 9.
+        name: String [..=9],
+        /// The id, from version 10.
+        topic_id: TopicId [10..],
         partitions: Vec<Partition>,
     }
 }
@@ -80,4 +87,4 @@ structure! {
     }
 }
 
-api!(OffsetFetch, 1..=9, OffsetFetchRequest => OffsetFetchResponse);
+api!(OffsetFetch, 1..=10, OffsetFetchRequest => OffsetFetchResponse);

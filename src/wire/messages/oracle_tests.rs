@@ -62,6 +62,17 @@ const OTHER_DEFAULTS: [&str; 13] = [
     "ListPartitionReassignments response",
 ];
 
+/// Versions of Kafka 4.1 to 4.4, which the crate does not know yet: `tests/differential` holds them
+/// against Apache Kafka itself.
+const NEWER: [(ApiKey, i16); 6] = [
+    (ApiKey::ApiVersions, 5),
+    (ApiKey::DeleteGroups, 3),
+    (ApiKey::DescribeLogDirs, 5),
+    (ApiKey::ListOffsets, 11),
+    (ApiKey::OffsetCommit, 10),
+    (ApiKey::OffsetFetch, 10),
+];
+
 /// What a sender leaves unset means the same on both sides.
 fn defaults_agree<Ours, Theirs>(layout: Layout, name: &str)
 where
@@ -176,7 +187,7 @@ fn every_message_is_what_kafka_takes_it_for() {
         ProduceRequest ProduceResponse,
         SyncGroupRequest SyncGroupResponse,
     };
-    assert_eq!(unknown_there, []);
+    assert_eq!(unknown_there, NEWER);
 }
 
 #[test]

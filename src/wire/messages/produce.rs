@@ -4,11 +4,15 @@
 //! writes responses by [`ProduceAnswers`], many into one buffer; [`ProduceRequest`] and
 //! [`ProduceResponse`] are the same messages as values, for clients and tests.
 
+use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Records};
 
 pub use super::produce_answers::ProduceAnswers;
-pub use super::produce_view::{PartitionView, Partitions, ProduceRequestView};
+pub use super::produce_view::{PartitionView, Partitions, ProduceRequestView, TopicView};
+
+/// The version from which on requests and answers name topics by their ids.
+pub const BY_ID_SINCE: i16 = 13;
 
 structure! {
     /// Hands over batches.
@@ -26,7 +30,10 @@ structure! {
 structure! {
     /// Batches for one topic.
     RequestTopic {
-        name: String,
+        /// The name, up to version 12.
+        name: String [..=12],
+        /// The id, from version 13.
+        topic_id: TopicId [13..],
         partitions: Vec<RequestPartition>,
     }
 }
@@ -52,7 +59,10 @@ structure! {
 structure! {
     /// Partitions of one topic.
     Topic {
-        name: String,
+        /// The name, up to version 12.
+        name: String [..=12],
+        /// The id, from version 13.
+        topic_id: TopicId [13..],
         partitions: Vec<Partition>,
     }
 }
@@ -103,4 +113,4 @@ structure! {
     }
 }
 
-api!(Produce, 3..=11, ProduceRequest => ProduceResponse);
+api!(Produce, 3..=13, ProduceRequest => ProduceResponse);

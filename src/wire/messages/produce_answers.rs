@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::produce::{Partition, ProduceRequest};
+use super::produce::{BY_ID_SINCE, Partition, ProduceRequest, TopicView};
 use crate::wire::frame::write_response;
 use crate::wire::{Layout, Wire, WireError, Writer};
 
@@ -23,7 +23,7 @@ impl ProduceAnswers {
         Self { writer }
     }
 
-    /// Adds the answer to one request: its topics by name, each with its partitions.
+    /// Adds the answer to one request: its topics, each with its partitions.
     ///
     /// # Errors
     /// For a version without a layout here.
@@ -31,15 +31,19 @@ impl ProduceAnswers {
         &mut self,
         correlation_id: i32,
         version: i16,
-        topics: impl Iterator<Item = (&'a str, P)> + Clone,
+        topics: impl Iterator<Item = (TopicView<'a>, P)> + Clone,
     ) -> Result<(), WireError>
     where
         P: ExactSizeIterator<Item = Partition>,
     {
         write_response::<ProduceRequest>(&mut self.writer, correlation_id, version, |writer| {
             writer.write_length(Some(topics.clone().count()));
-            for (name, partitions) in topics {
-                writer.write_text(Some(name));
+            for (topic, partitions) in topics {
+                if version >= BY_ID_SINCE {
+                    topic.id.encode(writer);
+                } else {
+                    writer.write_text(Some(topic.name));
+                }
                 writer.write_length(Some(partitions.len()));
                 partitions.for_each(|partition| partition.encode(writer));
                 writer.write_tags(&[]);
@@ -74,7 +78,10 @@ mod tests {
             for seed in 0..50 {
                 let layout = Layout::of(ApiKey::Produce, version);
                 let topics = Vec::<Topic>::sample(&mut Samples::new(seed, layout));
-                let rows = topics.iter().map(|t| (t.name.as_str(), t.partitions.iter().cloned()));
+                let rows = topics.iter().map(|t| {
+                    let view = TopicView { name: &t.name, id: t.topic_id };
+                    (view, t.partitions.iter().cloned())
+                });
                 answers.push(7, version, rows).unwrap();
                 let response = ProduceResponse { topics: topics.clone(), ..Default::default() };
                 let frame = encode_response::<ProduceRequest>(7, version, &response).unwrap();

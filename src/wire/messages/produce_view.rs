@@ -5,11 +5,14 @@
 //!
 //! ```text
 //! transactional id | i16 acks | i32 timeout | topics | tags
-//! topic: name | partitions | tags         partition: i32 index | records | tags
+//! topic: name, or id from version 13 on | partitions | tags
+//!                                              partition: i32 index | records | tags
 //! ```
 
 use std::ops::Range;
 
+use super::produce::BY_ID_SINCE;
+use crate::types::TopicId;
 use crate::wire::{Reader, Wire, WireError};
 
 /// The fields of a produce request, and the way to its partitions.
@@ -25,11 +28,20 @@ pub struct ProduceRequestView<'a> {
     topics: Reader<'a>,
 }
 
+/// A topic as a request or its answer names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopicView<'a> {
+    /// The name; empty from version 13 on.
+    pub name: &'a str,
+    /// The id; none up to version 12.
+    pub id: TopicId,
+}
+
 /// The batches for one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionView<'a> {
-    /// The topic's name. Partitions of one topic come one after the other.
-    pub topic: &'a str,
+    /// The topic. Partitions of one topic come one after the other.
+    pub topic: TopicView<'a>,
     /// The partition's number.
     pub index: i32,
     /// Where its batches lie in the frame that [`crate::wire::RequestHeader::decode`] was given;
@@ -37,10 +49,14 @@ pub struct PartitionView<'a> {
     pub records: Option<Range<usize>>,
 }
 
+impl TopicView<'_> {
+    const NONE: Self = Self { name: "", id: TopicId::NONE };
+}
+
 impl<'a> ProduceRequestView<'a> {
     /// Reads the request from a reader that stands at the body.
     ///
-    /// Versions 3 to 12 have this layout.
+    /// Versions 3 to 13 have this layout.
     pub fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let transactional_id = reader.read_text()?;
         let acks = i16::decode(reader)?;
@@ -52,7 +68,7 @@ impl<'a> ProduceRequestView<'a> {
     ///
     /// An error ends the iteration; a request may be acted upon only after it was read to its end.
     pub fn partitions(&self) -> Partitions<'a> {
-        Partitions { reader: self.topics.clone(), at: At::Start, topic: "" }
+        Partitions { reader: self.topics.clone(), at: At::Start, topic: TopicView::NONE }
     }
 }
 
@@ -61,7 +77,7 @@ impl<'a> ProduceRequestView<'a> {
 pub struct Partitions<'a> {
     reader: Reader<'a>,
     at: At,
-    topic: &'a str,
+    topic: TopicView<'a>,
 }
 
 /// How much of the two nested arrays is left.
@@ -115,9 +131,17 @@ impl<'a> Partitions<'a> {
             self.skip_tags()?;
             return Ok(At::End);
         };
-        self.topic = self.reader.read_text()?.ok_or(WireError::UnexpectedNull)?;
+        self.topic = self.read_topic()?;
         let partitions_left = self.read_count(PARTITION_SIZE_MIN)?;
         Ok(At::Topic { topics_after, partitions_left })
+    }
+
+    fn read_topic(&mut self) -> Result<TopicView<'a>, WireError> {
+        if self.reader.layout().version >= BY_ID_SINCE {
+            return Ok(TopicView { name: "", id: TopicId::decode(&mut self.reader)? });
+        }
+        let name = self.reader.read_text()?.ok_or(WireError::UnexpectedNull)?;
+        Ok(TopicView { name, id: TopicId::NONE })
     }
 
     fn read_partition(&mut self) -> Result<PartitionView<'a>, WireError> {
@@ -156,7 +180,7 @@ mod tests {
     use crate::wire::sample::{Sample, Samples};
     use crate::wire::{ApiKey, Layout, Message, Records, RequestHeader, encode_request};
 
-    type Row = (String, i32, Option<Vec<u8>>);
+    type Row = (String, TopicId, i32, Option<Vec<u8>>);
 
     /// The partitions of a frame as the view finds them.
     fn viewed(frame: &[u8]) -> Result<Vec<Row>, WireError> {
@@ -164,7 +188,7 @@ mod tests {
         let view = ProduceRequestView::decode(&mut reader)?;
         let row = |partition: PartitionView<'_>| {
             let records = partition.records.map(|range| frame.get(range).unwrap().to_vec());
-            (partition.topic.to_owned(), partition.index, records)
+            (partition.topic.name.to_owned(), partition.topic.id, partition.index, records)
         };
         view.partitions().map(|partition| partition.map(row)).collect()
     }
@@ -173,9 +197,9 @@ mod tests {
         let of_topic = |topic: &RequestTopic| {
             let row = |partition: &RequestPartition| match &partition.records {
                 Records::Bytes(bytes) => {
-                    (topic.name.clone(), partition.index, Some(bytes.to_vec()))
+                    (topic.name.clone(), topic.topic_id, partition.index, Some(bytes.to_vec()))
                 }
-                _ => (topic.name.clone(), partition.index, None),
+                _ => (topic.name.clone(), topic.topic_id, partition.index, None),
             };
             topic.partitions.iter().map(row).collect::<Vec<_>>()
         };

@@ -5,4 +5,5 @@ mod damage;
 mod deleting;
 mod inspection;
 mod limits;
+mod newest_versions;
 mod nonsense;

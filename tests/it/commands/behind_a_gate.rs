@@ -95,7 +95,11 @@ fn refusal(request: &[u8]) -> Option<Vec<u8>> {
         ApiKey::Produce => {
             let error_code = ErrorCode::TopicAuthorizationFailed;
             let partition = produce::Partition { error_code, ..Default::default() };
-            let row = produce::Topic { name: TOPIC.to_owned(), partitions: vec![partition] };
+            let row = produce::Topic {
+                name: TOPIC.to_owned(),
+                partitions: vec![partition],
+                ..Default::default()
+            };
             let answer = ProduceResponse { topics: vec![row], ..Default::default() };
             Some(encoded::<ProduceRequest>(&header, &answer))
         }

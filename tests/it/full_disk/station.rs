@@ -117,7 +117,11 @@ impl Station {
     fn take(&mut self, client: &mut Connection, batch: Vec<u8>) -> Result<(), String> {
         let records = Records::Bytes(batch.into());
         let partitions = vec![produce::RequestPartition { index: 0, records }];
-        let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+        let topics = vec![produce::RequestTopic {
+            name: TOPIC.to_owned(),
+            partitions,
+            ..Default::default()
+        }];
         let request = ProduceRequest { acks: -1, timeout_ms: 30_000, topics, ..Default::default() };
         let answer = client.call(9, &request).unwrap();
         let partition = &answer.topics[0].partitions[0];

@@ -148,6 +148,7 @@ impl Member {
             topics: vec![offset_commit::RequestTopic {
                 name: TOPIC.to_owned(),
                 partitions: vec![partition],
+                ..Default::default()
             }],
             ..Default::default()
         }
@@ -180,7 +181,8 @@ fn receive_commit(client: &mut Connection, version: i16) -> ErrorCode {
 /// The stored offset, −1 if there is none.
 fn fetch(client: &mut Connection, version: i16, group: &str) -> Result<i64, ErrorCode> {
     let name = TOPIC.to_owned();
-    let topic = offset_fetch::RequestTopic { name, partition_indexes: vec![0] };
+    let topic =
+        offset_fetch::RequestTopic { name, partition_indexes: vec![0], ..Default::default() };
     let (group_id, topics) = (group.to_owned(), Some(vec![topic]));
     let request = if version <= 7 {
         OffsetFetchRequest { group_id, topics, ..Default::default() }

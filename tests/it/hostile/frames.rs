@@ -97,7 +97,7 @@ fn an_api_or_a_version_that_is_not_served_ends_its_connection() {
     let broker = LocalBroker::new(5, &[]);
     let mut witness = Witness::of(&broker);
     let unknown = [(-1, 0), (93, 0), (i16::MAX, 0), (i16::MIN, i16::MIN)];
-    let not_served = [(4, 0), (22, 99), (0, 2), (0, 12), (1, 3), (1, 99), (3, -1), (3, 13)];
+    let not_served = [(4, 0), (22, 99), (0, 2), (0, 14), (1, 3), (1, 99), (3, -1), (3, 14)];
     for (api, version) in unknown.into_iter().chain(not_served) {
         closes_at(&broker, &frame(api, version, &[0; 64]));
         witness.sees_no_harm();
@@ -174,6 +174,7 @@ fn an_answer_that_nobody_takes_keeps_no_one_else_waiting() {
 fn produce_request(batch: &[u8]) -> produce::ProduceRequest {
     let records = Records::Bytes(Bytes::copy_from_slice(batch));
     let partitions = vec![produce::RequestPartition { index: 0, records }];
-    let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+    let topics =
+        vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions, ..Default::default() }];
     produce::ProduceRequest { acks: 1, timeout_ms: 1_000, topics, ..Default::default() }
 }

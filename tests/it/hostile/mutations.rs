@@ -132,6 +132,7 @@ fn every_served_api_is_there(broker: &LocalBroker, goldens: &[GoldenRequest]) {
     let request = ApiVersionsRequest {
         client_software_name: "test".to_owned(),
         client_software_version: "1".to_owned(),
+        ..Default::default()
     };
     let served = broker.connect().call(4, &request).unwrap().api_keys;
     let key = |golden: &GoldenRequest| i16::from_be_bytes([golden.body[0], golden.body[1]]);

@@ -39,7 +39,8 @@ fn producing_to_an_illegal_name_writes_nothing() {
     for name in illegal() {
         let records = Records::Bytes(batch([1]).into());
         let partitions = vec![produce::RequestPartition { index: 0, records }];
-        let topics = vec![produce::RequestTopic { name: name.clone(), partitions }];
+        let topics =
+            vec![produce::RequestTopic { name: name.clone(), partitions, ..Default::default() }];
         let request = ProduceRequest { acks: 1, timeout_ms: 1_000, topics, ..Default::default() };
         let answered = connection.call(9, &request).unwrap().topics.remove(0);
         let code = answered.partitions[0].error_code;

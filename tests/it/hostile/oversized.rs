@@ -118,7 +118,11 @@ fn a_commit_with_more_text_than_allowed_is_refused_for_its_partition_alone() {
         OffsetCommitRequest {
             group_id: "g".to_owned(),
             generation_id_or_member_epoch: -1,
-            topics: vec![offset_commit::RequestTopic { name, partitions: vec![partition] }],
+            topics: vec![offset_commit::RequestTopic {
+                name,
+                partitions: vec![partition],
+                ..Default::default()
+            }],
             ..Default::default()
         }
     };

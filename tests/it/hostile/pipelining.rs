@@ -69,7 +69,7 @@ fn frame(asked: &[Asked], id: i32) -> Bytes {
 
 fn frame_with(acks: i16, asked: &[Asked], id: i32) -> Bytes {
     let partitions = asked.iter().map(|asked| asked.partition()).collect();
-    let topics = vec![RequestTopic { name: TOPIC.to_owned(), partitions }];
+    let topics = vec![RequestTopic { name: TOPIC.to_owned(), partitions, ..Default::default() }];
     let request = ProduceRequest { acks, timeout_ms: 9_000, topics, ..Default::default() };
     encode_request(id, "test", VERSION, &request).unwrap().into_bytes()
 }

@@ -9,7 +9,11 @@ use super::{Connection, TOPIC, accepted, once_loaded};
 /// Commits an offset of the test's topic for a group that has no members.
 pub(crate) fn commit(client: &mut Connection, group: &str, committed_offset: i64) {
     let partition = offset_commit::RequestPartition { committed_offset, ..Default::default() };
-    let topic = offset_commit::RequestTopic { name: TOPIC.to_owned(), partitions: vec![partition] };
+    let topic = offset_commit::RequestTopic {
+        name: TOPIC.to_owned(),
+        partitions: vec![partition],
+        ..Default::default()
+    };
     let request = OffsetCommitRequest {
         group_id: group.to_owned(),
         generation_id_or_member_epoch: -1,
@@ -25,7 +29,11 @@ pub(crate) fn commit(client: &mut Connection, group: &str, committed_offset: i64
 
 /// The stored offset, −1 if there is none.
 pub(crate) fn stored(client: &mut Connection, group: &str) -> Result<i64, ErrorCode> {
-    let topic = offset_fetch::RequestTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] };
+    let topic = offset_fetch::RequestTopic {
+        name: TOPIC.to_owned(),
+        partition_indexes: vec![0],
+        ..Default::default()
+    };
     let group = offset_fetch::RequestGroup {
         group_id: group.to_owned(),
         topics: Some(vec![topic]),

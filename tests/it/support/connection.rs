@@ -135,7 +135,11 @@ impl Connection {
     ) -> io::Result<()> {
         let records = Records::Bytes(batch.into());
         let partitions = vec![produce::RequestPartition { index: 0, records }];
-        let topics = vec![produce::RequestTopic { name: topic.to_owned(), partitions }];
+        let topics = vec![produce::RequestTopic {
+            name: topic.to_owned(),
+            partitions,
+            ..Default::default()
+        }];
         let timeout_ms = 30_000;
         self.send(PRODUCE, &ProduceRequest { acks, timeout_ms, topics, ..Default::default() })
     }

@@ -31,7 +31,7 @@ pub(crate) fn golden_requests(topic: &str, topic_id: TopicId) -> Vec<GoldenReque
     goldens.of_topics(topic);
     goldens.of_settings(topic);
     goldens.of_group_members();
-    goldens.of_group_offsets(topic);
+    goldens.of_group_offsets(topic, topic_id);
     goldens.of_groups();
     goldens.of_rules();
     goldens.of_replicas(topic);
@@ -60,7 +60,7 @@ impl Goldens {
         use wire::{fetch, list_offsets, offset_for_leader_epoch, produce};
         let records = Records::Bytes(batch([1, 2]).into());
         let partitions = vec![produce::RequestPartition { index: 0, records }];
-        let topics = vec![produce::RequestTopic { name: topic.to_owned(), partitions }];
+        let topics = vec![produce::RequestTopic { name: topic.to_owned(), topic_id, partitions }];
         self.add(&produce::ProduceRequest {
             acks: 1,
             timeout_ms: 100,
@@ -190,6 +190,7 @@ impl Goldens {
         self.add(&ApiVersionsRequest {
             client_software_name: "golden".into(),
             client_software_version: "1".into(),
+            ..Default::default()
         });
     }
 
@@ -228,18 +229,21 @@ impl Goldens {
         self.add(&leave_group::LeaveGroupRequest { group_id, member_id, members: vec![member] });
     }
 
-    fn of_group_offsets(&mut self, topic: &str) {
+    fn of_group_offsets(&mut self, topic: &str, topic_id: TopicId) {
         use wire::{offset_commit, offset_delete, offset_fetch};
         let (group_id, name) = ("group".to_owned(), topic.to_owned());
         let partitions =
             vec![offset_commit::RequestPartition { committed_offset: 1, ..Default::default() }];
         self.add(&offset_commit::OffsetCommitRequest {
             group_id: group_id.clone(),
-            topics: vec![offset_commit::RequestTopic { name: name.clone(), partitions }],
+            topics: vec![offset_commit::RequestTopic { name: name.clone(), topic_id, partitions }],
             ..Default::default()
         });
-        let asked =
-            vec![offset_fetch::RequestTopic { name: name.clone(), partition_indexes: vec![0] }];
+        let asked = vec![offset_fetch::RequestTopic {
+            name: name.clone(),
+            topic_id,
+            partition_indexes: vec![0],
+        }];
         let group = offset_fetch::RequestGroup {
             group_id: group_id.clone(),
             topics: Some(asked.clone()),
