@@ -56,7 +56,7 @@ impl Broker {
         let shards = start_shards(shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
         warn_of_few_descriptors(&shared.config);
-        let admission = Arc::new(Admission::default());
+        let admission = Arc::new(Admission::new(shared.logs.data.open_files().clone()));
         for socket in sockets {
             let admission = Arc::clone(&admission);
             shared.control.start(accept(socket, queues.clone(), admission, Arc::clone(shared)));

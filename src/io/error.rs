@@ -23,6 +23,12 @@ pub(crate) fn is_error_of_file(error: &Error) -> bool {
     matches!(errno, Some(Errno::EIO | Errno::EINTR | Errno::EBADMSG | Errno::ESTALE))
 }
 
+/// Whether a call failed because the process, or the system, may not have more files open.
+pub fn is_out_of_descriptors(error: &Error) -> bool {
+    let code = error.raw_os_error();
+    code == Some(Errno::EMFILE as i32) || code == Some(Errno::ENFILE as i32)
+}
+
 /// The mark of a sync that was tried and has failed.
 #[derive(Debug)]
 struct FailedSync(Error);

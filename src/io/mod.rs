@@ -20,6 +20,7 @@ mod interruptions;
 mod memory;
 #[cfg(test)]
 mod memory_tests;
+mod open_files;
 mod place;
 #[cfg(test)]
 mod place_tests;
@@ -35,10 +36,11 @@ mod system_tests;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
 pub(crate) use error::{failed_sync, is_error_of_file, same_error};
-pub use error::{is_failed_sync, is_out_of_space};
+pub use error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
 pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
 pub use gate::{Gate, Waited};
 pub use memory::MemoryDisk;
+pub use open_files::{CachedFile, OpenFiles, Share};
 pub use place::{DirLock, Inode, is_displaced, require_dir_in_place, require_in_place};
 pub use random::SeededRandom;
 pub(crate) use reporting::{ReportingDisk, is_reported};

@@ -8,16 +8,20 @@ use std::any::Any;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::time::SystemTime;
 
 use crate::io::{Disk, File};
 
-/// The identity of a file or directory on this machine, for as long as somebody has it open.
+/// The identity of a file or directory on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
     /// The file system.
     pub device: u64,
     /// The file or directory there.
     pub number: u64,
+    /// The time it was created, where the file system keeps that: a number is used again once its
+    /// file is removed and closed everywhere.
+    pub born: Option<SystemTime>,
 }
 
 /// The exclusive lock on a directory, held until it is dropped. Whatever becomes of the names in

@@ -206,6 +206,39 @@ fn an_index_that_is_absent_is_made_again_once() {
 }
 
 #[test]
+fn an_index_that_is_removed_while_its_file_is_closed_is_made_again() {
+    let mut world = World::with_segments_of(1000);
+    world.config.index_interval = ByteSize(100);
+    let log = world.start();
+    for n in 0..60 {
+        append(&log, &[&n.to_string()]);
+    }
+    log.flush().unwrap();
+    log.checkpoint().unwrap();
+    let bases = world.segments();
+    assert!(bases.len() > 3, "{bases:?}");
+    assert_eq!(values(&log, 0, 60).len(), 60);
+    log.home().files.release(usize::MAX);
+    assert_eq!(log.home().files.open_count(), 0);
+    for base in &bases {
+        for kind in ["index", "timeindex"] {
+            // The active segment has none yet.
+            let _ = world.disk.remove_file(&file(*base, kind));
+        }
+    }
+    for from in [0, 1, 30, 59] {
+        assert_eq!(values(&log, from, 60).len(), usize::try_from(60 - from).unwrap());
+        assert!(log.offset_for_timestamp(NOW).unwrap().is_some());
+    }
+    append(&log, &["60"]);
+    log.roll(NOW).unwrap();
+    log.flush().unwrap();
+    log.checkpoint().unwrap();
+    log.close().unwrap();
+    assert!(!world.bytes(&file(*bases.last().unwrap(), "index")).is_empty());
+}
+
+#[test]
 fn damage_behind_an_absent_index_is_none_of_those_before_and_behind_it() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);

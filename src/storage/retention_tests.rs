@@ -1,5 +1,6 @@
 //! Facts about what goes from the beginning of a log, and when.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use crate::config::ByteSize;
@@ -147,7 +148,7 @@ fn what_somebody_asked_for_goes_and_nothing_else() {
 }
 
 #[test]
-fn a_deleted_segment_can_be_read_by_those_who_have_it_and_is_removed_later() {
+fn a_deleted_segment_can_be_read_by_those_who_have_it_until_its_space_is_due() {
     let world = World::with_segments_of(1);
     let log = log_of(&world, &["a", "b"]);
     let limit = ReadLimit { max_bytes: 1, below: Offset::new(2), at_least_one_batch: true };
@@ -161,9 +162,11 @@ fn a_deleted_segment_can_be_read_by_those_who_have_it_and_is_removed_later() {
     let delay = world.config.file_delete_delay;
     log.remove_deleted(delay.saturating_sub(Duration::from_millis(1))).unwrap();
     assert!(deleted(&world));
+    assert_eq!(bytes_of(&range), before);
     log.remove_deleted(delay).unwrap();
     assert!(!deleted(&world));
-    assert_eq!(bytes_of(&range), before);
+    let refused = range.file.read_at(&mut [0], range.position).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotFound, "an open file would keep its space");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::config::ByteSize;
 use crate::io::faulty::FaultyDisk;
 use crate::io::{
-    Clock, Disk, FileRange, ManualClock, MemoryDisk, OpenMode, read_exact_at, write_all_at,
+    Clock, Disk, FileRange, ManualClock, MemoryDisk, OpenFiles, OpenMode, Share, read_exact_at,
+    write_all_at,
 };
 use crate::record::{
     BatchBuilder, BatchSettings, Batches, Compressor, Decompressor, Limits, ProducerStamp,
@@ -46,6 +47,7 @@ impl World {
     pub(super) fn try_open(&self, start: StartPoint) -> Result<Log, StorageError> {
         let env = LogEnv {
             disk: Arc::new(self.disk.clone()),
+            files: OpenFiles::new(Arc::new(self.disk.clone()), Share::Fixed(2)),
             reserve: None,
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             producers: ProducerLimits::default(),

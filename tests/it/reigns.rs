@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use streamlog::config::ByteSize;
 use streamlog::io::faulty::FaultyDisk;
-use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
+use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock};
 use streamlog::replication::{Acks, LocalLogs, Partition, PartitionSpec};
 use streamlog::storage::{
     DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig, OffsetUnit,
@@ -38,6 +38,7 @@ fn logs_by(disk: &FaultyDisk, clock: &Arc<dyn Clock>) -> LocalLogs {
         producers: ProducerLimits::default(),
         recovery_threads: 1,
         keep_deleted: Duration::ZERO,
+        open_files: Share::OfProcess,
     };
     let path = Path::new("/data");
     let world = || (Arc::clone(&disk), Arc::clone(clock));

@@ -12,7 +12,7 @@ use super::admission::{Admission, Admitted, Room, descriptors_for_connections};
 use super::shard::Accepted;
 use crate::broker::context::Shared;
 use crate::broker::settings::in_force;
-use crate::io::open_file_limit;
+use crate::io::{is_out_of_descriptors, open_file_limit};
 
 /// Pause after the system refused to accept, or gave a descriptor that is kept for files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ pub(crate) async fn accept(
         };
         let Some(queue) = turn.next() else { return };
         match accepted {
-            Ok((stream, peer)) if is_kept_for_files(&stream) => {
+            Ok((stream, peer)) if is_kept_for_files(&stream, &shared) => {
                 tracing::warn!(%peer, "connection refused: too few files may be open at once");
                 drop(stream);
                 tokio::time::sleep(REFUSED_PAUSE).await;
@@ -43,6 +43,8 @@ pub(crate) async fn accept(
                     tracing::warn!(%peer, "connection refused: {error}");
                 }
             }
+            // The connection waits in the kernel and is accepted next time around.
+            Err(error) if has_found_descriptors(&error, &shared) => {}
             Err(error) => {
                 tracing::warn!("accepting connections pauses: {error}");
                 tokio::time::sleep(REFUSED_PAUSE).await;
@@ -51,11 +53,21 @@ pub(crate) async fn accept(
     }
 }
 
+/// Files closed when there is no descriptor for a connection.
+const FILES_RELEASED: usize = 16;
+
 /// Whether a connection has taken one of the last descriptors. The system gives the lowest that is
-/// free, so its number tells how many are taken.
-fn is_kept_for_files(stream: &TcpStream) -> bool {
+/// free, so its number tells how many are taken; files that may be closed do not count.
+fn is_kept_for_files(stream: &TcpStream, shared: &Shared) -> bool {
     let Ok(limit) = open_file_limit() else { return false };
-    u64::try_from(stream.as_raw_fd()).is_ok_and(|taken| taken >= descriptors_for_connections(limit))
+    let files = shared.logs.data.open_files().open_count();
+    let taken = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX).saturating_sub(files);
+    u64::try_from(taken).is_ok_and(|taken| taken >= descriptors_for_connections(limit))
+}
+
+/// Whether accepting failed for want of a descriptor, and closing files has freed some.
+fn has_found_descriptors(error: &io::Error, shared: &Shared) -> bool {
+    is_out_of_descriptors(error) && shared.logs.data.open_files().release(FILES_RELEASED) > 0
 }
 
 /// How many connections there may be by now.

@@ -5,12 +5,16 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counts the connections there are.
-#[derive(Debug, Default)]
+use crate::io::OpenFiles;
+
+/// Counts the connections there are, and tells the cache of open files how many descriptors they
+/// have.
+#[derive(Debug)]
 pub(crate) struct Admission {
     counts: Mutex<Counts>,
+    files: OpenFiles,
 }
 
 /// How many there may be.
@@ -46,13 +50,18 @@ pub(crate) struct Admitted {
 }
 
 impl Admission {
+    /// No connections yet, beside `files`.
+    pub(crate) fn new(files: OpenFiles) -> Self {
+        Self { counts: Mutex::default(), files }
+    }
+
     /// A place for `peer`, or the name of the setting that leaves none.
     pub(crate) fn admit(
         self: &Arc<Self>,
         peer: SocketAddr,
         room: Room,
     ) -> Result<Admitted, &'static str> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.lock();
         if counts.total >= room.in_all {
             return Err("max.connections");
         }
@@ -62,14 +71,22 @@ impl Admission {
         }
         *from_ip += 1;
         counts.total += 1;
+        let total = counts.total;
+        drop(counts);
+        self.files.leave_to_others(total);
         Ok(Admitted { peer, admission: Arc::clone(self) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let mut counts = self.admission.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.admission.lock();
         counts.total -= 1;
+        let total = counts.total;
         let left = counts.by_ip.get_mut(&self.peer.ip()).map(|count| {
             *count -= 1;
             *count
@@ -77,12 +94,15 @@ impl Drop for Admitted {
         if left == Some(0) {
             counts.by_ip.remove(&self.peer.ip());
         }
+        drop(counts);
+        self.admission.files.leave_to_others(total);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::{MemoryDisk, Share};
 
     #[test]
     fn descriptors_are_left_to_files() {
@@ -92,7 +112,8 @@ mod tests {
 
     #[test]
     fn places_are_counted_in_all_and_by_address_and_come_back() {
-        let admission = Arc::new(Admission::default());
+        let files = OpenFiles::new(Arc::new(MemoryDisk::default()), Share::OfProcess);
+        let admission = Arc::new(Admission::new(files));
         let room = Room { in_all: 3, per_ip: 2 };
         let peer = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 1);
         let first = admission.admit(peer("127.0.0.1"), room).unwrap();

@@ -15,7 +15,7 @@ use crate::broker::listeners::Listeners;
 use crate::broker::topology::follow;
 use crate::broker::{BrokerConfig, BrokerError};
 use crate::config::ByteSize;
-use crate::io::{Clock, Disk, ReportingDisk};
+use crate::io::{Clock, Disk};
 use crate::net::Budget;
 use crate::replication::Partitions;
 use crate::types::WithCauses;
@@ -56,9 +56,6 @@ impl Engine {
     ) -> Result<Self, BrokerError> {
         let failure = Arc::new(Failure::default());
         let partitions = Arc::new(Partitions::default());
-        let (disk, clock) = world;
-        let disk: Arc<dyn Disk> = Arc::new(ReportingDisk::new(Arc::clone(disk), Arc::clone(clock)));
-        let world = (&disk, clock);
         let logs = open_data(&config, world, Arc::clone(&partitions), &failure)?;
         let metadata = runtime.block_on(open_metadata(&config, world.1, &logs.data, &listeners))?;
         let request_memory =

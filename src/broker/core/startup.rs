@@ -10,7 +10,7 @@ use crate::broker::context::Failure;
 use crate::broker::core::matching::{match_logs, require_journal};
 use crate::broker::listeners::Listeners;
 use crate::broker::{BrokerConfig, BrokerError, HostPort};
-use crate::io::{Clock, Disk, raise_open_file_limit, usable_memory};
+use crate::io::{Clock, Disk, Share, raise_open_file_limit, usable_memory};
 use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
@@ -67,6 +67,7 @@ pub(crate) fn open_data(
         producers: config.producers,
         recovery_threads: config.recovery_threads,
         keep_deleted: config.log.file_delete_delay,
+        open_files: Share::OfProcess,
     };
     let path = &config.data_dir;
     let data = DataDir::open((Arc::clone(disk), Arc::clone(clock)), path, options)?;
@@ -83,7 +84,7 @@ pub(crate) fn open_data(
         on_flushed: Box::new(move |flushed| informed.flushed(flushed.bytes)),
         on_fatal: fatal(failure),
     };
-    let world = (Arc::clone(disk), Arc::clone(clock));
+    let world = (Arc::clone(data.disk()), Arc::clone(clock));
     let flusher = Arc::new(Flusher::start(world, path, config.flusher, listener)?);
     Ok(LocalLogs { data, flusher, upkeep })
 }

@@ -19,14 +19,14 @@ pub(super) struct FileId(u64);
 impl DirectoryId {
     /// As the users of the disk know it.
     pub(super) fn inode(self) -> Inode {
-        Inode { device: 0, number: self.0 }
+        Inode { device: 0, number: self.0, born: None }
     }
 }
 
 impl FileId {
     /// As the users of the disk know it.
     pub(super) fn inode(self) -> Inode {
-        Inode { device: 0, number: self.0 }
+        Inode { device: 0, number: self.0, born: None }
     }
 }
 

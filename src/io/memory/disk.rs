@@ -55,7 +55,7 @@ impl Disk for MemoryDisk {
     }
 
     fn inode(&self, path: &Path) -> io::Result<Inode> {
-        Ok(Inode { device: 0, number: self.tree().number(path)? })
+        Ok(Inode { device: 0, number: self.tree().number(path)?, born: None })
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

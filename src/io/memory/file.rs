@@ -85,7 +85,7 @@ impl File for MemoryFile {
     }
 
     fn inode(&self) -> io::Result<Inode> {
-        Ok(Inode { device: 0, number: self.number })
+        Ok(Inode { device: 0, number: self.number, born: None })
     }
 
     fn sync_data(&self) -> io::Result<()> {

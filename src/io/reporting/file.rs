@@ -37,6 +37,10 @@ impl File for ReportingFile {
         self.reported("read", self.inner.read_at(buffer, position))
     }
 
+    fn read_ahead(&self, position: u64, length: u64) {
+        self.inner.read_ahead(position, length);
+    }
+
     fn is_cached(&self, position: u64, length: u64) -> bool {
         self.inner.is_cached(position, length)
     }

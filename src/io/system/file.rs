@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::sync::OnceLock;
 
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
@@ -27,24 +26,15 @@ const READ_AHEAD_PART: u64 = 512 << 10;
 /// Bytes of a page, as small as they are anywhere.
 const PAGE: u64 = 4096;
 
-/// A file and, once recovery asks for it, a second descriptor that goes around the page cache.
+/// A file of the kernel's: one descriptor, but for the moments in which the medium is read.
 #[derive(Debug)]
 pub(super) struct SystemFile {
     file: fs::File,
-    medium: OnceLock<Medium>,
 }
 
 impl SystemFile {
     pub(super) fn new(file: fs::File) -> Self {
-        Self { file, medium: OnceLock::new() }
-    }
-
-    fn medium(&self) -> io::Result<&Medium> {
-        if let Some(medium) = self.medium.get() {
-            return Ok(medium);
-        }
-        let opened = Medium::of(&self.file)?;
-        Ok(self.medium.get_or_init(|| opened))
+        Self { file }
     }
 }
 
@@ -88,7 +78,7 @@ impl File for SystemFile {
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let medium = self.medium()?;
+        let medium = Medium::of(&self.file)?;
         uninterrupted(|| medium.read_at(&self.file, buffer, position))
     }
 
@@ -131,5 +121,5 @@ impl File for SystemFile {
 
 /// What the system calls a file or directory.
 pub(super) fn inode_of(metadata: &fs::Metadata) -> Inode {
-    Inode { device: metadata.dev(), number: metadata.ino() }
+    Inode { device: metadata.dev(), number: metadata.ino(), born: metadata.created().ok() }
 }

@@ -127,8 +127,7 @@ impl Writer {
     }
 
     fn write(&mut self) -> Result<(), StorageError> {
-        let file = Arc::clone(self.segment.file()?);
-        write_all_at(&*file, &mut [IoSlice::new(&self.buffer)], self.written)
+        write_all_at(&**self.segment.file(), &mut [IoSlice::new(&self.buffer)], self.written)
             .map_err(|error| self.refused("write", error))?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
@@ -139,7 +138,7 @@ impl Writer {
     }
 
     fn sync(&mut self) -> Result<(), StorageError> {
-        let synced = self.segment.file()?.sync_data();
+        let synced = self.segment.file().sync_data();
         synced.map_err(|error| self.refused("sync", error))?;
         self.synced = self.written;
         Ok(())

@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::kept_tests::{
     DIR, History, Kept, NOW, batch_of, check_files, compact_below, contents, open, settings,
 };
+use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode, write_all_at};
 use crate::record::{Compression, ProducerStamp};
-use crate::storage::compaction::{Bounds, Candidate, Compacted, Pass};
+use crate::storage::compaction::{Bounds, Candidate, Compacted, Effort, Pass, compact};
 use crate::storage::skipping::SkipOrder;
 use crate::storage::{AppendAt, Log, LogConfig, ReadLimit, StartPoint, StorageError};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -139,6 +140,24 @@ fn small_neighbours_become_one_segment() {
     assert_eq!(world.names(".log"), ["00000000000000000000.log", "00000000000000000005.log"]);
     assert_eq!(world.names(".cleaned").len() + world.names(".swap").len(), 0);
     assert_eq!(world.left().len(), 5);
+}
+
+#[test]
+fn many_small_segments_become_few_without_all_their_files_open() {
+    let mut world = World::new();
+    for round in 0..70 {
+        world.append(&[&format!("k{round}=x")]);
+        world.roll();
+    }
+    let candidate = world.candidate();
+    let effort =
+        Effort { map_size: ByteSize(MUCH), now: AT.now, directory: None, goes_on: &|_| true };
+    assert!(matches!(compact(&candidate, &effort).unwrap(), Pass::Done { .. }));
+    let bases: Vec<i64> = world.log.segments().iter().map(|s| s.base().get()).collect();
+    assert_eq!(bases, [0, 32, 64, 70]);
+    let open = world.log.home().files.open_count();
+    assert!(open <= 3, "{open} files are open while the pass still has the old segments");
+    assert_eq!(world.left().len(), 70);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::ByteSize;
-use crate::io::{Clock, Disk, ManualClock, read_exact_at};
+use crate::io::{Clock, Disk, ManualClock, OpenFiles, Share, read_exact_at};
 use crate::record::{
     BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, Header, Limits,
     ProducerStamp,
@@ -58,7 +58,9 @@ pub(super) fn open(
     start: StartPoint,
 ) -> Result<Arc<Log>, StorageError> {
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
-    let env = LogEnv { disk, reserve: None, clock, producers: ProducerLimits::default() };
+    let files = OpenFiles::new(Arc::clone(&disk), Share::Fixed(2));
+    let producers = ProducerLimits::default();
+    let env = LogEnv { disk, files, reserve: None, clock, producers };
     let config = Arc::new(config.clone());
     Log::open(&env, PathBuf::from(DIR), partition(), config, start).map(Arc::new)
 }

@@ -106,6 +106,10 @@ fn compact_group(
     discarded.map(|()| freed)
 }
 
+/// The most segments of one group: all their files are open while their replacement takes their
+/// place.
+const GROUP_MAX: usize = 32;
+
 /// Neighbours that fit into one segment together. A damaged segment, whose positions are on record,
 /// is left alone.
 fn groups<'a>(
@@ -124,7 +128,7 @@ fn groups<'a>(
                 && index_size <= config.segment_index_size.0
                 && span <= i64::from(i32::MAX);
             let is_apart = closed.is_damaged() || first.is_damaged();
-            if count > 0 && (!fits || is_apart) {
+            if count == GROUP_MAX || count > 0 && (!fits || is_apart) {
                 break;
             }
             count += 1;

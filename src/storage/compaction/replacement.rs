@@ -45,7 +45,14 @@ pub(super) fn put_in_place(
         log.fail(&error);
         return Err(error);
     }
+    replacement.settle();
     log.replace(group, replacement);
+    for closed in group {
+        // Without readers only the pass has it, and would keep its files open to its end.
+        if Arc::strong_count(&closed.segment) == 1 {
+            closed.segment.retire();
+        }
+    }
     Ok(true)
 }
 

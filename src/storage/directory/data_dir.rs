@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-use crate::io::{DirLock, Disk, require_dir_in_place};
+use crate::io::{DirLock, Disk, OpenFiles, Share, require_dir_in_place};
 use crate::storage::directory::checkpoints::{Checkpoints, Kind};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
@@ -31,6 +31,8 @@ pub struct DataDirOptions {
     pub recovery_threads: usize,
     /// How long a deleted log is kept.
     pub keep_deleted: Duration,
+    /// How many files of logs may be open at once.
+    pub open_files: Share,
 }
 
 /// How a data directory was found.
@@ -86,6 +88,11 @@ impl DataDir {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its files that are open.
+    pub fn open_files(&self) -> &OpenFiles {
+        &self.env.files
     }
 
     /// Whose it is.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
     AppendAt, DataDir, DataDirOptions, Log, LogConfig, OffsetUnit, Offsets, Opener,
@@ -52,6 +52,7 @@ impl World {
             producers: ProducerLimits::default(),
             recovery_threads: 2,
             keep_deleted: KEPT,
+            open_files: Share::OfProcess,
         };
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
         DataDir::open((Arc::clone(&self.disk), clock), Path::new(DATA), options)

@@ -71,13 +71,19 @@ impl DataDir {
         let offset_unit = slot.metadata(&self.path)?.offset_unit;
         self.require_same(&slot, PartitionMetadata { topic_id, offset_unit })?;
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(log) = slot.opened() {
+        let log = slot.opened();
+        if let Some(log) = &log {
             log.abandon();
+            // The next log of that name must not be read through this one.
+            log.retire();
         }
         self.forget(&slot);
         let (from, to) = (names::log_path(&self.path, partition), names::deleted_path(&self.path));
         let disk = &self.disk;
         if let Err(source) = disk.rename(&from, &to) {
+            if let Some(log) = &log {
+                log.reinstate();
+            }
             self.lock_logs().insert(partition.clone(), slot);
             return Err(StorageError::io("delete", &from, source));
         }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
-use crate::io::{Clock, DirLock, Disk, create_dir_durably};
+use crate::io::{Clock, DirLock, Disk, OpenFiles, ReportingDisk, create_dir_durably};
 use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::Identity;
@@ -45,6 +45,10 @@ impl DataDir {
         path: &Path,
         options: DataDirOptions,
     ) -> Result<Self, StorageError> {
+        let files = OpenFiles::new(disk, options.open_files);
+        // Above the cache: a call that finds a descriptor after all has not failed.
+        let reporting = ReportingDisk::new(Arc::new(files.clone()), Arc::clone(&clock));
+        let disk: Arc<dyn Disk> = Arc::new(reporting);
         let lock = take_lock(&*disk, path, &options.boot_id)?;
         let identity = admit(&*disk, path, &options)?;
         let (plain, reserve) = (Arc::clone(&disk), open_reserve(&disk, path)?);
@@ -75,6 +79,7 @@ impl DataDir {
             start: StartReport { rebuilt, quarantined: survey.quarantined, ..past.report(&logs) },
             env: LogEnv {
                 disk: plain,
+                files,
                 reserve: Some(Arc::clone(&reserve)),
                 clock,
                 producers: options.producers,

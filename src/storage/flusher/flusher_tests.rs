@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, Share, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::flusher::agenda::TOGETHER_FROM;
 use crate::storage::{
@@ -56,8 +56,9 @@ impl World {
         let (sender, told) = sync_channel(10_000);
         let world = (Arc::clone(&shared), Arc::clone(&clock));
         let flusher = Flusher::start(world, Path::new("/data"), options, listener(sender)).unwrap();
+        let files = OpenFiles::new(Arc::clone(&shared), Share::Fixed(100));
         let producers = ProducerLimits::default();
-        let env = LogEnv { disk: shared, reserve: None, clock, producers };
+        let env = LogEnv { disk: shared, files, reserve: None, clock, producers };
         Self { disk, env, flusher, told }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::ByteSize;
-use crate::io::{Disk, ManualClock, MemoryDisk, OpenMode};
+use crate::io::{Disk, ManualClock, MemoryDisk, OpenFiles, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor};
 use crate::storage::{
     AppendAt, Flaw, Log, LogConfig, LogEnv, LogReport, ProducerLimits, SegmentDump, StartPoint,
@@ -22,6 +22,7 @@ fn disk_with_log() -> MemoryDisk {
     disk.create_dir(Path::new("/data")).unwrap();
     let env = LogEnv {
         disk: Arc::new(disk.clone()),
+        files: OpenFiles::new(Arc::new(disk.clone()), Share::Fixed(2)),
         reserve: None,
         clock: Arc::new(ManualClock::at(NOW)),
         producers: ProducerLimits::default(),

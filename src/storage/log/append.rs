@@ -4,7 +4,7 @@
 //! is cut back to where it was. Readers see nothing of a call before all of it is written.
 
 use std::io::{self, IoSlice};
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 
 use crate::io::write_all_at;
 use crate::record::{BatchSummary, HEADER_SIZE, HeaderMut, TimestampType};
@@ -105,10 +105,12 @@ impl Log {
         let Some(Active { segment, size, .. }) = &tail.active else {
             return Err(self.home.refused("append", io::ErrorKind::NotFound.into()));
         };
-        let file = Arc::clone(segment.file()?);
+        let file = segment.file();
+        // Opened before anything is tried, so that what is cut back can be.
+        let _pin = segment.cached_file().pin().map_err(|error| segment.refused("open", error))?;
         let mut buffers: Vec<_> =
             plan.new.iter().map(|(index, _)| IoSlice::new(batches[*index])).collect();
-        let Err(error) = write_all_at(&*file, &mut buffers, *size) else { return Ok(()) };
+        let Err(error) = write_all_at(&**file, &mut buffers, *size) else { return Ok(()) };
         let error = segment.refused("write", error);
         tail.cut_dirty = true;
         if let Err(cause) = file.set_len(*size) {

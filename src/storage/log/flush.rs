@@ -40,7 +40,7 @@ pub struct Unflushed {
 #[derive(Debug)]
 pub struct FlushTicket<'log> {
     log: &'log Log,
-    segments: Vec<Arc<Segment>>,
+    segments: Vec<Dirty>,
     pending: Pending,
     names: bool,
     cut: bool,
@@ -51,6 +51,13 @@ pub struct FlushTicket<'log> {
 
 /// So long an answer that waits for no flush may trust an earlier look at the names.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A segment to be synced, with the changes of its file that the flush answers for.
+#[derive(Debug)]
+struct Dirty {
+    segment: Arc<Segment>,
+    changes: u64,
+}
 
 /// The active segment's index is written when so many entries wait.
 const INDEX_ENTRIES_PENDING: usize = 512;
@@ -93,7 +100,7 @@ impl Log {
         segments.extend(tail.active.as_ref().map(|active| Arc::clone(&active.segment)));
         Ok(Some(FlushTicket {
             log: self,
-            segments,
+            segments: segments.into_iter().map(Dirty::new).collect(),
             pending: std::mem::take(&mut tail.pending),
             names: std::mem::take(&mut tail.names_dirty),
             cut: std::mem::take(&mut tail.cut_dirty),
@@ -168,8 +175,8 @@ impl FlushTicket<'_> {
 
     /// Syncs them, and the directory if it has new names.
     pub fn sync(&self) -> Result<(), StorageError> {
-        for segment in &self.segments {
-            segment.sync()?;
+        for dirty in &self.segments {
+            dirty.segment.sync()?;
         }
         if self.names { self.log.home.sync_names() } else { Ok(()) }
     }
@@ -178,6 +185,7 @@ impl FlushTicket<'_> {
     /// of the whole file system. When a sync has failed the log fails; when none was tried, what
     /// was taken up is left to the next flush.
     pub fn finish(self, synced: Result<(), StorageError>) -> Result<Offset, StorageError> {
+        let synced = synced.and_then(|()| self.segments.iter().try_for_each(Dirty::note_synced));
         if let Err(error) = synced.and_then(|()| self.require_in_place()) {
             if error.leaves_disk_unknown() {
                 self.log.fail(&error);
@@ -187,7 +195,7 @@ impl FlushTicket<'_> {
             return Err(error);
         }
         let flushed = self.log.publish_flushed(&self);
-        for segment in &self.segments {
+        for Dirty { segment, .. } in &self.segments {
             if segment.pending_entries() >= INDEX_ENTRIES_PENDING {
                 // Indexes are caches: what cannot be written now stays in memory.
                 segment.write_indexes(false).unwrap_or_else(|error| {
@@ -203,11 +211,11 @@ impl FlushTicket<'_> {
     fn require_in_place(&self) -> Result<(), StorageError> {
         let flushed = self.log.flushed_offset();
         // One that ends below is due for its end only, and may be removed at any moment.
-        let ends = self.segments.iter().skip(1).map(|next| next.base());
+        let ends = self.segments.iter().skip(1).map(|next| next.segment.base());
         let ends = ends.chain([Offset::new(i64::MAX)]);
         let holding = self.segments.iter().zip(ends).filter(|(_, end)| *end > flushed);
-        for (segment, _) in holding {
-            if let Err(error) = segment.require_in_place() {
+        for (dirty, _) in holding {
+            if let Err(error) = dirty.segment.require_in_place() {
                 let is_cut = self.log.lock_tail().generation != self.generation;
                 // A cut has removed it, and then this flush publishes nothing.
                 return if is_cut { Ok(()) } else { Err(error) };
@@ -227,12 +235,25 @@ impl FlushTicket<'_> {
         let later = std::mem::take(&mut tail.dirty);
         let is_known =
             |segment: &Arc<Segment>| active.iter().chain(&later).any(|s| Arc::ptr_eq(s, segment));
-        let mut dirty = self.segments.clone();
+        let mut dirty: Vec<_> = self.segments.iter().map(|d| Arc::clone(&d.segment)).collect();
         dirty.retain(|segment| !is_known(segment));
         dirty.extend(later.iter().map(Arc::clone));
         tail.dirty = dirty;
         tail.pending = self.pending.followed_by(tail.pending);
         tail.names_dirty |= self.names;
         tail.cut_dirty |= self.cut;
+    }
+}
+
+impl Dirty {
+    fn new(segment: Arc<Segment>) -> Self {
+        let changes = segment.cached_file().changes();
+        Self { segment, changes }
+    }
+
+    /// Lets the file be closed, for all that was changed is durable.
+    fn note_synced(&self) -> Result<(), StorageError> {
+        let noted = self.segment.cached_file().note_synced(self.changes);
+        noted.map_err(|error| self.segment.refused("sync", error))
     }
 }

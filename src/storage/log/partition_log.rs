@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
-use crate::io::{Clock, Disk};
+use crate::io::{Clock, Disk, OpenFiles};
 use crate::storage::compaction::{Closed, ClosedSegments};
 use crate::storage::log::flush::FlushListener;
 use crate::storage::log::offsets::{Offsets, Published};
+use crate::storage::log::retention::DeletedFile;
 use crate::storage::log::tail::{Failure, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{Damage, FileKind, Home, Segment};
@@ -27,6 +27,8 @@ pub struct LogEnv {
     pub disk: Arc<dyn Disk>,
     /// The room kept back on that disk; `None` where nothing is.
     pub reserve: Option<Arc<Reserve>>,
+    /// The open files of the segments on that disk.
+    pub files: OpenFiles,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// How many idempotent producers are remembered, and how long.
@@ -72,8 +74,8 @@ pub struct Log {
     /// Held by the one flush under way.
     pub(super) flush_turn: Mutex<()>,
     pub(super) listener: ArcSwapOption<FlushListener>,
-    /// Files to be removed, and when, by the monotonic clock.
-    pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
+    /// Files of removed segments.
+    pub(super) deleted: Mutex<Vec<DeletedFile>>,
     /// When to look for its files next, in milliseconds of the monotonic clock.
     pub(super) next_look: AtomicU64,
 }
@@ -178,6 +180,29 @@ impl Log {
         }
     }
 
+    /// Closes its files for good, those of removed segments too: their names are about to lead
+    /// elsewhere.
+    pub(in crate::storage) fn retire(&self) {
+        for segment in self.segments.load().iter() {
+            segment.retire();
+        }
+        for deleted in self.lock_deleted().iter() {
+            deleted.close();
+        }
+    }
+
+    /// Whether its topic was deleted.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.lock_tail().state == State::Abandoned
+    }
+
+    /// Takes `retire` back: the names still lead to the files.
+    pub(in crate::storage) fn reinstate(&self) {
+        for segment in self.segments.load().iter() {
+            segment.reinstate();
+        }
+    }
+
     /// Where it lives.
     pub(in crate::storage) fn home(&self) -> &Arc<Home> {
         &self.home
@@ -210,7 +235,7 @@ impl Log {
 
     /// Keeps everybody else from removing segments, or cutting them, while the guard lives.
     pub(in crate::storage) fn hold_segments(&self) -> impl Sized {
-        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_deleted()
     }
 
     /// Whether the log takes records, has not been cut since, and has all these segments. It stays

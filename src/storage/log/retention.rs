@@ -8,7 +8,7 @@
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::storage::log::Log;
@@ -23,6 +23,16 @@ pub struct Removed {
     pub segments: usize,
     /// Bytes of their batches.
     pub bytes: u64,
+}
+
+/// A file of a removed segment, which has another name until it is removed.
+#[derive(Debug)]
+pub(super) struct DeletedFile {
+    path: PathBuf,
+    /// When it is to be removed, by the monotonic clock.
+    due: Duration,
+    /// Readers may still have it.
+    segment: Weak<Segment>,
 }
 
 /// So long after a removal that was refused comes the next attempt.
@@ -78,7 +88,7 @@ impl Log {
     /// the log begins behind it, so that its records can be read or their room is on its way back.
     fn delete_first(
         &self,
-        mut deleted: MutexGuard<'_, Vec<(Duration, PathBuf)>>,
+        mut deleted: MutexGuard<'_, Vec<DeletedFile>>,
         below: Offset,
         is_unwanted: impl Fn(&[Arc<Segment>]) -> Result<bool, StorageError>,
     ) -> Result<Removed, StorageError> {
@@ -88,7 +98,8 @@ impl Log {
             let size = segment.size()?;
             let names = self.take_out(&segment, end)?;
             let due = self.home.clock.monotonic().saturating_add(delay);
-            deleted.extend(names.into_iter().map(|name| (due, name)));
+            let file = |path| DeletedFile { path, due, segment: Arc::downgrade(&segment) };
+            deleted.extend(names.into_iter().map(file));
             self.home.sync_names()?;
             removed.segments += 1;
             removed.bytes += size;
@@ -108,19 +119,20 @@ impl Log {
     }
 
     /// Removes the files of segments deleted long enough ago to be due at `now`, by the monotonic
-    /// clock. What cannot be removed is tried again later.
+    /// clock. Readers that still have them get no more of them: an open file would keep its space.
+    /// What cannot be removed is tried again later.
     pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
         let mut deleted = self.lock_deleted();
-        let due: Vec<PathBuf> =
-            deleted.extract_if(.., |(due, _)| *due <= now).map(|(_, path)| path).collect();
+        let due: Vec<_> = deleted.extract_if(.., |file| file.due <= now).collect();
         drop(deleted);
         let mut refused = Ok(());
-        for path in due {
-            match self.home.disk.remove_file(&path) {
+        for file in due {
+            file.close();
+            match self.home.disk.remove_file(&file.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    refused = Err(StorageError::io("remove", &path, error));
-                    let again = self.home.clock.monotonic().saturating_add(REMOVAL_PAUSE);
-                    self.lock_deleted().push((again, path));
+                    refused = Err(StorageError::io("remove", &file.path, error));
+                    let due = self.home.clock.monotonic().saturating_add(REMOVAL_PAUSE);
+                    self.lock_deleted().push(DeletedFile { due, ..file });
                 }
                 _ => {}
             }
@@ -131,10 +143,10 @@ impl Log {
     /// When the next deleted file is to be removed, by the monotonic clock; `None` when there is
     /// none.
     pub fn removal_due(&self) -> Option<Duration> {
-        self.lock_deleted().iter().map(|(due, _)| *due).min()
+        self.lock_deleted().iter().map(|file| file.due).min()
     }
 
-    fn lock_deleted(&self) -> MutexGuard<'_, Vec<(Duration, PathBuf)>> {
+    pub(super) fn lock_deleted(&self) -> MutexGuard<'_, Vec<DeletedFile>> {
         self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -258,6 +270,15 @@ impl Log {
         }
         let Some(size_max) = config.retention_size else { return Ok(false) };
         Ok(self.size_bytes()?.saturating_sub(first.size()?) >= size_max.0)
+    }
+}
+
+impl DeletedFile {
+    /// Closes it, and the other files of its segment, in the hands of readers.
+    pub(super) fn close(&self) {
+        if let Some(segment) = self.segment.upgrade() {
+            segment.retire();
+        }
     }
 }
 

@@ -71,6 +71,8 @@ impl Log {
         let kept = segments[..=number].to_vec();
         self.segments.store(Arc::new(kept.clone()));
         for later in segments[number + 1..].iter().rev() {
+            // What is appended next may bear the same name.
+            later.retire();
             later.remove()?;
         }
         let active = &kept[number];

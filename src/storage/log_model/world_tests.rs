@@ -8,7 +8,7 @@ use super::faults_tests::Crash;
 use super::plain_tests::{Model, Stored};
 use crate::config::ByteSize;
 use crate::io::faulty::FaultyDisk;
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SeededRandom};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, OpenFiles, SeededRandom, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compression, Compressor, ProducerStamp};
 use crate::storage::{
     AppendAt, Log, LogConfig, LogEnv, Marks, OffsetUnit, ProducerLimits, StartPoint, StorageError,
@@ -333,8 +333,11 @@ fn open(
     config: &Arc<LogConfig>,
     start: StartPoint,
 ) -> Result<Log, StorageError> {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let env = LogEnv {
-        disk: Arc::new(disk.clone()),
+        // Next to nothing stays open by itself.
+        files: OpenFiles::new(Arc::clone(&disk), Share::Fixed(1)),
+        disk,
         reserve: None,
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         producers: ProducerLimits::default(),

@@ -43,6 +43,7 @@ pub(super) fn cut(home: &Home, segments: &[Arc<Segment>], torn: &Torn) -> Result
 
 /// Moves a segment's batches, and removes what is kept beside them.
 fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), StorageError> {
+    segment.retire();
     for kind in FileKind::OF_SEGMENT {
         let path = segment.path(kind);
         let done = if kind == FileKind::Log {
@@ -65,7 +66,7 @@ fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), S
 fn copy_aside(home: &Home, segment: &Segment, position: u64, quarantine: &Path) {
     let path = name(home, segment, position, quarantine);
     let copy = || -> io::Result<()> {
-        let from = segment.file().map_err(io::Error::other)?;
+        let from = segment.file();
         let to = home.disk.open(&path, OpenMode::Create)?;
         to.set_len(0)?;
         copy_from(&**from, position, &*to)?;

@@ -176,7 +176,7 @@ impl<'a> Scanner<'a> {
         let mut indexer = segment.index_from(start)?;
         let end = segment.size()?;
         let position = start.map_or(0, |batch| batch.position);
-        let mut scan = BatchScan::new(&**segment.file()?, position, end, Medium::Disk);
+        let mut scan = BatchScan::new(&**segment.file(), position, end, Medium::Disk);
         loop {
             if scan.position() < end && self.is_over(number)? {
                 // What follows was left by an append that failed before the next segment began.
@@ -283,7 +283,7 @@ impl<'a> Scanner<'a> {
     fn has_good(&self, number: usize) -> Result<bool, StorageError> {
         for segment in self.segments.iter().skip(number) {
             let end = segment.size()?;
-            let mut scan = BatchScan::new(&**segment.file()?, 0, end, Medium::Disk);
+            let mut scan = BatchScan::new(&**segment.file(), 0, end, Medium::Disk);
             let expected = Expected { offset: segment.base(), ..self.expected };
             let has_good = match scan.next(&expected) {
                 Ok(Some(Scanned::Good(_))) => Ok(true),

@@ -21,7 +21,7 @@ const STRETCH: usize = 256 * 1024;
 impl Segment {
     /// A walk over all its batches.
     pub(crate) fn batches(&self) -> Result<BatchReader<'_>, StorageError> {
-        let window = Window::new(&**self.file()?, self.size()?, Medium::Cache, STRETCH);
+        let window = Window::new(&**self.file(), self.size()?, Medium::Cache, STRETCH);
         Ok(BatchReader { segment: self, window, position: 0 })
     }
 

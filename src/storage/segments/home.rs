@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::io::{Clock, Disk};
+use crate::io::{Clock, Disk, OpenFiles};
 use crate::storage::reserve::Purpose;
 use crate::storage::segments::{Damage, Damages, SegmentFile};
 use crate::storage::skipping::Skips;
@@ -20,6 +20,7 @@ pub(crate) struct Home {
     pub(crate) disk: Arc<dyn Disk>,
     /// For batches: those of internal topics may use a part of the reserve, producers' none.
     pub(crate) batches: Arc<dyn Disk>,
+    pub(crate) files: OpenFiles,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dir: PathBuf,
     pub(crate) partition: TopicPartition,
@@ -48,6 +49,7 @@ impl Home {
         Self {
             disk: for_purpose(Purpose::Upkeep),
             batches,
+            files: env.files.clone(),
             clock: Arc::clone(&env.clock),
             dir,
             partition,

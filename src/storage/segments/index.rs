@@ -8,20 +8,19 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::io::{Disk, File, OpenMode, read_exact_at, write_all_at};
+use crate::io::{CachedFile, File, read_exact_at, write_all_at};
 use crate::storage::segments::entry::Entry;
 
 /// An index of one segment.
 #[derive(Debug)]
 pub(super) struct Index<E> {
-    disk: Arc<dyn Disk>,
-    path: PathBuf,
+    file: Arc<CachedFile>,
     state: RwLock<State<E>>,
 }
 
 #[derive(Debug)]
 struct State<E> {
-    file: Stored,
+    stored: Stored,
     /// Entries of the file that count.
     written: u64,
     /// Entries that follow them.
@@ -29,25 +28,39 @@ struct State<E> {
 }
 
 /// What is known of the file.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stored {
     NotLooked,
     Absent,
-    Open(Arc<dyn File>),
+    There,
 }
 
 impl<E: Entry> Index<E> {
-    /// The index in `path`, which is looked at when it is first needed.
-    pub(super) fn at(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
-        let state = State { file: Stored::NotLooked, written: 0, pending: Vec::new() };
-        Self { disk, path, state: RwLock::new(state) }
+    /// The index in `file`, which is looked at when it is first needed.
+    pub(super) fn at(file: Arc<CachedFile>) -> Self {
+        let state = State { stored: Stored::NotLooked, written: 0, pending: Vec::new() };
+        Self { file, state: RwLock::new(state) }
     }
 
-    /// The index of a new segment: whatever `path` holds is none of it.
-    pub(super) fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
-        let index = Self::at(disk, path);
-        index.write_lock().file = Stored::Absent;
-        index
+    /// Makes it the index of a new segment: whatever the file holds is none of it.
+    pub(super) fn ignore_file(&self) {
+        self.write_lock().stored = Stored::Absent;
+    }
+
+    /// Its file.
+    pub(super) fn file(&self) -> &CachedFile {
+        &self.file
+    }
+
+    /// Keeps the file open, if there is one: its path is about to lead elsewhere.
+    pub(super) fn keep_open(&self) -> io::Result<()> {
+        let is_there = self.looked()?.stored == Stored::There;
+        if is_there { self.file.keep_open() } else { Ok(()) }
+    }
+
+    /// Gives the file the path that it was renamed to; it need not be kept open any more.
+    pub(super) fn settle(&self, path: PathBuf) {
+        self.file.settle(path);
     }
 
     /// How many entries there are.
@@ -81,7 +94,7 @@ impl<E: Entry> Index<E> {
         let mut found = None;
         while low < high {
             let middle = low.midpoint(high);
-            let entry = state.read(middle)?;
+            let entry = self.read(middle)?;
             if holds(&entry) {
                 found = Some(entry);
                 low = middle + 1;
@@ -101,7 +114,7 @@ impl<E: Entry> Index<E> {
         let (mut low, mut high) = (0, state.written);
         while low < high {
             let middle = low.midpoint(high);
-            if holds(&state.read(middle)?) {
+            if holds(&self.read(middle)?) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -115,11 +128,12 @@ impl<E: Entry> Index<E> {
     /// Puts `entries` in the place of all there are.
     pub(super) fn replace(&self, entries: Vec<E>) {
         let mut state = self.write_lock();
-        state.written = 0;
         state.pending = entries;
-        if matches!(state.file, Stored::NotLooked) && self.look(&mut state).is_err() {
-            // It will be made anew when the entries are written.
-            state.file = Stored::Absent;
+        // Looked at again: it may have been removed while it was closed.
+        state.stored = Stored::NotLooked;
+        if self.look(&mut state).is_err() {
+            // It is created when the entries are written.
+            state.stored = Stored::Absent;
         }
         state.written = 0;
     }
@@ -129,41 +143,47 @@ impl<E: Entry> Index<E> {
     pub(super) fn write(&self, sync: bool) -> io::Result<()> {
         drop(self.looked()?);
         let mut state = self.write_lock();
-        if state.pending.is_empty() && !matches!(state.file, Stored::Open(_)) {
+        if state.pending.is_empty() && state.stored != Stored::There {
             return Ok(());
         }
-        let file = state.open_or_create(&*self.disk, &self.path)?;
+        if state.stored != Stored::There {
+            self.file.create()?;
+            state.stored = Stored::There;
+        }
         let size = entry_size::<E>();
         let start = state.written * size;
         let bytes: Vec<u8> = state.pending.iter().flat_map(encoded).collect();
-        write_all_at(&*file, &mut [IoSlice::new(&bytes)], start)?;
-        file.set_len(start + bytes.len() as u64)?;
+        write_all_at(&*self.file, &mut [IoSlice::new(&bytes)], start)?;
+        self.file.set_len(start + bytes.len() as u64)?;
         state.written += state.pending.len() as u64;
         state.pending = Vec::new();
         drop(state);
-        if sync { file.sync_data() } else { Ok(()) }
+        if sync { self.file.sync_data() } else { Ok(()) }
     }
 
     /// Makes the file of a new index under another name, which it is to lose, and writes all
-    /// there is to it, durably. It is made even when that is nothing.
+    /// there is to it, durably. It is made even when that is nothing, and stays open until
+    /// `settle`.
     pub(super) fn write_as(&self, path: &Path) -> io::Result<()> {
         let mut state = self.write_lock();
-        let file = self.disk.open(path, OpenMode::Create)?;
+        self.file.settle(path.to_owned());
+        self.file.create()?;
+        self.file.keep_open()?;
         // An earlier attempt may have left something.
-        file.set_len(0)?;
+        self.file.set_len(0)?;
         let bytes: Vec<u8> = state.pending.iter().flat_map(encoded).collect();
-        write_all_at(&*file, &mut [IoSlice::new(&bytes)], 0)?;
-        state.file = Stored::Open(Arc::clone(&file));
+        write_all_at(&*self.file, &mut [IoSlice::new(&bytes)], 0)?;
+        state.stored = Stored::There;
         state.written = state.pending.len() as u64;
         state.pending = Vec::new();
         drop(state);
-        file.sync_data()
+        self.file.sync_data()
     }
 
     /// The state, once the file has been looked at.
     fn looked(&self) -> io::Result<RwLockReadGuard<'_, State<E>>> {
         let state = self.read_lock();
-        if !matches!(state.file, Stored::NotLooked) {
+        if state.stored != Stored::NotLooked {
             return Ok(state);
         }
         drop(state);
@@ -172,19 +192,26 @@ impl<E: Entry> Index<E> {
     }
 
     fn look(&self, state: &mut State<E>) -> io::Result<()> {
-        if !matches!(state.file, Stored::NotLooked) {
+        if state.stored != Stored::NotLooked {
             return Ok(());
         }
-        match self.disk.open(&self.path, OpenMode::Write) {
-            Ok(file) => {
+        match self.file.len() {
+            Ok(length) => {
                 // A torn last entry does not count.
-                state.written = file.len()? / entry_size::<E>();
-                state.file = Stored::Open(file);
+                state.written = length / entry_size::<E>();
+                state.stored = Stored::There;
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => state.file = Stored::Absent,
+            Err(error) if error.kind() == ErrorKind::NotFound => state.stored = Stored::Absent,
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// An entry of the file.
+    fn read(&self, number: u64) -> io::Result<E> {
+        let mut bytes = E::Bytes::default();
+        read_exact_at(&*self.file, bytes.as_mut(), number * entry_size::<E>())?;
+        Ok(E::decode(&bytes))
     }
 
     fn read_lock(&self) -> RwLockReadGuard<'_, State<E>> {
@@ -193,26 +220,6 @@ impl<E: Entry> Index<E> {
 
     fn write_lock(&self) -> RwLockWriteGuard<'_, State<E>> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<E: Entry> State<E> {
-    fn read(&self, number: u64) -> io::Result<E> {
-        let Stored::Open(file) = &self.file else {
-            return Err(ErrorKind::NotFound.into());
-        };
-        let mut bytes = E::Bytes::default();
-        read_exact_at(&**file, bytes.as_mut(), number * entry_size::<E>())?;
-        Ok(E::decode(&bytes))
-    }
-
-    fn open_or_create(&mut self, disk: &dyn Disk, path: &Path) -> io::Result<Arc<dyn File>> {
-        if let Stored::Open(file) = &self.file {
-            return Ok(Arc::clone(file));
-        }
-        let file = disk.open(path, OpenMode::Create)?;
-        self.file = Stored::Open(Arc::clone(&file));
-        Ok(file)
     }
 }
 

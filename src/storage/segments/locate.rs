@@ -4,7 +4,7 @@
 //! index is made again from the batches, as is one that is absent. From there it is a walk over at
 //! most an index interval.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use crate::storage::StorageError;
 use crate::storage::segments::entry::OffsetEntry;
@@ -83,10 +83,7 @@ impl Segment {
         timestamp: Timestamp,
         from: Offset,
     ) -> Result<Option<Located>, StorageError> {
-        let entry = self
-            .times
-            .last_where(|entry| entry.timestamp < timestamp)
-            .map_err(|error| self.refused("index", error))?;
+        let entry = self.ask_index(|| self.times.last_where(|e| e.timestamp < timestamp))?;
         let start =
             entry.map_or(self.base(), |entry| self.base().plus(entry.relative_offset.into()));
         let start = start.max(from);
@@ -123,12 +120,12 @@ impl Segment {
     pub(crate) fn end_at(&self, size: u64) -> Result<(Indexer, Option<Located>), StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut walk = self.walk_from(size, |_| true)?;
-        let mut time = self.times.last().map_err(|error| self.refused("index", error))?;
+        let mut time = self.ask_index(|| self.times.last())?;
         if walk.position() > 0 && time.is_none() {
             // One index without the other: a file is missing.
             self.note("has no index of times beside it");
             self.index_anew()?;
-            time = self.times.last().map_err(|error| self.refused("index", error))?;
+            time = self.ask_index(|| self.times.last())?;
         }
         let mut indexer = Indexer::resumed(self.base(), interval, time);
         let mut last = None;
@@ -145,13 +142,12 @@ impl Segment {
     /// says: where a scan may begin.
     pub(crate) fn indexed_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         let below = offset.since(self.base());
-        let entry = self.offsets.last_where(|entry| i64::from(entry.relative_offset) < below);
-        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
-            return Ok(None);
-        };
+        let is_below = |entry: &OffsetEntry| i64::from(entry.relative_offset) < below;
+        let entry = self.ask_index(|| self.offsets.last_where(is_below))?;
+        let Some(entry) = entry else { return Ok(None) };
         let position = u64::try_from(entry.position).unwrap_or_default();
         let last_offset = self.base().plus(entry.relative_offset.into());
-        let batch = BatchWalk::new(&**self.file()?, position, self.size()?).next();
+        let batch = BatchWalk::new(&**self.file(), position, self.size()?).next();
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
@@ -161,20 +157,18 @@ impl Segment {
         let is_before = |entry: &OffsetEntry| {
             u64::try_from(entry.position).is_ok_and(|start| start <= position)
         };
-        let entry = self.offsets.last_where(is_before);
-        let Some(entry) = entry.map_err(|error| self.refused("index", error))? else {
-            return Ok(None);
-        };
+        let entry = self.ask_index(|| self.offsets.last_where(is_before))?;
+        let Some(entry) = entry else { return Ok(None) };
         let start = u64::try_from(entry.position).unwrap_or_default();
         let last_offset = self.base().plus(entry.relative_offset.into());
-        let batch = BatchWalk::new(&**self.file()?, start, self.size()?).next();
+        let batch = BatchWalk::new(&**self.file(), start, self.size()?).next();
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
     /// The position of the batch that the byte at `position` belongs to.
     pub(crate) fn batch_before(&self, position: u64) -> Result<u64, StorageError> {
         let start = self.indexed_at(position)?.map_or(0, |batch| batch.position);
-        let mut walk = BatchWalk::new(&**self.file()?, start, self.size()?);
+        let mut walk = BatchWalk::new(&**self.file(), start, self.size()?);
         loop {
             let begin = walk.position();
             match self.step(&mut walk, |_| true)? {
@@ -187,7 +181,7 @@ impl Segment {
     /// As `indexed_below`, for those who go on with the indexes from there: `None` where the other
     /// index is missing, since it has to be made again from the first batch.
     pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
-        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        let time = self.ask_index(|| self.times.last())?;
         if time.is_some() { self.indexed_below(offset) } else { Ok(None) }
     }
 
@@ -207,7 +201,7 @@ impl Segment {
             .keep_where(|entry| i64::from(entry.relative_offset) <= last)
             .and_then(|()| self.times.keep_where(|entry| i64::from(entry.relative_offset) <= last))
             .map_err(|error| self.refused("index", error))?;
-        let time = self.times.last().map_err(|error| self.refused("index", error))?;
+        let time = self.ask_index(|| self.times.last())?;
         Ok(Indexer::resumed(self.base(), interval, time))
     }
 
@@ -217,12 +211,11 @@ impl Segment {
         end: u64,
         holds: impl Fn(&OffsetEntry) -> bool,
     ) -> Result<BatchWalk<'_>, StorageError> {
-        let file = &**self.file()?;
+        let file = &**self.file();
         let in_file = |entry: &OffsetEntry| {
             u64::try_from(entry.position).is_ok_and(|at| at < end) && holds(entry)
         };
-        let find =
-            || self.offsets.last_where(in_file).map_err(|error| self.refused("index", error));
+        let find = || self.ask_index(|| self.offsets.last_where(in_file));
         let mut entry = find()?;
         if entry.is_none() && self.make_absent_index()? {
             entry = find()?;
@@ -266,6 +259,20 @@ impl Segment {
         Ok(is_made)
     }
 
+    /// The answer of an index. One whose file was removed while it was closed is made again first.
+    pub(super) fn ask_index<T>(&self, ask: impl Fn() -> io::Result<T>) -> Result<T, StorageError> {
+        let mut answer = ask();
+        if let Err(error) = &answer
+            && error.kind() == ErrorKind::NotFound
+            && !self.is_deleted()
+        {
+            self.note("was removed");
+            self.index_anew()?;
+            answer = ask();
+        }
+        answer.map_err(|error| self.refused("index", error))
+    }
+
     fn note(&self, what: &str) {
         let path = self.path(FileKind::OffsetIndex);
         tracing::warn!(path = %path.display(), "an index {what}; it is made again");
@@ -277,7 +284,7 @@ impl Segment {
         let interval = self.home.config.load().index_interval.0;
         let mut indexer = Indexer::new(self.base(), interval);
         let (mut offsets, mut times) = (Vec::new(), Vec::new());
-        let mut walk = BatchWalk::new(&**self.file()?, 0, self.size()?);
+        let mut walk = BatchWalk::new(&**self.file(), 0, self.size()?);
         loop {
             let batch = match self.step(&mut walk, |_| false) {
                 Ok(Some(batch)) => batch,

@@ -2,13 +2,13 @@
 //!
 //! The published size is where the last whole batch ends; bytes below it do not change, and nobody
 //! reads beyond. Only the log's tail publishes, and only of the last segment. Files are opened when
-//! first needed and stay open while the segment is in use.
+//! they are needed and closed when others need their descriptors.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::io::{Disk, File, FileRange, OpenMode, is_failed_sync, require_in_place};
+use crate::io::{CachedFile, Disk, File, FileRange, OpenMode, is_failed_sync, require_in_place};
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::file_name;
@@ -24,7 +24,9 @@ use crate::types::{Offset, Timestamp};
 pub(crate) struct Segment {
     pub(super) home: Arc<Home>,
     base: Offset,
-    file: OnceLock<Arc<dyn File>>,
+    file: Arc<CachedFile>,
+    /// The same with its vouched ranges, for all reads and writes of batches.
+    watched: Arc<dyn File>,
     /// `UNKNOWN` until somebody asks.
     size: AtomicU64,
     pub(super) offsets: Index<OffsetEntry>,
@@ -33,6 +35,8 @@ pub(crate) struct Segment {
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
     vouched: Arc<Vouched>,
+    /// Whether its files are removed, or about to be.
+    is_deleted: AtomicBool,
 }
 
 const UNKNOWN: u64 = u64::MAX;
@@ -40,18 +44,24 @@ const UNKNOWN: u64 = u64::MAX;
 impl Segment {
     /// The segment whose files are there.
     pub(crate) fn existing(home: &Arc<Home>, base: Offset) -> Self {
-        let disk = || Arc::clone(&home.disk);
-        let path = |kind| SegmentFile::path(&home.dir, base, kind);
+        let file = |kind| {
+            let disk = if kind == FileKind::Log { &home.batches } else { &home.disk };
+            CachedFile::at(&home.files, disk, SegmentFile::path(&home.dir, base, kind))
+        };
+        let vouched = Arc::default();
+        let log = file(FileKind::Log);
         Self {
             home: Arc::clone(home),
             base,
-            file: OnceLock::new(),
+            watched: watched(&log, &vouched),
+            file: log,
             size: AtomicU64::new(UNKNOWN),
-            offsets: Index::at(disk(), path(FileKind::OffsetIndex)),
-            times: Index::at(disk(), path(FileKind::TimeIndex)),
+            offsets: Index::at(file(FileKind::OffsetIndex)),
+            times: Index::at(file(FileKind::TimeIndex)),
             is_indexed: Mutex::new(false),
             seal: Mutex::new(None),
-            vouched: Arc::default(),
+            vouched,
+            is_deleted: AtomicBool::new(false),
         }
     }
 
@@ -67,10 +77,11 @@ impl Segment {
     ) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Log);
         let refused = |error| StorageError::io("create", &path, error);
+        let segment = Self::empty(home, base);
         let created = disk.open(&path, OpenMode::Create).map_err(refused)?;
         // Whoever made room for the name, its batches come by the disk that is for them.
-        let file = created.set_len(0).and_then(|()| home.batches.open(&path, OpenMode::Write));
-        if file.is_err() {
+        let made = created.set_len(0).and_then(|()| segment.file.pin().map(drop));
+        if made.is_err() {
             // Nobody may find a segment that the log knows nothing of.
             home.disk.remove_file(&path).map_err(|left| StorageError::Failed {
                 partition: home.partition.clone(),
@@ -79,18 +90,17 @@ impl Segment {
                 is_disk_unknown: true,
             })?;
         }
-        Ok(Self::empty(home, base, file.map_err(refused)?))
+        made.map_err(refused)?;
+        Ok(segment)
     }
 
-    /// A segment that nothing but `file`, which is empty, belongs to.
-    fn empty(home: &Arc<Home>, base: Offset, file: Arc<dyn File>) -> Self {
+    /// A segment without a batch; whatever its files hold is none of it.
+    fn empty(home: &Arc<Home>, base: Offset) -> Self {
         let mut segment = Self::existing(home, base);
-        segment.file = OnceLock::from(segment.watched(file));
         segment.size = AtomicU64::new(0);
         segment.is_indexed = Mutex::new(true);
-        let path = |kind| SegmentFile::path(&home.dir, base, kind);
-        segment.offsets = Index::new(Arc::clone(&home.disk), path(FileKind::OffsetIndex));
-        segment.times = Index::new(Arc::clone(&home.disk), path(FileKind::TimeIndex));
+        segment.offsets.ignore_file();
+        segment.times.ignore_file();
         segment
     }
 
@@ -98,13 +108,23 @@ impl Segment {
     /// takes their place.
     pub(crate) fn cleaned(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
-        let made = home.cleaning_disk().open(&path, OpenMode::Create).and_then(|file| {
-            // An earlier attempt may have left something.
-            file.set_len(0)?;
-            Ok(file)
+        let mut segment = Self::empty(home, base);
+        segment.file = CachedFile::at(&home.files, home.cleaning_disk(), path.clone());
+        segment.watched = watched(&segment.file, &segment.vouched);
+        let made = segment.file.create().and_then(|()| {
+            // Its name will change, and an earlier attempt may have left something.
+            segment.file.keep_open()?;
+            segment.watched.set_len(0)
         });
-        let file = made.map_err(|error| StorageError::io("create", &path, error))?;
-        Ok(Self::empty(home, base, file))
+        made.map_err(|error| StorageError::io("create", &path, error))?;
+        Ok(segment)
+    }
+
+    /// Records that all files of a replacement have their final names.
+    pub(crate) fn settle(&self) {
+        self.file.settle(self.path(FileKind::Log));
+        self.offsets.settle(self.path(FileKind::OffsetIndex));
+        self.times.settle(self.path(FileKind::TimeIndex));
     }
 
     /// The log it is of.
@@ -128,33 +148,24 @@ impl Segment {
     }
 
     /// The file of batches.
-    pub(crate) fn file(&self) -> Result<&Arc<dyn File>, StorageError> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let path = self.path(FileKind::Log);
-        let opened = self.home.batches.open(&path, OpenMode::Write);
-        let file = opened.map_err(|error| StorageError::io("open", &path, error))?;
-        Ok(self.file.get_or_init(|| self.watched(file)))
+    pub(crate) fn file(&self) -> &Arc<dyn File> {
+        &self.watched
     }
 
-    /// A range of its batches, to be sent or read.
-    pub(crate) fn range(
-        self: &Arc<Self>,
-        position: u64,
-        length: u64,
-    ) -> Result<FileRange, StorageError> {
-        let file = SentFile::new(Arc::clone(self), Arc::clone(self.file()?));
-        Ok(FileRange { file: Arc::new(file), position, length })
+    /// The same file, as the cache of open files has it.
+    pub(crate) fn cached_file(&self) -> &CachedFile {
+        &self.file
+    }
+
+    /// A range of its batches, to be sent or read; the file need not be open before.
+    pub(crate) fn range(self: &Arc<Self>, position: u64, length: u64) -> FileRange {
+        let file = SentFile::new(Arc::clone(self), Arc::clone(&self.watched));
+        FileRange { file: Arc::new(file), position, length }
     }
 
     /// The ranges of its file that are vouched for.
     pub(crate) fn vouched(&self) -> &Vouched {
         &self.vouched
-    }
-
-    fn watched(&self, file: Arc<dyn File>) -> Arc<dyn File> {
-        Arc::new(WatchedFile::new(file, Arc::clone(&self.vouched)))
     }
 
     /// Where its last whole batch ends.
@@ -163,8 +174,7 @@ impl Segment {
         if size != UNKNOWN {
             return Ok(size);
         }
-        let length = self.file()?.len();
-        let length = length.map_err(|error| self.refused("read", error))?;
+        let length = self.file.len().map_err(|error| self.refused("open", error))?;
         // Nobody publishes a size before it is known; of two who look, both see the same.
         let known =
             self.size.compare_exchange(UNKNOWN, length, Ordering::AcqRel, Ordering::Acquire);
@@ -186,13 +196,14 @@ impl Segment {
         }
     }
 
-    /// Writes the index entries that are in memory only; `sync` makes the indexes durable.
+    /// Writes the index entries that are in memory only; `sync` makes the indexes durable. Does
+    /// nothing once the segment is deleted.
     pub(crate) fn write_indexes(&self, sync: bool) -> Result<(), StorageError> {
+        if self.is_deleted() {
+            return Ok(());
+        }
         // An offset entry is where recovery goes on with both: its times must be there already.
-        self.times
-            .write(sync)
-            .and_then(|()| self.offsets.write(sync))
-            .map_err(|error| self.refused("index", error))
+        self.ask_index(|| self.times.write(sync).and_then(|()| self.offsets.write(sync)))
     }
 
     /// How many index entries are in memory only.
@@ -202,7 +213,7 @@ impl Segment {
 
     /// Bytes of the offset index.
     pub(crate) fn index_size(&self) -> Result<u64, StorageError> {
-        let entries = self.offsets.len().map_err(|error| self.refused("index", error))?;
+        let entries = self.ask_index(|| self.offsets.len())?;
         Ok(entries * size_of::<OffsetEntry>() as u64)
     }
 
@@ -220,7 +231,10 @@ impl Segment {
     /// Writes the seal and the indexes of a sealed segment, durably.
     pub(crate) fn write_seal(&self) -> Result<(), StorageError> {
         self.write_indexes(true)?;
-        let Some(seal) = *self.sealed() else { return Ok(()) };
+        let seal = *self.sealed();
+        let Some(seal) = seal.filter(|_| !self.is_deleted()) else {
+            return Ok(());
+        };
         let path = self.path(FileKind::Seal);
         seal.store(&*self.home.disk, &path).map_err(|error| StorageError::io("write", &path, error))
     }
@@ -283,12 +297,12 @@ impl Segment {
     /// Removes what is behind the end of the last batch. The caller syncs.
     pub(crate) fn trim(&self, size: u64) -> Result<(), StorageError> {
         self.publish_size(size);
-        self.file()?.set_len(size).map_err(|error| self.refused("cut", error))
+        self.watched.set_len(size).map_err(|error| self.refused("cut", error))
     }
 
     /// Makes bytes and length durable. Any error means that nothing is known of the disk any more.
     pub(crate) fn sync(&self) -> Result<(), StorageError> {
-        self.file()?.sync_data().map_err(|error| self.refused("sync", error))
+        self.file.sync_data().map_err(|error| self.refused("sync", error))
     }
 
     /// Fails unless its name still leads to the file of batches that is open.
@@ -296,20 +310,37 @@ impl Segment {
     /// # Errors
     /// One that leaves the disk unknown, when the file was removed or replaced.
     pub(crate) fn require_in_place(&self) -> Result<(), StorageError> {
-        require_in_place(&*self.home.disk, &self.path(FileKind::Log), &**self.file()?)
+        require_in_place(&*self.home.disk, &self.path(FileKind::Log), &*self.file)
             .map_err(|error| self.refused("keep", error))
     }
 
-    /// Takes hold of everything that its names lead to, before they become another segment's:
-    /// those who still read this one go on reading it.
+    /// Keeps its files open, whose names are about to lead to another segment's: readers of this
+    /// one go on reading it.
     pub(crate) fn detach(&self, next_offset: Offset) -> Result<(), StorageError> {
-        self.file()?;
+        self.file.keep_open().map_err(|error| self.refused("open", error))?;
         self.facts(next_offset)?;
         self.offsets
-            .len()
-            .and_then(|_| self.times.len())
-            .map(drop)
+            .keep_open()
+            .and_then(|()| self.times.keep_open())
             .map_err(|error| self.refused("index", error))
+    }
+
+    /// Closes all its files for good, before they are removed or their names lead elsewhere: once
+    /// they are removed, the space they took is free. A read under way ends as it would have; later
+    /// ones fail with `NotFound`.
+    pub(crate) fn retire(&self) {
+        self.is_deleted.store(true, Ordering::Release);
+        self.file.retire();
+        self.offsets.file().retire();
+        self.times.file().retire();
+    }
+
+    /// Takes `retire` back: the names still lead to the files.
+    pub(crate) fn reinstate(&self) {
+        self.is_deleted.store(false, Ordering::Release);
+        self.file.reinstate();
+        self.offsets.file().reinstate();
+        self.times.file().reinstate();
     }
 
     /// Gives all its files the names of what nobody looks for, the batches first. The new names
@@ -324,7 +355,10 @@ impl Segment {
             let path = self.path(kind);
             let name = file_name::deleted(&path);
             match self.home.disk.rename(&path, &name) {
-                Ok(()) => deleted.push(name),
+                Ok(()) => {
+                    self.settle_one(kind, &name);
+                    deleted.push(name);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) if kind == FileKind::Log => {
                     return Err(StorageError::io("delete", &path, error));
@@ -332,7 +366,21 @@ impl Segment {
                 Err(_) => deleted.push(path),
             }
         }
+        self.is_deleted.store(true, Ordering::Release);
         Ok(deleted)
+    }
+
+    pub(super) fn is_deleted(&self) -> bool {
+        self.is_deleted.load(Ordering::Acquire)
+    }
+
+    fn settle_one(&self, kind: FileKind, name: &Path) {
+        match kind {
+            FileKind::Log => self.file.settle(name.to_owned()),
+            FileKind::OffsetIndex => self.offsets.settle(name.to_owned()),
+            FileKind::TimeIndex => self.times.settle(name.to_owned()),
+            _ => {}
+        }
     }
 
     /// Removes all its files, the batches first. The caller syncs the directory.
@@ -361,4 +409,8 @@ impl Segment {
     fn sealed(&self) -> MutexGuard<'_, Option<Seal>> {
         self.seal.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn watched(file: &Arc<CachedFile>, vouched: &Arc<Vouched>) -> Arc<dyn File> {
+    Arc::new(WatchedFile::new(Arc::<CachedFile>::clone(file), Arc::clone(vouched)))
 }

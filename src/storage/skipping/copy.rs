@@ -36,7 +36,7 @@ pub(super) fn copy(segment: &Segment, damage: &Damage) -> Result<Copied, Storage
     create_dir_durably(disk, &dir).map_err(|error| StorageError::io("create", &dir, error))?;
     let Damage { segment: base, start, end, .. } = damage;
     let path = dir.join(format!("{base}.{start}-{end}.{}", home.clock.now().millis()));
-    let from = segment.file()?;
+    let from = segment.file();
     let copied = disk.open(&path, OpenMode::CreateNew).and_then(|to| {
         let unreadable = copy_range(&**from, (*start, *end), &*to)?;
         to.sync_data()?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
-use crate::io::{Clock, Disk, ManualClock, MemoryDisk, SystemClock};
+use crate::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{hold_to_size, retain};
 use crate::storage::{
@@ -42,6 +42,7 @@ fn directory(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> DataDir {
         producers: ProducerLimits::default(),
         recovery_threads: 1,
         keep_deleted: Duration::ZERO,
+        open_files: Share::OfProcess,
     };
     DataDir::open((disk, clock), Path::new("/data"), options).unwrap()
 }
@@ -318,11 +319,12 @@ fn a_segment_that_is_deleted_in_part_is_gone() {
 #[test]
 fn a_deletion_that_could_not_be_made_durable_goes_on_later() {
     let (disk, directory, marks) =
-        expired(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("bad-0"));
+        expired(Fault::new(Operation::SyncDir, Failure::TooManyOpenFiles).on("bad-0").for_ever());
     let now = Some(NOW.plus(2 * DAY));
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 5, "the other log's");
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
     assert_eq!(bad.log_start_offset(), Offset::new(2), "one was on its way already");
+    disk.clear_faults();
     assert_eq!(retain(&directory, &marks, now).unwrap().segments, 4);
     all_expired_is_gone(&disk, &directory);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use streamlog::broker::rebuild_metadata;
-use streamlog::io::{SystemClock, SystemDisk};
+use streamlog::io::{Share, SystemClock, SystemDisk};
 use streamlog::storage::{
     AppendAt, DataDir, DataDirOptions, LogConfig, OffsetUnit, Offsets, Opener, PartitionMetadata,
     ProducerLimits,
@@ -36,6 +36,7 @@ impl Written {
             producers: ProducerLimits::default(),
             recovery_threads: 1,
             keep_deleted: Duration::ZERO,
+            open_files: Share::OfProcess,
         };
         let world = (Arc::new(SystemDisk::default()) as _, Arc::new(SystemClock) as _);
         let data = DataDir::open(world, &dir.path().join("data"), options).unwrap();

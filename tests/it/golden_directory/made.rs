@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use streamlog::config::ByteSize;
-use streamlog::io::{Clock, Disk, ManualClock};
+use streamlog::io::{Clock, Disk, ManualClock, Share};
 use streamlog::record::{BatchBuilder, BatchSettings, Compressor, Header, ProducerStamp};
 use streamlog::storage::{
     DataDir, DataDirOptions, LogConfig, OffsetUnit, Opener, PartitionMetadata, ProducerLimits,
@@ -53,6 +53,7 @@ pub(super) fn open(disk: &Arc<dyn Disk>, clock: &Arc<ManualClock>) -> DataDir {
         producers: ProducerLimits::default(),
         recovery_threads: 1,
         keep_deleted: std::time::Duration::ZERO,
+        open_files: Share::OfProcess,
     };
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
     DataDir::open((Arc::clone(disk), clock), Path::new(ROOT), options).unwrap()

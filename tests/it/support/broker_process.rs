@@ -46,8 +46,8 @@ impl BrokerProcess {
             command.args(["--set", setting]);
         }
         let stderr = File::options().create(true).append(true).open(&log).unwrap();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         prepare(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
         let mut child = command.spawn().unwrap();
         let line = first_line(&mut child);
         let Some(address) = line.strip_prefix("ready ") else {
@@ -55,6 +55,19 @@ impl BrokerProcess {
             return Err(fs::read_to_string(&log).unwrap());
         };
         Ok(Self { child, log, address: address.trim().parse().unwrap() })
+    }
+
+    /// Limits the files and sockets that a broker, which is yet to be started, has open at once.
+    pub(crate) fn limit_descriptors(command: &mut Command, limit: u32) {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -n \"$0\" && exec \"$@\""]).arg(limit.to_string());
+        limited.arg(command.get_program()).args(command.get_args());
+        *command = limited;
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// A new connection.

@@ -19,8 +19,8 @@ use super::TOPIC;
 /// Nothing here waits longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-const FETCH: i16 = 12;
-const PRODUCE: i16 = 9;
+pub(crate) const FETCH: i16 = 12;
+pub(crate) const PRODUCE: i16 = 9;
 
 /// A connection to a broker.
 pub(crate) struct Connection {

@@ -13,7 +13,7 @@ mod witness;
 pub(crate) use broker_process::BrokerProcess;
 pub(crate) use committed::{commit, stored};
 pub(crate) use connection::{
-    Connection, accepted, batch, once_loaded, packed_batch, sequenced, values,
+    Connection, FETCH, PRODUCE, accepted, batch, once_loaded, packed_batch, sequenced, values,
 };
 pub(crate) use golden_requests::{Decode, GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};

@@ -91,7 +91,7 @@ impl Log {
             check = check.starting_at(&batch);
         }
         let start = check.position();
-        let file = segment.file()?;
+        let file = segment.file();
         // The last byte first: it is what a cold read lacks.
         let until = if file.is_cached(ahead - 1, 1) && file.is_cached(start, ahead - start) {
             // In memory as it is: one check costs less than one for each of the next reads.
@@ -117,7 +117,7 @@ impl Log {
         let segment = check.segment();
         while !check.is_done() {
             let start = check.position();
-            segment.file()?.read_ahead(start, (2 * STRETCH).min(check.size() - start));
+            segment.file().read_ahead(start, (2 * STRETCH).min(check.size() - start));
             let checking = segment.vouched().begin_check(start);
             let found = check.advance(start + STRETCH)?;
             self.note_damage(&found);

@@ -107,7 +107,7 @@ impl Log {
         (timestamp, start): (Timestamp, Offset),
     ) -> Result<Option<RecordAt>, StorageError> {
         let mut bytes = vec![0; place.summary.size];
-        read_exact_at(&**segment.file()?, &mut bytes, place.position)
+        read_exact_at(&**segment.file(), &mut bytes, place.position)
             .map_err(|error| segment.refused("read", error))?;
         find(&bytes, timestamp, start).map_err(|error| {
             tracing::error!(partition = %self.home.partition, %error, "a batch is damaged");

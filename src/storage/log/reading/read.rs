@@ -31,9 +31,8 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn of(segment: &Arc<Segment>, position: u64, length: u64) -> Result<Self, StorageError> {
-        let range = segment.range(position, length)?;
-        Ok(Self { segment: Arc::clone(segment), range })
+    fn of(segment: &Arc<Segment>, position: u64, length: u64) -> Self {
+        Self { segment: Arc::clone(segment), range: segment.range(position, length) }
     }
 
     /// Whether its bytes are in memory and checked, or appended by this process.
@@ -61,8 +60,12 @@ impl Log {
         loop {
             match self.find_extent(from, limit) {
                 Ok(Some(extent)) if !extent.is_vouched() => {
-                    if self.check_range(&extent.segment, &extent.range)? {
-                        return Ok(Some(extent.range));
+                    match self.check_range(&extent.segment, &extent.range) {
+                        Ok(true) => return Ok(Some(extent.range)),
+                        Ok(false) => {}
+                        // It was removed, or replaced, since it was found.
+                        Err(StorageError::Io { .. }) if !self.lists(&extent.segment) => {}
+                        Err(error) => return Err(error),
                     }
                 }
                 // Bytes that are no batch, where no damage is known: how far it goes is found out.
@@ -94,6 +97,10 @@ impl Log {
             match self.read_in(&segments, from, limit) {
                 Ok(None) => return self.require_nothing(&segments, from, limit).map(|()| None),
                 Err(StorageError::Io { .. }) if self.has_replaced(&segments) => {}
+                Err(StorageError::Io { .. }) if self.is_abandoned() => {
+                    let partition = self.home.partition.clone();
+                    return Err(StorageError::Closed { partition });
+                }
                 result => return result,
             }
         }
@@ -135,6 +142,10 @@ impl Log {
     fn has_replaced(&self, segments: &Arc<Vec<Arc<Segment>>>) -> bool {
         let _tail = self.lock_tail();
         !Arc::ptr_eq(segments, &self.segments.load())
+    }
+
+    fn lists(&self, segment: &Arc<Segment>) -> bool {
+        self.segments.load().iter().any(|listed| Arc::ptr_eq(listed, segment))
     }
 
     fn read_in(
@@ -194,7 +205,7 @@ impl Log {
             };
             let length = segment.span_end(&batch, &span)? - batch.position;
             let extent = (length > 0).then(|| Extent::of(segment, batch.position, length));
-            return Ok(Some((batch, extent.transpose()?)));
+            return Ok(Some((batch, extent)));
         }
         Ok(None)
     }
@@ -223,7 +234,7 @@ impl Log {
         let first = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
         for segment in segments.iter().skip(first).take_while(|segment| segment.base() < below) {
             let Some(run) = segment.sound_run(from, below, limit.max_bytes)? else { continue };
-            let range = segment.range(run.start, run.end - run.start)?;
+            let range = segment.range(run.start, run.end - run.start);
             return Ok(Some((run.base_offset, range)));
         }
         Ok(None)

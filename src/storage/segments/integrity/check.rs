@@ -107,7 +107,7 @@ impl SegmentCheck {
         let refused = |error| segment.refused("read", error);
         let mut found = Vec::new();
         let mut scan =
-            BatchScan::new(&**segment.file()?, self.position, self.chain.size, self.medium);
+            BatchScan::new(&**segment.file(), self.position, self.chain.size, self.medium);
         while self.position < until.min(self.chain.size) {
             if let Some(known) = segment.home.damages.at(segment.base(), self.position) {
                 self.expected = self.chain.expected(known.next, self.expected.epoch);

@@ -1,0 +1,346 @@
+//! A file that is open only while its descriptor is not needed for others.
+//!
+//! A use of an open file takes no lock: it loads a pointer, and what it has loaded stays open until
+//! the use is over. Opening and closing happen under the lock of the file's state. A writer pins
+//! the file before it loads the pointer, and the cache looks at the pins after it has taken the
+//! pointer away, so that of a writer and a cache that meet at least one sees the other.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+
+use arc_swap::ArcSwapOption;
+
+use super::ring::{Handle, OpenFiles};
+use crate::io::place::Displaced;
+use crate::io::{
+    Disk, File, Inode, OpenMode, failed_sync, is_displaced, is_failed_sync, same_error,
+};
+
+/// A file of a cache, opened by its path for each use that finds it closed. The path must lead to
+/// the same file all that time: before it leads elsewhere the file is retired, or kept open. A
+/// different file under the path is an error, and is neither read nor written.
+#[derive(Debug)]
+pub struct CachedFile {
+    cache: OpenFiles,
+    disk: Arc<dyn Disk>,
+    this: Weak<Self>,
+    open: ArcSwapOption<Handle>,
+    state: Mutex<State>,
+    /// Whether it was used since the cache last looked.
+    is_used: AtomicBool,
+    /// Writers at work, and others that rely on its being open.
+    pins: AtomicUsize,
+    /// The number of changes, and how many of them were durable after the last sync.
+    changes: AtomicU64,
+    synced: AtomicU64,
+    /// The failure of a sync by the cache, for the next caller that syncs.
+    failure: OnceLock<io::Error>,
+}
+
+#[derive(Debug)]
+struct State {
+    path: PathBuf,
+    /// The identity it had when it was first open.
+    inode: Option<Inode>,
+    is_kept: bool,
+    is_retired: bool,
+}
+
+/// Keeps a file open while it lives.
+#[derive(Debug)]
+pub struct Pin<'a>(&'a CachedFile);
+
+/// The outcome of an attempt to close a file.
+pub(super) enum Closing {
+    /// Its descriptor is closed once the uses under way are over.
+    Closed(Arc<Handle>),
+    /// It was not open.
+    WasClosed,
+    /// It stays open.
+    InUse,
+}
+
+impl CachedFile {
+    /// The file at `path`, opened by `disk`, which is the cache's or a layer above it, at its first
+    /// use. It must exist by then.
+    pub fn at(cache: &OpenFiles, disk: &Arc<dyn Disk>, path: PathBuf) -> Arc<Self> {
+        let state = State { path, inode: None, is_kept: false, is_retired: false };
+        Arc::new_cyclic(|this| Self {
+            cache: cache.clone(),
+            disk: Arc::clone(disk),
+            this: Weak::clone(this),
+            open: ArcSwapOption::empty(),
+            state: Mutex::new(state),
+            is_used: AtomicBool::new(false),
+            pins: AtomicUsize::new(0),
+            changes: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        })
+    }
+
+    /// Opens it, and creates it when there is none. A file found at the path is taken for this one
+    /// whatever it is: the caller writes all of it.
+    ///
+    /// # Errors
+    /// As the disk's `open`.
+    pub fn create(&self) -> io::Result<()> {
+        self.open_as(OpenMode::Create).map(drop)
+    }
+
+    /// Opens it, if need be, and keeps it open while the guard lives: no use of it meanwhile fails
+    /// for want of a descriptor.
+    ///
+    /// # Errors
+    /// As the disk's `open`.
+    pub fn pin(&self) -> io::Result<Pin<'_>> {
+        let pin = Pin::new(self);
+        self.with(|_| Ok(())).map(|()| pin)
+    }
+
+    /// Opens it, if need be, and keeps it open until `settle`, `retire` or the end: its path is
+    /// about to lead elsewhere.
+    ///
+    /// # Errors
+    /// As the disk's `open`.
+    pub fn keep_open(&self) -> io::Result<()> {
+        let _pin = self.pin()?;
+        self.lock_state().is_kept = true;
+        Ok(())
+    }
+
+    /// Gives it the path that it was renamed to; it need not be kept open any more.
+    pub fn settle(&self, path: PathBuf) {
+        let mut state = self.lock_state();
+        state.path = path;
+        state.is_kept = false;
+    }
+
+    /// Closes it for good, unsynced bytes or not: it is about to be removed, or its path to lead to
+    /// another file. Uses under way end as they would have; later ones fail with `NotFound`.
+    pub fn retire(&self) {
+        let mut state = self.lock_state();
+        state.is_retired = true;
+        state.is_kept = false;
+        let closed = self.open.swap(None);
+        drop(state);
+        drop(closed);
+    }
+
+    /// Takes `retire` back: the file is still at its path.
+    pub fn reinstate(&self) {
+        self.lock_state().is_retired = false;
+    }
+
+    /// The number of changes so far. Exact while nobody changes the file.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Records that its first so many changes are durable, by a sync of the file system.
+    ///
+    /// # Errors
+    /// The failure of a sync by the cache, which was not reported yet.
+    pub fn note_synced(&self, changes: u64) -> io::Result<()> {
+        self.check()?;
+        self.synced.fetch_max(changes, Ordering::AcqRel);
+        Ok(())
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open.load().is_some()
+    }
+
+    /// Closes it unless it was used since the last attempt, or has to stay open.
+    pub(super) fn close_if_unused(&self) -> Closing {
+        let Some(state) = self.try_lock_state() else { return Closing::InUse };
+        if !self.is_open() {
+            return Closing::WasClosed;
+        }
+        let is_needed = state.is_kept || self.is_pinned() || self.is_dirty();
+        if is_needed || self.is_used.swap(false, Ordering::Relaxed) {
+            return Closing::InUse;
+        }
+        let Some(handle) = self.open.swap(None) else { return Closing::WasClosed };
+        fence(Ordering::SeqCst);
+        if self.is_pinned() || self.is_dirty() {
+            // A writer has come in between. If it has found no open file it waits for the state.
+            self.open.store(Some(handle));
+            return Closing::InUse;
+        }
+        Closing::Closed(handle)
+    }
+
+    /// Whether unsynced bytes are all that keeps it open.
+    pub(super) fn awaits_sync(&self) -> bool {
+        let is_free = self.try_lock_state().is_some_and(|state| !state.is_kept);
+        is_free && self.is_dirty() && !self.is_pinned() && self.failure.get().is_none()
+    }
+
+    /// Syncs it before its turn, so that it can be closed. A failure is reported to the next caller
+    /// that syncs it, as the kernel reports it once only.
+    pub(super) fn sync_early(&self) {
+        let Some(handle) = self.open.load_full() else { return };
+        let changes = self.changes();
+        match handle.file.sync_data() {
+            Ok(()) => {
+                self.synced.fetch_max(changes, Ordering::AcqRel);
+            }
+            Err(error) if is_failed_sync(&error) => {
+                let _ = self.failure.set(error);
+            }
+            // Nothing was tried.
+            Err(_) => {}
+        }
+    }
+
+    fn is_pinned(&self) -> bool {
+        self.pins.load(Ordering::SeqCst) > 0
+    }
+
+    fn is_dirty(&self) -> bool {
+        self.changes() != self.synced.load(Ordering::Acquire)
+    }
+
+    /// Uses the open file.
+    fn with<T>(&self, act: impl FnOnce(&dyn File) -> io::Result<T>) -> io::Result<T> {
+        if let Some(handle) = &*self.open.load() {
+            // Read first: a store by every use would contend for the cache line.
+            if !self.is_used.load(Ordering::Relaxed) {
+                self.is_used.store(true, Ordering::Relaxed);
+            }
+            return act(&*handle.file);
+        }
+        let handle = self.open_as(OpenMode::Write)?;
+        act(&*handle.file)
+    }
+
+    /// Changes the file, which stays open until the change is synced.
+    fn change<T>(&self, act: impl FnOnce(&dyn File) -> io::Result<T>) -> io::Result<T> {
+        let _pin = Pin::new(self);
+        self.with(|file| {
+            let done = act(file);
+            // After the change: a sync under way, which has read the number, does not cover it.
+            self.changes.fetch_add(1, Ordering::AcqRel);
+            done
+        })
+    }
+
+    fn open_as(&self, mode: OpenMode) -> io::Result<Arc<Handle>> {
+        let mut state = self.lock_state();
+        if let Some(handle) = self.open.load_full() {
+            return Ok(handle);
+        }
+        if state.is_retired {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let handle = Arc::new(self.cache.open_counted(&*self.disk, &state.path, mode)?);
+        let inode = handle.file.inode()?;
+        match state.inode {
+            Some(known) if known != inode && mode != OpenMode::Create => {
+                return Err(Displaced::Replaced.into());
+            }
+            _ => state.inode = Some(inode),
+        }
+        self.open.store(Some(Arc::clone(&handle)));
+        self.is_used.store(true, Ordering::Relaxed);
+        drop(state);
+        self.cache.track(Weak::clone(&self.this));
+        Ok(handle)
+    }
+
+    fn check(&self) -> io::Result<()> {
+        self.failure.get().map_or(Ok(()), |error| Err(failed_sync(same_error(error))))
+    }
+
+    fn lock_state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_lock_state(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl<'a> Pin<'a> {
+    fn new(file: &'a CachedFile) -> Self {
+        file.pins.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        Self(file)
+    }
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        self.0.pins.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl File for CachedFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.with(|file| file.read_at(buffer, position))
+    }
+
+    fn read_ahead(&self, position: u64, length: u64) {
+        // A file that cannot be opened is an error of the read that follows.
+        let _ = self.with(|file| {
+            file.read_ahead(position, length);
+            Ok(())
+        });
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        // A file that cannot be opened now may be a moment later, with bytes from the medium.
+        self.with(|file| Ok(file.is_cached(position, length))).unwrap_or(false)
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.with(|file| self.cache.with_descriptor(|| file.read_medium_at(buffer, position)))
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        self.change(|file| file.write_at(buffers, position))
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.change(|file| file.set_len(length))
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.change(|file| file.allocate(length))
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.with(|file| file.len())
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        let known = self.lock_state().inode;
+        known.map_or_else(|| self.with(|file| file.inode()), Ok)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check()?;
+        let changes = self.changes();
+        match self.with(|file| file.sync_data()) {
+            Ok(()) => {
+                self.synced.fetch_max(changes, Ordering::AcqRel);
+                Ok(())
+            }
+            // It was closed, hence durable or retired, and was then removed.
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_displaced(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.with(|file| file.send_to(socket, position, length))
+    }
+}
