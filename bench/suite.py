@@ -35,6 +35,9 @@ SECTIONS: dict[str, Section] = {
     "scrubbing": lambda options, place: scrubbing.rows(options.rounds, place),
     "reading": lambda options, place: reading.rows(options.rounds, place),
     "scale": lambda options, place: scale.rows(place),
+    "descriptors": lambda options, place: scale.few_descriptors(
+        options.rounds, options.partitions, place
+    ),
     "clients": lambda options, place: clients.rows(options.rounds, options.records, place),
 }
 
@@ -69,6 +72,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--realtime", action="store_true", help="before all other processes")
     parser.add_argument("--data", type=Path, default=BUILT, help="on the disk to be measured")
     parser.add_argument("--log-gib", type=float, default=2, help="size of the large log; 20 aimed")
+    parser.add_argument("--partitions", type=int, default=10_000, help="of the row of descriptors")
     parser.add_argument("--records", type=int, default=1_000_000, help="of each client's round")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--strict", action="store_true", help="1 when a gate is not met")

@@ -74,8 +74,18 @@ pub fn produce_to(
     framed(out)
 }
 
-/// Fetch 11 from `offset`, waiting until there is a byte.
+/// Fetch 11 of partition 0 from `offset`, waiting until there is a byte.
 pub fn fetch(topic: &str, correlation: i32, offset: i64, max_bytes: i32) -> Vec<u8> {
+    fetch_from((topic, 0), correlation, offset, max_bytes)
+}
+
+/// Fetch 11 of any partition from `offset`, waiting until there is a byte.
+pub fn fetch_from(
+    (topic, partition): (&str, u32),
+    correlation: i32,
+    offset: i64,
+    max_bytes: i32,
+) -> Vec<u8> {
     let mut out = header(1, 11, correlation);
     out.extend((-1i32).to_be_bytes()); // no replica
     out.extend(10_000i32.to_be_bytes()); // wait
@@ -87,7 +97,7 @@ pub fn fetch(topic: &str, correlation: i32, offset: i64, max_bytes: i32) -> Vec<
     out.extend(1i32.to_be_bytes());
     string(&mut out, topic);
     out.extend(1i32.to_be_bytes());
-    out.extend([0; 4]); // partition 0
+    out.extend(partition.to_be_bytes());
     out.extend((-1i32).to_be_bytes()); // leader epoch
     out.extend(offset.to_be_bytes());
     out.extend((-1i64).to_be_bytes()); // log start

@@ -9,6 +9,7 @@ mod frames;
 mod latency;
 mod produce;
 mod server;
+mod spread;
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -69,6 +70,11 @@ enum Work {
         #[arg(long)]
         rate: f64,
     },
+    /// Produce one by one, fetching after each, to and from a different partition each time.
+    Spread {
+        #[arg(long)]
+        partitions: u32,
+    },
 }
 
 fn main() -> io::Result<()> {
@@ -113,7 +119,13 @@ fn work(options: &Options) -> io::Result<(u64, String)> {
         }
         Work::Latency { rate } => {
             let latencies = latency::run(|| connect(options), &plan(1, 1, 1), rate)?;
-            (latencies.len() as u64, percentiles(latencies))
+            (latencies.len() as u64, percentiles("", latencies))
+        }
+        Work::Spread { partitions } => {
+            let spread::Latencies { produce, fetch } =
+                spread::run(connect(options)?, &plan(1, 1, partitions))?;
+            let figures = [percentiles("produce_", produce), percentiles("fetch_", fetch)];
+            (options.records, figures.join(", "))
         }
     })
 }
@@ -139,14 +151,14 @@ fn create(options: &Options) -> io::Result<()> {
     Err(io::Error::other(format!("topic {} did not come to be", options.topic)))
 }
 
-fn percentiles(mut latencies: Vec<Duration>) -> String {
+fn percentiles(prefix: &str, mut latencies: Vec<Duration>) -> String {
     latencies.sort_unstable();
     let micros = |part: f64| {
         let rank = (latencies.len() as f64 * part) as usize;
         latencies[rank.min(latencies.len() - 1)].as_nanos() as f64 / 1e3
     };
     format!(
-        "\"p50_us\": {:.1}, \"p99_us\": {:.1}, \"p999_us\": {:.1}",
+        "\"{prefix}p50_us\": {:.1}, \"{prefix}p99_us\": {:.1}, \"{prefix}p999_us\": {:.1}",
         micros(0.5),
         micros(0.99),
         micros(0.999)

@@ -1,4 +1,4 @@
-"""Rows of size: connections that rest, large groups, large answers, and compaction.
+"""Rows of size: connections that rest, large groups and answers, compaction, many partitions.
 
 What is measured needs no speed of the measuring side, so it speaks to the broker from here: through
 our client, and for members of a group by frames of its own, which hold no thread and no memory.
@@ -6,6 +6,7 @@ our client, and for members of a group by frames of its own, which hold no threa
 
 import asyncio
 import contextlib
+import dataclasses
 import itertools
 import os
 import resource
@@ -13,6 +14,7 @@ import shutil
 import socket
 import statistics
 import struct
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from figures import Figure, Work, at_least, at_most
-from servers import Place, Running, broker, running
+from servers import Place, Running, Server, broker, running, serving
 
 import streamlog
 
@@ -29,6 +31,10 @@ MEMBERS = 500
 PARTITIONS = 10_000
 COMPACTED_BYTES = 1 << 30
 KEYS = 100_000
+FEW = 1_024
+# Or as many as this process may give a broker.
+MANY = min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+SPREAD = "spread"
 
 METADATA, JOIN_GROUP, SYNC_GROUP, API_VERSIONS = 3, 11, 14, 18
 
@@ -212,6 +218,61 @@ def compaction(place: Place) -> Iterator[Figure]:
     yield Figure(row, "MiB/s", (size >> 20) / seconds)
     ratio = beside[0]["p99_us"] / alone["p99_us"]
     yield Figure(row, "a producer's p99 ÷ its p99 alone", ratio, gate=at_most(2))
+
+
+def few_descriptors(rounds: int, partitions: int, place: Place) -> Iterator[Figure]:
+    """The p99 of produce and fetch when not all files can be open, and beside it when all can be.
+
+    One data directory, served in turn with few descriptors and with many. Every request goes to a
+    partition that was not used for long, the worst case for a cache of open files.
+    """
+    data = Path(tempfile.mkdtemp(dir=place.data))
+    measured: dict[int, list[dict[str, float]]] = {FEW: [], MANY: []}
+    try:
+        with serving(limited(MANY), place, data) as started:
+            fill_all(started, partitions)
+        for number in range(rounds):
+            # In turn first and last, as the machine drifts.
+            for limit in (FEW, MANY) if number % 2 == 0 else (MANY, FEW):
+                with serving(limited(limit), place, data) as started:
+                    spread(started, partitions, partitions)
+                    measured[limit].append(spread(started, partitions, 2 * partitions))
+    finally:
+        shutil.rmtree(data)
+    work = Work("cached", "bench/load", in_flight=1, record_bytes=200, batch=1)
+    row = f"{partitions:,} partitions in turn"
+    for request in ("produce", "fetch"):
+        times = {
+            limit: [figures[f"{request}_p99_us"] for figures in measured[limit]]
+            for limit in (FEW, MANY)
+        }
+        for limit, values in times.items():
+            name = f"{request} p99 µs, {limit:,} descriptors"
+            middle, low, high = statistics.median(values), min(values), max(values)
+            yield Figure(row, name, middle, work, low=low, high=high)
+        ratio = statistics.median(times[FEW]) / statistics.median(times[MANY])
+        yield Figure(row, f"{request} p99, {FEW:,} ÷ {MANY:,} descriptors", ratio, work)
+
+
+def limited(descriptors: int) -> Server:
+    """A broker that may have so many descriptors."""
+    server = broker()
+    prefix = ("prlimit", f"--nofile={descriptors}:{descriptors}")
+    return dataclasses.replace(server, command=(*prefix, *server.command))
+
+
+def fill_all(started: Running, partitions: int) -> None:
+    """A record in every partition."""
+    with streamlog.connect(started.address) as client:
+        client.admin.create_topic(SPREAD, partitions=partitions)
+    count = str(partitions)
+    started.load("produce", "--topic", SPREAD, "--partitions", count, "--records", count)
+
+
+def spread(started: Running, partitions: int, records: int) -> dict[str, float]:
+    """The latencies of a produce and a fetch for each of so many records."""
+    options = ("--topic", SPREAD, "--partitions", str(partitions), "--records", str(records))
+    return started.load("spread", *options)
 
 
 def log_bytes(folder: Path) -> int:
