@@ -50,7 +50,9 @@ impl World {
                 produce::RequestPartition { index: *index, records }
             };
             let partitions = indexes.iter().map(partition).collect();
-            let topics = vec![produce::RequestTopic { name: TOPIC.to_owned(), partitions }];
+            let topic =
+                produce::RequestTopic { name: TOPIC.to_owned(), partitions, ..Default::default() };
+            let topics = vec![topic];
             let request =
                 ProduceRequest { acks: -1, timeout_ms: 30_000, topics, ..Default::default() };
             let response = client.call(PRODUCE, &request).unwrap();
