@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     /// The partitions this broker leads.
     pub(crate) partitions: Arc<Partitions>,
     /// Where their logs are.
-    pub(crate) logs: LocalLogs,
+    pub(crate) logs: Arc<LocalLogs>,
     /// Moves whenever an image has been applied to `partitions`.
     pub(crate) applied: watch::Sender<()>,
     /// The coordinators of the groups here.

@@ -144,7 +144,7 @@ fn begin(
         replicas: image.replicas.len(),
         config: Arc::clone(config),
     };
-    Partition::new(spec, shared.logs.clone())
+    Partition::new(spec, Arc::clone(&shared.logs))
 }
 
 /// The deleted topics of which this broker may have data.

@@ -4,13 +4,14 @@
 //! read. So it does not matter whether a change was our own, or whether an event was lost among
 //! others. One keeper per broker; what it reads is never older than what it read before.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use crate::io::Clock;
 use crate::metadata::controller::{Group, Office, plan};
 use crate::metadata::image::{Image, ImageBuilder};
-use crate::metadata::layout::Place;
-use crate::metadata::store::Store;
+use crate::metadata::layout::{Place, TOPICS};
+use crate::metadata::store::{Store, children_prefix};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::BrokerId;
 
@@ -44,13 +45,22 @@ impl Keeper {
         self.builder.build()
     }
 
-    /// Reads everything.
+    /// Reads everything, topic by topic: all nodes at once would be in memory twice.
     pub(super) async fn resync(&mut self) -> Result<(), MetadataError> {
-        let nodes = self.store.snapshot("/").await?;
-        self.builder = ImageBuilder::default();
-        for (path, node) in nodes {
-            self.builder.put(&path, Some(&node));
+        let mut builder = ImageBuilder::default();
+        let mut unread = vec!["/".to_owned()];
+        while let Some(path) = unread.pop() {
+            let prefix = children_prefix(&path);
+            if TOPICS.starts_with(prefix.trim_end_matches('/')) {
+                let names = self.store.children(&path).await?;
+                unread.extend(names.iter().map(|name| format!("{prefix}{name}")));
+                continue;
+            }
+            for (path, node) in self.store.snapshot(&path).await? {
+                builder.put(&path, Some(&node));
+            }
         }
+        self.builder = builder;
         Ok(())
     }
 
@@ -69,11 +79,12 @@ impl Keeper {
             let image = self.builder.build();
             let Some(office) = self.office(&image).await? else { return Ok(()) };
             // Taking the office read everything again.
-            let groups = plan(&self.builder.build(), office.epoch);
-            if groups.is_empty() {
+            let image = self.builder.build();
+            let mut groups = plan(&image, office.epoch).peekable();
+            if groups.peek().is_none() {
                 return Ok(());
             }
-            self.execute(office, &groups).await?;
+            self.execute(office, groups).await?;
         }
         tracing::warn!(rounds = ROUNDS_MAX, "the cluster changes faster than it can be settled");
         Ok(())
@@ -97,13 +108,16 @@ impl Keeper {
     }
 
     /// Executes the groups until one does not hold: then its nodes are known as they are.
-    async fn execute(&mut self, office: Office, groups: &[Group]) -> Result<(), MetadataError> {
-        let mut rest = groups;
-        while !rest.is_empty() {
-            let (written, result) = office.write(&*self.store, rest).await;
-            self.refresh(&written.nodes).await?;
+    async fn execute(
+        &mut self,
+        office: Office,
+        mut groups: Peekable<impl Iterator<Item = Group>>,
+    ) -> Result<(), MetadataError> {
+        while groups.peek().is_some() {
+            let (nodes, result) = office.write(&*self.store, &mut groups).await;
+            self.refresh(&nodes).await?;
             match result {
-                Ok(()) => rest = &rest[written.groups..],
+                Ok(()) => {}
                 Err(error) if error.remedy() == Remedy::Refresh => {
                     tracing::debug!(%error, "planned on an old image");
                     return self.refresh(&[Place::Controller.to_string()]).await;

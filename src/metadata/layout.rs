@@ -31,6 +31,9 @@ pub(super) const DIRECTORIES: &[&str] = &[
     "/admin/deleted_topics",
 ];
 
+/// The node under which each topic has its nodes; it holds nothing itself, nor do those above it.
+pub(super) const TOPICS: &str = "/brokers/topics";
+
 /// One place in the tree; its text is the path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {

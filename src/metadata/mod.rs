@@ -34,7 +34,7 @@ pub use embedded::{
 pub use error::{MetadataError, Remedy};
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,
-    Partition, PartitionState, Registration, Tombstone, Topic,
+    Partition, PartitionState, Registration, Replicas, Tombstone, Topic,
 };
 pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};
 pub use store::{

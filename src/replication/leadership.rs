@@ -1,15 +1,13 @@
 //! The rules by which a leader moves the high watermark. No I/O, no clock.
 
-use std::collections::BTreeMap;
-
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// One leader's reign over one partition.
 #[derive(Clone, Debug)]
 pub struct Leadership {
     epoch: LeaderEpoch,
-    /// How far each in-sync replica is safely stored, this broker included.
-    in_sync: BTreeMap<BrokerId, Offset>,
+    /// How far each in-sync replica is safely stored, this broker included, by rising id.
+    in_sync: Box<[(BrokerId, Offset)]>,
     in_sync_min: usize,
     high_watermark: Offset,
 }
@@ -22,7 +20,9 @@ impl Leadership {
         in_sync_min: usize,
         high_watermark: Offset,
     ) -> Self {
-        let in_sync = in_sync.into_iter().map(|broker| (broker, high_watermark)).collect();
+        let in_sync = in_sync.into_iter().map(|broker| (broker, high_watermark));
+        let mut in_sync: Box<[_]> = in_sync.collect();
+        in_sync.sort_unstable();
         Self { epoch, in_sync, in_sync_min, high_watermark }
     }
 
@@ -38,7 +38,7 @@ impl Leadership {
 
     /// The in-sync replicas, in the order of their ids.
     pub fn in_sync(&self) -> impl Iterator<Item = BrokerId> {
-        self.in_sync.keys().copied()
+        self.in_sync.iter().map(|(broker, _)| *broker)
     }
 
     /// Whether `acks=all` can be promised now.
@@ -49,12 +49,13 @@ impl Leadership {
     /// Notes that `replica` holds everything below `stored`, and moves the high watermark as far as
     /// that allows. Tells whether it moved.
     pub fn replica_reached(&mut self, replica: BrokerId, stored: Offset) -> bool {
-        let Some(known) = self.in_sync.get_mut(&replica) else { return false };
+        let member = self.in_sync.iter_mut().find(|(broker, _)| *broker == replica);
+        let Some((_, known)) = member else { return false };
         *known = stored.max(*known);
         if !self.has_enough_replicas() {
             return false;
         }
-        let covered = self.in_sync.values().min().copied().unwrap_or_default();
+        let covered = self.in_sync.iter().map(|(_, stored)| *stored).min().unwrap_or_default();
         let moved = covered > self.high_watermark;
         self.high_watermark = covered.max(self.high_watermark);
         moved

@@ -11,10 +11,12 @@ mod leadership;
 mod opening;
 mod partition;
 mod partitions;
+mod spec;
 mod waiting;
 
 pub use error::PartitionError;
 pub use leadership::Leadership;
-pub use partition::{Acks, LocalLogs, Partition, PartitionSpec, ReadAnswer, ReadRequest, Target};
+pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Target};
 pub use partitions::{Partitions, Topic};
+pub use spec::{LocalLogs, PartitionSpec};
 pub use waiting::{Registration, Waiting};

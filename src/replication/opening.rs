@@ -22,7 +22,7 @@ impl Partition {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_running()?;
         if self.log.get().is_none()
-            && let Some(log) = self.logs.data.log_of(&self.spec.partition, self.spec.topic_id)?
+            && let Some(log) = self.logs.data.log_of(&self.id, self.topic_id)?
         {
             self.attach(log);
         }
@@ -50,16 +50,16 @@ impl Partition {
         } else {
             self.require_room()?;
             let metadata = PartitionMetadata {
-                topic_id: self.spec.topic_id,
+                topic_id: self.topic_id,
                 offset_unit: self.config().offset_unit,
             };
-            self.attach(self.logs.data.create_log(&self.spec.partition, metadata)?)
+            self.attach(self.logs.data.create_log(&self.id, metadata)?)
         };
         // What follows writes by the names of files, which the next log of this name has too.
         let Some(_hold) = self.logs.data.hold(log) else {
             return Err(PartitionError::Stopped { reason: "its log was removed" });
         };
-        log.start_epoch(self.spec.epoch)?;
+        log.start_epoch(self.epoch)?;
         // Here, where waiting for the disk is allowed, and not in the first append.
         log.prepare()?;
         self.leading.get_or_init(|| ());

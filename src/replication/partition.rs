@@ -12,10 +12,11 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use crate::io::FileRange;
-use crate::replication::{Leadership, PartitionError, Registration, Waiting};
+use crate::replication::{
+    Leadership, LocalLogs, PartitionError, PartitionSpec, Registration, Waiting,
+};
 use crate::storage::{
-    AppendAt, Appended, DataDir, Extent, Flusher, Log, LogConfig, ReadLimit, RecordAt,
-    SequenceError, StorageError, Upkeep,
+    AppendAt, Appended, Extent, Log, LogConfig, ReadLimit, RecordAt, SequenceError, StorageError,
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
@@ -28,36 +29,6 @@ pub enum Acks {
     Leader,
     /// When the high watermark covers it.
     All,
-}
-
-/// Where the logs of this broker are, and who flushes them.
-#[derive(Clone)]
-pub struct LocalLogs {
-    /// The data directory.
-    pub data: Arc<DataDir>,
-    /// Its flusher.
-    pub flusher: Arc<Flusher>,
-    /// Who records its marks and removes what is too old.
-    pub upkeep: Arc<Upkeep>,
-}
-
-/// What makes a partition.
-#[derive(Clone, Debug)]
-pub struct PartitionSpec {
-    /// Its name and number.
-    pub partition: TopicPartition,
-    /// The topic's identity; data of another id is not touched.
-    pub topic_id: TopicId,
-    /// This broker.
-    pub broker: BrokerId,
-    /// The reign in which this broker leads.
-    pub epoch: LeaderEpoch,
-    /// The in-sync replicas, this broker included.
-    pub in_sync: Vec<BrokerId>,
-    /// How many replicas it has in all.
-    pub replicas: usize,
-    /// The topic's settings.
-    pub config: Arc<LogConfig>,
 }
 
 /// What has to be covered before a producer is answered.
@@ -98,9 +69,12 @@ pub struct ReadAnswer {
 
 /// A partition led by this broker.
 pub struct Partition {
-    pub(super) spec: PartitionSpec,
+    pub(super) id: TopicPartition,
+    pub(super) topic_id: TopicId,
+    broker: BrokerId,
+    pub(super) epoch: LeaderEpoch,
     config: ArcSwap<LogConfig>,
-    pub(super) logs: LocalLogs,
+    pub(super) logs: Arc<LocalLogs>,
     pub(super) log: OnceLock<Arc<Log>>,
     /// Held while the log is opened or made, so that it happens once.
     pub(super) opening: Mutex<()>,
@@ -111,7 +85,7 @@ pub struct Partition {
     stored: AtomicI64,
     /// What `leadership` last said, for readers without a lock.
     high_watermark: AtomicI64,
-    waiting: Arc<Waiting>,
+    waiting: Waiting,
     stopped: OnceLock<&'static str>,
     /// Whether it has been looked for.
     pub(super) opened: OnceLock<()>,
@@ -121,14 +95,16 @@ pub struct Partition {
 
 impl Partition {
     /// A partition whose log is opened when it is first needed.
-    pub fn new(spec: PartitionSpec, logs: LocalLogs) -> Arc<Self> {
+    pub fn new(spec: PartitionSpec, logs: Arc<LocalLogs>) -> Arc<Self> {
         let in_sync_min = spec.config.min_insync_replicas(spec.replicas);
         let in_sync_min = in_sync_min.min(spec.replicas);
-        let leadership =
-            Leadership::new(spec.epoch, spec.in_sync.iter().copied(), in_sync_min, Offset::ZERO);
+        let leadership = Leadership::new(spec.epoch, spec.in_sync, in_sync_min, Offset::ZERO);
         Arc::new(Self {
-            config: ArcSwap::new(Arc::clone(&spec.config)),
-            spec,
+            id: spec.partition,
+            topic_id: spec.topic_id,
+            broker: spec.broker,
+            epoch: spec.epoch,
+            config: ArcSwap::new(spec.config),
             logs,
             log: OnceLock::new(),
             opening: Mutex::new(()),
@@ -136,7 +112,7 @@ impl Partition {
             leadership: Mutex::new(leadership),
             stored: AtomicI64::new(0),
             high_watermark: AtomicI64::new(0),
-            waiting: Arc::default(),
+            waiting: Waiting::default(),
             stopped: OnceLock::new(),
             opened: OnceLock::new(),
             leading: OnceLock::new(),
@@ -145,17 +121,17 @@ impl Partition {
 
     /// Its name and number.
     pub fn id(&self) -> &TopicPartition {
-        &self.spec.partition
+        &self.id
     }
 
     /// The topic's identity.
     pub fn topic_id(&self) -> TopicId {
-        self.spec.topic_id
+        self.topic_id
     }
 
     /// The reign in which this broker leads it.
     pub fn epoch(&self) -> LeaderEpoch {
-        self.spec.epoch
+        self.epoch
     }
 
     /// The topic's settings as they are now.
@@ -199,7 +175,7 @@ impl Partition {
         let (Some(()), Some(log)) = (self.leading.get(), self.log.get()) else {
             return Err(self.not_open());
         };
-        let appended = log.append(batches, AppendAt { epoch: self.spec.epoch, now });
+        let appended = log.append(batches, AppendAt { epoch: self.epoch, now });
         let outcomes = appended.inspect_err(|error| {
             if matches!(error, StorageError::OutOfSpace { .. }) {
                 self.logs.data.note_refusal();
@@ -337,7 +313,7 @@ impl Partition {
     }
 
     fn untimed(&self, offset: Offset) -> RecordAt {
-        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.spec.epoch }
+        RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.epoch }
     }
 
     fn visible(
@@ -351,8 +327,8 @@ impl Partition {
 
     /// Asks to be woken when records beyond `offset` become visible, or the partition stops. What
     /// is not flushed yet is flushed at once: somebody waits for it.
-    pub fn wait_beyond(&self, offset: Offset, wake: &Arc<Notify>) -> Registration {
-        let registration = self.waiting.register(offset, wake);
+    pub fn wait_beyond(self: &Arc<Self>, offset: Offset, wake: &Arc<Notify>) -> Registration {
+        let registration = Registration::new(self, offset, wake);
         if let Some(log) = self.log.get()
             && log.flushed_offset() < log.log_end_offset()
         {
@@ -369,7 +345,7 @@ impl Partition {
 
     /// Refuses a caller who believes in another leader; who names no epoch believes in any.
     pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
-        let current = self.spec.epoch;
+        let current = self.epoch;
         if asked == LeaderEpoch::NONE || asked == current {
             Ok(())
         } else if asked < current {
@@ -382,16 +358,21 @@ impl Partition {
     /// How many in-sync replicas other brokers have.
     pub(super) fn other_in_sync_replicas(&self) -> usize {
         let leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
-        leadership.in_sync().filter(|broker| *broker != self.spec.broker).count()
+        leadership.in_sync().filter(|broker| *broker != self.broker).count()
     }
 
     /// Refuses records of producers while the disk is full; what groups commit has a part of the
     /// reserve.
     pub(super) fn require_room(&self) -> Result<(), PartitionError> {
-        if self.spec.partition.topic.is_internal() {
+        if self.id.topic.is_internal() {
             return Ok(());
         }
         Ok(self.logs.data.require_room().inspect_err(|_| self.logs.data.note_refusal())?)
+    }
+
+    /// Those who wait for it.
+    pub(super) fn waiting(&self) -> &Waiting {
+        &self.waiting
     }
 
     /// Where this broker's logs are.
@@ -417,7 +398,7 @@ impl Partition {
     pub(super) fn advance(&self, stored: Offset) {
         self.stored.fetch_max(stored.get(), Ordering::AcqRel);
         let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
-        if leadership.replica_reached(self.spec.broker, stored) {
+        if leadership.replica_reached(self.broker, stored) {
             // Under the lock, so that a later value is never overwritten by an earlier one.
             let reached = leadership.high_watermark();
             self.high_watermark.store(reached.get(), Ordering::Release);

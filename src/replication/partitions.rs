@@ -17,7 +17,7 @@ pub struct Topic {
     /// Its identity.
     pub id: TopicId,
     /// By number; those led elsewhere are absent.
-    partitions: HashMap<PartitionIndex, Arc<Partition>>,
+    partitions: Box<[Option<Arc<Partition>>]>,
 }
 
 /// All partitions this broker leads. Readers take a snapshot without a lock; one task writes.
@@ -39,19 +39,31 @@ impl Topic {
         id: TopicId,
         partitions: impl IntoIterator<Item = Arc<Partition>>,
     ) -> Self {
-        let partitions = partitions.into_iter().map(|p| (p.id().partition, p)).collect();
-        Self { name, id, partitions }
+        let mut places = Vec::new();
+        for partition in partitions {
+            let Some(place) = place(partition.id().partition) else { continue };
+            if places.len() <= place {
+                places.resize(place + 1, None);
+            }
+            places[place] = Some(partition);
+        }
+        Self { name, id, partitions: places.into() }
     }
 
     /// The partition with this number.
     pub fn partition(&self, index: PartitionIndex) -> Option<&Arc<Partition>> {
-        self.partitions.get(&index)
+        self.partitions.get(place(index)?)?.as_ref()
     }
 
-    /// All of them, in no order.
+    /// All of them, by number.
     pub fn partitions(&self) -> impl Iterator<Item = &Arc<Partition>> {
-        self.partitions.values()
+        self.partitions.iter().flatten()
     }
+}
+
+/// Where the partition of this number is in a list; there are no negative ones.
+fn place(index: PartitionIndex) -> Option<usize> {
+    usize::try_from(index.0).ok()
 }
 
 impl Partitions {

@@ -1,18 +1,24 @@
 //! Who waits for a partition to move on: answers to producers, parked fetches.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::replication::Partition;
 use crate::types::Offset;
 
 /// Those who wait, each for an offset to be covered. Waking is by `Notify`, which keeps a permit:
 /// who registers first and looks afterwards misses nothing.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    waiters: Mutex<Vec<Waiter>>,
-    next_ticket: AtomicU64,
+    /// `None` until the first one waits: on most partitions nobody ever does.
+    queue: Mutex<Option<Box<Queue>>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiters: Vec<Waiter>,
+    next_ticket: u64,
 }
 
 #[derive(Debug)]
@@ -22,30 +28,41 @@ struct Waiter {
     wake: Arc<Notify>,
 }
 
-/// A place among those who wait, given up when dropped.
+/// A place among those who wait for a partition, given up when dropped.
 #[derive(Debug)]
 pub struct Registration {
-    waiting: Arc<Waiting>,
+    partition: Arc<Partition>,
     ticket: u64,
 }
 
 impl Waiting {
-    /// Asks to be woken once when progress is made beyond `beyond`, or the partition stops.
-    pub fn register(self: &Arc<Self>, beyond: Offset, wake: &Arc<Notify>) -> Registration {
-        let ticket = self.next_ticket.fetch_add(1, Ordering::Relaxed);
-        let waiter = Waiter { ticket, beyond, wake: Arc::clone(wake) };
-        self.lock().push(waiter);
-        Registration { waiting: Arc::clone(self), ticket }
+    /// Asks to be woken once when progress is made beyond `beyond`, or the partition stops. Returns
+    /// the number of the place, to give it up by.
+    fn register(&self, beyond: Offset, wake: &Arc<Notify>) -> u64 {
+        let mut queue = self.lock();
+        let queue = queue.get_or_insert_default();
+        let ticket = queue.next_ticket;
+        queue.next_ticket += 1;
+        queue.waiters.push(Waiter { ticket, beyond, wake: Arc::clone(wake) });
+        ticket
+    }
+
+    fn give_up(&self, ticket: u64) {
+        if let Some(queue) = &mut *self.lock() {
+            queue.waiters.retain(|waiter| waiter.ticket != ticket);
+        }
     }
 
     /// Whether anybody waits.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().as_ref().is_none_or(|queue| queue.waiters.is_empty())
     }
 
     /// Wakes those whose offset now lies below `reached`.
     pub fn wake_below(&self, reached: Offset) {
-        self.lock().retain(|waiter| {
+        let mut queue = self.lock();
+        let Some(queue) = &mut *queue else { return };
+        queue.waiters.retain(|waiter| {
             let due = waiter.beyond < reached;
             if due {
                 waiter.wake.notify_one();
@@ -56,20 +73,29 @@ impl Waiting {
 
     /// Wakes everybody: the partition has stopped or changed its leader.
     pub fn wake_all(&self) {
-        for waiter in self.lock().drain(..) {
+        let mut queue = self.lock();
+        for waiter in queue.iter_mut().flat_map(|queue| queue.waiters.drain(..)) {
             waiter.wake.notify_one();
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Waiter>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Queue>>> {
         // The list is valid after any panic: each change is a single call.
-        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Registration {
+    /// A place among those who wait for the partition to move beyond an offset.
+    pub(super) fn new(partition: &Arc<Partition>, beyond: Offset, wake: &Arc<Notify>) -> Self {
+        let ticket = partition.waiting().register(beyond, wake);
+        Self { partition: Arc::clone(partition), ticket }
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.waiting.lock().retain(|waiter| waiter.ticket != self.ticket);
+        self.partition.waiting().give_up(self.ticket);
     }
 }
 
@@ -85,10 +111,10 @@ mod tests {
 
     #[test]
     fn only_those_whose_offset_is_passed_are_woken() {
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Waiting::default();
         let (near, far) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let _near = waiting.register(Offset::new(4), &near);
-        let _far = waiting.register(Offset::new(5), &far);
+        waiting.register(Offset::new(4), &near);
+        waiting.register(Offset::new(5), &far);
         waiting.wake_below(Offset::new(5));
         assert!(woken(&near));
         assert!(!woken(&far));
@@ -99,8 +125,10 @@ mod tests {
 
     #[test]
     fn who_gives_up_leaves_no_trace() {
-        let waiting = Arc::new(Waiting::default());
-        drop(waiting.register(Offset::ZERO, &Arc::new(Notify::new())));
+        let waiting = Waiting::default();
+        let ticket = waiting.register(Offset::ZERO, &Arc::new(Notify::new()));
+        assert!(!waiting.is_empty());
+        waiting.give_up(ticket);
         assert!(waiting.is_empty());
     }
 }

@@ -67,7 +67,7 @@ fn reign_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Pa
         replicas: 1,
         config: Arc::new(config),
     };
-    Partition::new(spec, logs.clone())
+    Partition::new(spec, Arc::new(logs.clone()))
 }
 
 #[test]

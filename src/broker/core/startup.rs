@@ -58,7 +58,7 @@ pub(crate) fn open_data(
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
     partitions: Arc<Partitions>,
     failure: &Arc<Failure>,
-) -> Result<LocalLogs, BrokerError> {
+) -> Result<Arc<LocalLogs>, BrokerError> {
     raise_open_file_limit().map_err(BrokerError::System)?;
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: config.broker_id },
@@ -86,7 +86,7 @@ pub(crate) fn open_data(
     };
     let world = (Arc::clone(data.disk()), Arc::clone(clock));
     let flusher = Arc::new(Flusher::start(world, path, config.flusher, listener)?);
-    Ok(LocalLogs { data, flusher, upkeep })
+    Ok(Arc::new(LocalLogs { data, flusher, upkeep }))
 }
 
 /// The settings of a log that is opened before anybody has asked for its partition: its topic's or,

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_partition_without_a_leader_gets_none_by_asking() {
-        let partition = PartitionImage { replicas: vec![BrokerId(1)], state: None };
+        let partition = PartitionImage { replicas: [BrokerId(1)].into(), state: None };
         let code = |kind| fate(Some(&partition), kind).code;
         assert_eq!(code(PREFERRED), ErrorCode::PreferredLeaderNotAvailable);
         assert_eq!(code(UNCLEAN), ErrorCode::EligibleLeadersNotAvailable);

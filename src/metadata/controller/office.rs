@@ -1,5 +1,7 @@
 //! Being the controller: how the office is taken, and writing with its authority.
 
+use std::iter::Peekable;
+
 use crate::metadata::controller::plan::Group;
 use crate::metadata::image::Controller;
 use crate::metadata::layout::Place;
@@ -56,35 +58,24 @@ impl Office {
         Ok(Some(Self { holder, epoch, epoch_version: version }))
     }
 
-    /// Executes as many of the groups as belong into the next transaction, in order. The nodes it
-    /// names must be read again whatever the result.
+    /// Takes as many of the groups as belong into the next transaction, in order, and executes
+    /// them. The nodes returned must be read again whatever the result.
     pub(in crate::metadata) async fn write(
         &self,
         store: &dyn Store,
-        groups: &[Group],
-    ) -> (Written, Result<(), StoreError>) {
+        groups: &mut Peekable<impl Iterator<Item = Group>>,
+    ) -> (Vec<String>, Result<(), StoreError>) {
         let mut ops = vec![Op::check(Place::ControllerEpoch.to_string(), self.epoch_version)];
         let mut bytes = 0;
-        let mut count = 0;
-        for group in groups {
+        let mut is_first = true;
+        while let Some(group) = groups.next_if(|group| {
             bytes += group.iter().map(Op::size).sum::<usize>();
-            if count > 0 && (ops.len() + group.len() > OPERATIONS_MAX || bytes > BYTES_MAX) {
-                break;
-            }
-            ops.extend_from_slice(group);
-            count += 1;
+            is_first || (ops.len() + group.len() <= OPERATIONS_MAX && bytes <= BYTES_MAX)
+        }) {
+            ops.extend(group);
+            is_first = false;
         }
         let nodes = ops.iter().map(|op| op.path().to_owned()).collect();
-        let result = store.multi(ops).await.map(drop);
-        (Written { groups: count, nodes }, result)
+        (nodes, store.multi(ops).await.map(drop))
     }
-}
-
-/// What a transaction of the controller was about.
-#[derive(Debug)]
-pub(in crate::metadata) struct Written {
-    /// How many groups it took.
-    pub(in crate::metadata) groups: usize,
-    /// The nodes it named.
-    pub(in crate::metadata) nodes: Vec<String>,
 }

@@ -10,31 +10,37 @@ use crate::types::PartitionIndex;
 /// Operations that belong into one transaction.
 pub(in crate::metadata) type Group = Vec<Op>;
 
-/// Everything that is to be written, in order; nothing when all is as it should be.
-pub(in crate::metadata) fn plan(image: &Image, controller_epoch: i32) -> Vec<Group> {
-    let elections = image.topics().flat_map(|topic| elections(image, topic, controller_epoch));
+/// Everything that is to be written, in order; nothing when all is as it should be. It is decided
+/// as it is asked for: that of a large cluster would not fit beside it.
+pub(in crate::metadata) fn plan(
+    image: &Image,
+    controller_epoch: i32,
+) -> impl Iterator<Item = Group> + Send {
+    let elections = image.topics().flat_map(move |topic| elections(image, topic, controller_epoch));
     let removals = image.deleting().flat_map(|topic| removals(image, topic));
-    elections.chain(removals).chain(burials(image)).collect()
+    elections.chain(removals).chain(burials(image))
 }
 
-fn elections(image: &Image, topic: &Topic, controller_epoch: i32) -> Vec<Group> {
-    let mut groups = Vec::new();
-    for (index, partition) in topic.numbered() {
-        let Some(state) = elect(partition, image) else { continue };
+fn elections(
+    image: &Image,
+    topic: &Topic,
+    controller_epoch: i32,
+) -> impl Iterator<Item = Group> + Send {
+    topic.numbered().filter_map(move |(index, partition)| {
+        let state = elect(partition, image)?;
         let path = Place::PartitionState(topic.name.clone(), index).to_string();
         if image.broken().contains_key(&path) {
             // What it said is not known, so nothing can be put in its place.
-            continue;
+            return None;
         }
         let value = encode_state(&state, controller_epoch);
-        groups.push(if partition.state.is_some() {
+        Some(if partition.state.is_some() {
             vec![Op::set(path, value, state.version)]
         } else {
             let directory = Place::Partition(topic.name.clone(), index).to_string();
             vec![Op::create(directory, ""), Op::create(path, value)]
-        });
-    }
-    groups
+        })
+    })
 }
 
 /// The nodes of a deleted topic, the topic's own and its name last.

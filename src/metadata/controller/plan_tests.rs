@@ -48,7 +48,8 @@ impl Cluster {
 
     /// Executes what is planned, once; returns the number of groups.
     fn settle(&mut self) -> usize {
-        let groups = plan(&self.builder.build(), 9);
+        let image = self.builder.build();
+        let groups: Vec<_> = plan(&image, 9).collect();
         for op in groups.iter().flatten() {
             match op {
                 Op::Create { path, value, .. } => {
@@ -203,7 +204,8 @@ fn a_deleted_topic_loses_its_nodes_and_at_last_its_tombstone() {
     let tombstone = |pending| encode(&TombstoneValue::new("clicks", 2, pending, 0));
     cluster.put(&Place::DeletedTopic(id), tombstone(vec![1]), 0, 50);
     assert!(cluster.image().topic(&name()).is_none(), "a deleted topic is not shown");
-    let groups = plan(&cluster.image(), 9);
+    let image = cluster.image();
+    let groups: Vec<_> = plan(&image, 9).collect();
     let last: Vec<&str> = groups.last().unwrap().iter().map(Op::path).collect();
     let expected =
         ["/brokers/topics/clicks/partitions", "/config/topics/clicks", "/brokers/topics/clicks"];

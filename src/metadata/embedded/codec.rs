@@ -29,8 +29,9 @@
 //! | next sequence | 4 | |
 //! | value | 4 + n | length, bytes |
 
-use bytes::{Buf, BufMut, Bytes, TryGetError};
+use bytes::{Buf, BufMut, TryGetError};
 
+use crate::metadata::embedded::shared_values::SharedValues;
 use crate::metadata::embedded::tree::{Change, Entry};
 
 pub(super) const HEADER_SIZE: usize = 32;
@@ -119,8 +120,9 @@ pub(super) fn body_txn(mut body: &[u8]) -> Option<i64> {
 pub(super) fn decode_changes(body: &[u8]) -> Option<Vec<Change>> {
     let mut rest = body.get(BODY_MIN..)?;
     let mut changes = Vec::new();
+    let mut values = SharedValues::default();
     while !rest.is_empty() {
-        changes.push(decode_change(&mut rest).ok()??);
+        changes.push(decode_change(&mut rest, &mut values).ok()??);
     }
     Some(changes)
 }
@@ -140,7 +142,10 @@ fn encode_change(bytes: &mut Vec<u8>, change: &Change) {
     }
 }
 
-fn decode_change(rest: &mut &[u8]) -> Result<Option<Change>, TryGetError> {
+fn decode_change(
+    rest: &mut &[u8],
+    values: &mut SharedValues,
+) -> Result<Option<Change>, TryGetError> {
     let kind = rest.try_get_u8()?;
     let path_length = usize::from(rest.try_get_u16()?);
     let Some(path) = rest.split_off(..path_length).and_then(|path| str::from_utf8(path).ok())
@@ -155,7 +160,7 @@ fn decode_change(rest: &mut &[u8]) -> Result<Option<Change>, TryGetError> {
             let next_sequence = rest.try_get_u32()?;
             let length = rest.try_get_u32()? as usize;
             let Some(value) = rest.split_off(..length) else { return Ok(None) };
-            let value = Bytes::copy_from_slice(value);
+            let value = values.share(value);
             let ephemeral = flags & EPHEMERAL != 0;
             let entry = Entry { value, version, created, ephemeral, next_sequence };
             Ok(Some(Change::Put(path.to_owned(), entry)))
@@ -189,7 +194,7 @@ mod tests {
         ("(/[a-zé]{1,9}){1,3}", prop::option::of((value, stat))).prop_map(|(path, put)| match put {
             None => Change::Remove(path),
             Some((value, (version, created, ephemeral, next_sequence))) => {
-                let value = Bytes::from(value);
+                let value = value.into();
                 Change::Put(path, Entry { value, version, created, ephemeral, next_sequence })
             }
         })

@@ -258,7 +258,7 @@ fn a_transaction_that_a_killed_process_left_unflushed_stays_once_it_was_shown() 
         let disk = disk_with(seed);
         multi(&open(&disk).unwrap(), vec![Op::create("/a", "1")]).unwrap();
         let (path, bytes) = journal(&disk);
-        let entry = Entry::new("2".into(), 2, false);
+        let entry = Entry::new(b"2"[..].into(), 2, false);
         let change = Change::Put("/b".to_owned(), entry);
         write(&disk, &path, &encode_record(2, [&change]), bytes.len());
 

@@ -17,7 +17,7 @@ use crate::metadata::embedded::codec::{FORMAT, Header, encode_record};
 use crate::metadata::embedded::files::{Listing, Side, cannot, write_new};
 use crate::metadata::embedded::reading::{JournalRead, read_newest};
 use crate::metadata::embedded::recovery::Replay;
-use crate::metadata::embedded::tree::{Change, Tree};
+use crate::metadata::embedded::tree::{Change, Entry, Tree};
 use crate::metadata::store::StoreError;
 
 /// Nodes in one record of a snapshot.
@@ -309,15 +309,17 @@ fn publish(disk: &dyn Disk, dir: &Path, number: u64) -> io::Result<()> {
 }
 
 fn snapshot(tree: &Tree) -> Vec<u8> {
-    let put = |(path, entry): (&String, _)| Change::Put(path.clone(), Clone::clone(entry));
-    let nodes: Vec<Change> = tree.entries().map(put).collect();
-    let records = nodes.chunks(SNAPSHOT_RECORD_NODES);
-    let snapshot_records = u32::try_from(records.len()).unwrap_or(u32::MAX);
+    let put = |(path, entry): (&str, &Entry)| Change::Put(path.to_owned(), entry.clone());
+    let mut nodes = tree.entries().map(put);
+    let records = tree.entries().count().div_ceil(SNAPSHOT_RECORD_NODES);
+    let snapshot_records = u32::try_from(records).unwrap_or(u32::MAX);
     let header =
         Header { format: FORMAT, snapshot_records, snapshot_txn: tree.last_txn, has_mirror: true };
     let mut bytes = header.encode();
-    for record in records {
-        bytes.extend(encode_record(tree.last_txn, record));
+    for _ in 0..records {
+        // Piece by piece: all nodes at once would be in memory twice.
+        let record: Vec<Change> = nodes.by_ref().take(SNAPSHOT_RECORD_NODES).collect();
+        bytes.extend(encode_record(tree.last_txn, &record));
     }
     bytes
 }

@@ -16,6 +16,7 @@ mod mirror_tests;
 mod reading;
 mod rebuild;
 mod recovery;
+mod shared_values;
 mod store;
 mod tree;
 

@@ -233,8 +233,8 @@ mod tests {
         let all = &trees[trees.len() - 1];
         assert_eq!(salvaged.last_txn, all.last_txn);
         for (path, entry) in all.entries() {
-            let expected = (path != "/node-3").then_some(&entry.value);
-            assert_eq!(salvaged.get(path).as_ref().map(|node| &node.value), expected, "{path}");
+            let expected = (path != "/node-3").then_some(&*entry.value);
+            assert_eq!(salvaged.get(path).as_ref().map(|node| &*node.value), expected, "{path}");
         }
     }
 }

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::metadata::embedded::shared_values::SharedValues;
 use crate::metadata::store::{
     CreateMode, Node, Op, OpResult, StoreError, children_prefix, parent, validate_path,
 };
@@ -15,7 +17,7 @@ use crate::metadata::store::{
 /// All that is kept of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    pub(super) value: Bytes,
+    pub(super) value: Arc<[u8]>,
     pub(super) version: i32,
     pub(super) created: i64,
     pub(super) ephemeral: bool,
@@ -25,7 +27,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// A node at its birth.
-    pub(super) fn new(value: Bytes, created: i64, ephemeral: bool) -> Self {
+    pub(super) fn new(value: Arc<[u8]>, created: i64, ephemeral: bool) -> Self {
         Self { value, version: 0, created, ephemeral, next_sequence: 0 }
     }
 }
@@ -48,23 +50,23 @@ impl Change {
 /// Nodes by path. The root is always there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
-    nodes: BTreeMap<String, Entry>,
+    nodes: BTreeMap<Box<str>, Entry>,
     /// The last transaction applied.
     pub(super) last_txn: i64,
 }
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let root = Entry::new(Bytes::new(), 0, false);
-        Self { nodes: BTreeMap::from([("/".to_owned(), root)]), last_txn: 0 }
+        let root = Entry::new(Arc::default(), 0, false);
+        Self { nodes: BTreeMap::from([("/".into(), root)]), last_txn: 0 }
     }
 
     pub(super) fn get(&self, path: &str) -> Option<Node> {
         self.nodes.get(path).map(node)
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&String, &Entry)> {
-        self.nodes.iter()
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.nodes.iter().map(|(path, entry)| (&**path, entry))
     }
 
     pub(super) fn children(&self, path: &str) -> Vec<String> {
@@ -75,9 +77,9 @@ impl Tree {
 
     pub(super) fn snapshot(&self, path: &str) -> Vec<(String, Node)> {
         let prefix = children_prefix(path);
-        let itself = self.nodes.get_key_value(path).filter(|_| prefix != path);
-        let all = itself.into_iter().chain(self.below(&prefix));
-        all.map(|(path, entry)| (path.clone(), node(entry))).collect()
+        let itself = self.nodes.get(path).filter(|_| prefix != path);
+        let all = itself.map(|entry| (path, entry)).into_iter().chain(self.below(&prefix));
+        all.map(|(path, entry)| (path.to_owned(), node(entry))).collect()
     }
 
     /// What `ops` as transaction `txn` would change, and what they answer.
@@ -86,7 +88,8 @@ impl Tree {
         ops: Vec<Op>,
         txn: i64,
     ) -> Result<(Vec<Change>, Vec<OpResult>), StoreError> {
-        let mut plan = Plan { tree: self, touched: BTreeMap::new(), txn };
+        let values = SharedValues::default();
+        let mut plan = Plan { tree: self, touched: BTreeMap::new(), values, txn };
         let results = ops.into_iter().map(|op| plan.execute(op)).collect::<Result<_, _>>()?;
         let changes = plan.touched.into_iter().map(|(path, entry)| match entry {
             Some(entry) => Change::Put(path, entry),
@@ -100,8 +103,8 @@ impl Tree {
         self.last_txn = txn;
         for change in changes {
             match change {
-                Change::Put(path, entry) => drop(self.nodes.insert(path, entry)),
-                Change::Remove(path) => drop(self.nodes.remove(&path)),
+                Change::Put(path, entry) => drop(self.nodes.insert(path.into(), entry)),
+                Change::Remove(path) => drop(self.nodes.remove(&*path)),
             }
         }
     }
@@ -120,14 +123,16 @@ impl Tree {
         }
     }
 
-    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a String, &'a Entry)> {
+    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
         let from = (Bound::Included(prefix), Bound::Unbounded);
-        self.nodes.range::<str, _>(from).take_while(move |(path, _)| path.starts_with(prefix))
+        let nodes = self.nodes.range::<str, _>(from).map(|(path, entry)| (&**path, entry));
+        nodes.take_while(move |(path, _)| path.starts_with(prefix))
     }
 }
 
 fn node(entry: &Entry) -> Node {
-    Node { value: entry.value.clone(), version: entry.version, created: entry.created }
+    let value = Bytes::copy_from_slice(&entry.value);
+    Node { value, version: entry.version, created: entry.created }
 }
 
 /// The tree as the operations so far have left it.
@@ -135,6 +140,7 @@ struct Plan<'a> {
     tree: &'a Tree,
     /// Nodes written (`Some`) or removed (`None`) by this transaction.
     touched: BTreeMap<String, Option<Entry>>,
+    values: SharedValues,
     txn: i64,
 }
 
@@ -146,11 +152,12 @@ impl Plan<'_> {
                 self.at_version(&path, version)?;
                 Ok(OpResult::Checked)
             }
-            Op::Create { path, value, mode } => self.create(path, value, mode),
+            Op::Create { path, value, mode } => self.create(path, &value, mode),
             Op::Set { path, value, version } => {
                 let found = self.at_version(&path, version)?;
                 let version = version.checked_add(1).unwrap_or(0);
-                let entry = Entry { value, version, ..found.clone() };
+                let found = found.clone();
+                let entry = Entry { value: self.values.share(&value), version, ..found };
                 self.touched.insert(path, Some(entry));
                 Ok(OpResult::Set { version })
             }
@@ -168,7 +175,7 @@ impl Plan<'_> {
     fn create(
         &mut self,
         path: String,
-        value: Bytes,
+        value: &[u8],
         mode: CreateMode,
     ) -> Result<OpResult, StoreError> {
         let Some(parent_path) = parent(&path) else {
@@ -193,7 +200,7 @@ impl Plan<'_> {
             return Err(StoreError::NodeExists { path });
         }
         let ephemeral = mode == CreateMode::Ephemeral;
-        let entry = Entry::new(value, self.txn, ephemeral);
+        let entry = Entry::new(self.values.share(value), self.txn, ephemeral);
         self.touched.insert(path.clone(), Some(entry));
         Ok(OpResult::Created { path, created: self.txn })
     }
@@ -217,7 +224,7 @@ impl Plan<'_> {
 
     fn has_children(&self, path: &str) -> bool {
         let prefix = children_prefix(path);
-        let kept = |(path, _): (&String, _)| !self.touched.contains_key(path);
+        let kept = |(path, _): (&str, _)| !self.touched.contains_key(path);
         let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
         let mut touched = self.touched.range::<str, _>(from);
         self.tree.below(&prefix).any(kept)

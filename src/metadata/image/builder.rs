@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::metadata::image::{
-    BrokenNode, Configs, Controller, Image, Partition, PartitionState, Tombstone, Topic,
+    BrokenNode, Configs, Controller, Image, Partition, PartitionState, Replicas, Tombstone, Topic,
 };
 use crate::metadata::layout::Place;
 use crate::metadata::store::Node;
@@ -37,7 +37,7 @@ struct TopicNodes {
 #[derive(Debug)]
 struct TopicNode {
     id: TopicId,
-    assignment: Vec<Vec<BrokerId>>,
+    assignment: Vec<Replicas>,
     version: i32,
     created: i64,
 }
@@ -101,9 +101,9 @@ impl ImageBuilder {
                 self.nodes_of(name).configs = node.map(decoded).transpose()?;
             }
             Place::PartitionState(name, index) => {
-                let decoded = |node: &Node| decode_state(&node.value, node.version).map(Arc::new);
+                let decoded = |node: &Node| decode_state(&node.value, node.version);
                 let state = node.map(decoded).transpose()?;
-                set(&mut self.nodes_of(name).states, *index, state);
+                self.nodes_of(name).put_state(*index, state);
             }
             // Of these the image has nothing.
             Place::Marker
@@ -187,10 +187,20 @@ impl ImageBuilder {
 }
 
 impl TopicNodes {
+    fn put_state(&mut self, index: PartitionIndex, state: Option<PartitionState>) {
+        let neighbour = self.states.range(..index).next_back().map(|(_, state)| state);
+        let shared = |state: PartitionState| match neighbour {
+            Some(neighbour) if **neighbour == state => Arc::clone(neighbour),
+            _ => Arc::new(state),
+        };
+        let state = state.map(shared);
+        set(&mut self.states, index, state);
+    }
+
     fn topic(&self, name: &TopicName) -> Option<Topic> {
         let TopicNode { id, assignment, version, .. } = self.topic.as_ref()?;
-        let partition = |(index, replicas): (i32, &Vec<BrokerId>)| Partition {
-            replicas: replicas.clone(),
+        let partition = |(index, replicas): (i32, &Replicas)| Partition {
+            replicas: Arc::clone(replicas),
             state: self.states.get(&PartitionIndex(index)).cloned(),
         };
         let (configs, config_version) = match &self.configs {

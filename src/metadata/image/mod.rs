@@ -13,4 +13,4 @@ pub use broker::{Broker, Incarnation, Listener, Registration};
 pub(super) use builder::ImageBuilder;
 pub use cluster_image::{BrokenNode, Configs, Controller, Image};
 pub use delta::Delta;
-pub use topic::{IsrMember, Partition, PartitionState, Tombstone, Topic};
+pub use topic::{IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic};

@@ -41,12 +41,17 @@ impl Topic {
     }
 }
 
+/// The brokers that keep a partition, the preferred leader first. Partitions that are kept by the
+/// same ones share a list.
+pub type Replicas = Arc<[BrokerId]>;
+
 /// A partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// The brokers that keep it, the preferred leader first.
-    pub replicas: Vec<BrokerId>,
+    /// The brokers that keep it.
+    pub replicas: Replicas,
     /// What the controller made of it; `None` before it saw it, or when its node is broken.
+    /// Neighbours that are in the same state share it.
     pub state: Option<Arc<PartitionState>>,
 }
 

@@ -26,7 +26,7 @@ impl Metadata {
             let Some(topic) = image.topic_by_id(id) else {
                 return Err(MetadataError::UnknownTopic(id.to_string()));
             };
-            let replicas = topic.partitions.iter().flat_map(|partition| &partition.replicas);
+            let replicas = topic.partitions.iter().flat_map(|partition| partition.replicas.iter());
             let pending: BTreeSet<BrokerId> = replicas.copied().collect();
             let tombstone = TombstoneValue::new(
                 topic.name.as_str(),

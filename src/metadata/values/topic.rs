@@ -1,10 +1,12 @@
 //! `/brokers/topics/<topic>` and `/admin/deleted_topics/<id>`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::metadata::image::Replicas;
 use crate::metadata::values::Malformed;
 use crate::types::{BrokerId, TopicId};
 
@@ -49,8 +51,8 @@ impl TopicValue {
         id.ok_or_else(|| Malformed(format!("topic_id {:?} is no topic id", self.topic_id)))
     }
 
-    /// The replicas of each partition, in order.
-    pub(in crate::metadata) fn assignment(&self) -> Result<Vec<Vec<BrokerId>>, Malformed> {
+    /// The replicas of each partition, in order. Partitions with the same ones share a list.
+    pub(in crate::metadata) fn assignment(&self) -> Result<Vec<Replicas>, Malformed> {
         let replicas = |index: usize| {
             let replicas = self.partitions.get(&index.to_string());
             let replicas = replicas.filter(|replicas| !replicas.is_empty());
@@ -59,8 +61,13 @@ impl TopicValue {
         if self.partitions.is_empty() {
             return Err(Malformed("there are no partitions".to_owned()));
         }
+        let mut lists = BTreeMap::<&[i32], Replicas>::new();
         (0..self.partitions.len())
-            .map(|index| Ok(replicas(index)?.iter().copied().map(BrokerId).collect()))
+            .map(|index| {
+                let ids = replicas(index)?;
+                let list = || ids.iter().copied().map(BrokerId).collect();
+                Ok(Arc::clone(lists.entry(ids).or_insert_with(list)))
+            })
             .collect()
     }
 }

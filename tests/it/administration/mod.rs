@@ -3,6 +3,7 @@
 mod changing;
 mod damage;
 mod deleting;
+mod footprint;
 mod inspection;
 mod limits;
 mod newest_versions;

@@ -93,6 +93,14 @@ impl BrokerProcess {
         self.make_topic(TOPIC);
     }
 
+    /// Bytes of its memory that no file stands behind.
+    pub(crate) fn anonymous_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        let kib: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
+        kib * 1024
+    }
+
     /// What it, and those before it on the same data, have logged.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
