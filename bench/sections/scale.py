@@ -29,6 +29,7 @@ import streamlog
 
 MEMBERS = 500
 PARTITIONS = 10_000
+UNWRITTEN = 50_000
 COMPACTED_BYTES = 1 << 30
 KEYS = 100_000
 FEW = 1_024
@@ -47,6 +48,7 @@ def rows(place: Place) -> Iterator[Figure]:
         yield connections(count, place)
     yield from asyncio.run(group(place))
     yield metadata(place)
+    yield unwritten(place)
     yield from compaction(place)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -191,6 +193,19 @@ def metadata(place: Place) -> Figure:
     return Figure(
         name, "ms to the answer", statistics.median(times), Work(), at_most(10), low, high
     )
+
+
+def unwritten(place: Place) -> Figure:
+    """Memory of partitions that exist and nothing else."""
+    limits = (f"max.partitions={UNWRITTEN + 1}",)
+    with running(broker(*limits), place) as started:
+        with streamlog.connect(started.address) as client:
+            client.admin.create_topic("first", partitions=1)
+            before = memory_kib(started.pid)
+            for number in range(UNWRITTEN // 10_000):
+                client.admin.create_topic(f"t{number}", partitions=10_000)
+        each = (memory_kib(started.pid) - before) / UNWRITTEN
+    return Figure(f"{UNWRITTEN:,} partitions never written", "KiB each", each, gate=at_most(1))
 
 
 def compaction(place: Place) -> Iterator[Figure]:

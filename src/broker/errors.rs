@@ -52,7 +52,10 @@ impl fmt::Display for Refusal {
 impl From<RecordError> for Refusal {
     fn from(error: RecordError) -> Self {
         let code = match &error {
-            RecordError::TooLarge { .. } => ErrorCode::MessageTooLarge,
+            // A producer splits such a batch, and its parts unpack to less.
+            RecordError::TooLarge { .. } | RecordError::Inflated { .. } => {
+                ErrorCode::MessageTooLarge
+            }
             // Clients send a batch again after this code, which heals what the network did to it.
             RecordError::Checksum { .. } | RecordError::Length { .. } => ErrorCode::CorruptMessage,
             RecordError::Magic { .. } => ErrorCode::UnsupportedForMessageFormat,

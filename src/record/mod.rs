@@ -39,4 +39,4 @@ pub use records::{Header, Headers, Record, Records, RecordsAt};
 pub use repack::Repacker;
 pub use rewriter::BatchRewriter;
 pub use summary::{BatchSummary, RunningChecksum};
-pub use validate::{Checked, ProduceRules, validate_produced};
+pub use validate::{Checked, ProduceRules, validate_produced, validate_produced_with};

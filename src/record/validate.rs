@@ -1,10 +1,9 @@
 //! Whether a batch that a client sent may be stored.
 //!
 //! Checked here is what the bytes alone show: form, checksum, the header's fields, and the records
-//! themselves. They are walked whenever that needs no unpacking, when they have to be unpacked
-//! anyway because the topic stores them otherwise packed, and always if the rules ask for it; else
-//! a compressed batch that lies harms only those who read it, within their limits. Sequence numbers
-//! and transactions are judged by whoever keeps the producers' state.
+//! themselves: as many as the header says, numbered without a gap. Compressed ones are unpacked for
+//! that unless the rules say otherwise; then a batch that lies is found by those who read it.
+//! Sequence numbers and transactions are judged by whoever keeps the producers' state.
 
 use std::borrow::Cow;
 
@@ -54,6 +53,16 @@ pub fn validate_produced<'a>(
     bytes: &'a [u8],
     rules: &ProduceRules,
 ) -> Result<Checked<'a>, RecordError> {
+    validate_produced_with(bytes, rules, &mut Decompressor::default())
+}
+
+/// As [`validate_produced`], unpacking by a decompressor that has unpacked other batches of the
+/// same request, and may not unpack all of them.
+pub fn validate_produced_with<'a>(
+    bytes: &'a [u8],
+    rules: &ProduceRules,
+    decompressor: &mut Decompressor,
+) -> Result<Checked<'a>, RecordError> {
     let size = Batch::peek_len(bytes)?.unwrap_or(bytes.len());
     if size > rules.batch_bytes_max {
         return Err(RecordError::TooLarge { size, max: rules.batch_bytes_max });
@@ -66,7 +75,8 @@ pub fn validate_produced<'a>(
     check_header(&batch)?;
     let packing = rules.packing.filter(|packing| packing.compression != batch.compression());
     if is_walked(&batch, rules) || packing.is_some() {
-        let records = batch.decompressed(&mut Decompressor::new(rules.limits))?;
+        decompressor.set_limits(rules.limits);
+        let records = batch.decompressed(decompressor)?;
         let max_timestamp = Some(check_records(&batch, &records, rules)?);
         let repack = packing.map(|packing| (packing, records));
         return Ok(Checked { batch, max_timestamp, repack });

@@ -108,7 +108,7 @@ impl Default for LogConfig {
             segment_age: 7 * DAY,
             segment_jitter: Duration::ZERO,
             segment_index_size: ByteSize(10 << 20),
-            strict_batch_validation: false,
+            strict_batch_validation: true,
             write_caching: false,
         }
     }

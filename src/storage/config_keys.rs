@@ -374,7 +374,8 @@ impl LogConfig {
             "strict.batch.validation",
             Boolean,
             strict_batch_validation,
-            "Whether compressed batches too are unpacked and walked before they are appended."
+            "Whether compressed batches are unpacked and their records checked before they are \
+             appended; false takes them by their checksum."
         ),
         always_false!(
             "unclean.leader.election.enable",

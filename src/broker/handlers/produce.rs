@@ -19,7 +19,9 @@ use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::broker::topic_settings::{first_produce_version, produce_rules};
-use crate::record::{HeaderMut, Packing, ProduceRules, Repacker, validate_produced};
+use crate::record::{
+    Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,
+};
 use crate::replication::{Acks, Partition};
 use crate::types::{PartitionIndex, Timestamp, TopicId};
 use crate::wire::produce::{
@@ -112,6 +114,8 @@ impl<'f> Appends<'f> {
         let mut produced = std::mem::take(&mut self.produced);
         // A stable sort keeps the order of a partition's batches.
         self.batches.sort_by_key(|batch| produced.parts[batch.part].partition().map(Arc::as_ptr));
+        let bytes = self.batches.iter().map(|batch| batch.bytes.len()).sum();
+        let mut decompressor = Decompressor::for_request_of(bytes);
         let mut rest = self.batches.as_mut_slice();
         while let Some(first) = rest.first()
             && let Some(partition) = produced.parts[first.part].partition().cloned()
@@ -120,7 +124,9 @@ impl<'f> Appends<'f> {
                 produced.parts[batch.part].partition().is_some_and(|p| Arc::ptr_eq(p, &partition))
             };
             let (group, others) = rest.split_at_mut(rest.iter().take_while(its).count());
-            append_group(&partition, group, &mut produced, self.shared.clock.now());
+            let now = self.shared.clock.now();
+            let rules = produce_rules(&partition.config(), now);
+            append_group((&partition, &rules, now), group, &mut produced, &mut decompressor);
             rest = others;
         }
         self.batches.clear();
@@ -225,20 +231,20 @@ impl<'f> Appends<'f> {
 
 /// Checks batches that all go to one partition, and appends those that may be stored.
 fn append_group(
-    partition: &Partition,
+    (partition, rules, now): (&Partition, &ProduceRules, Timestamp),
     group: &mut [Batch<'_>],
     produced: &mut Produced,
-    now: Timestamp,
+    decompressor: &mut Decompressor,
 ) {
     let Produced { requests, parts, .. } = produced;
-    let rules = produce_rules(&partition.config(), now);
     let mut repacker = Repacker::default();
     let mut acks = Acks::None;
     let mut places = Vec::with_capacity(group.len());
     let mut batches = Vec::with_capacity(group.len());
     for batch in group {
         let request = &requests[batch.request];
-        match check_batch(batch.bytes, (&rules, request.version), &mut repacker) {
+        let terms = (rules, request.version);
+        match check_batch(batch.bytes, terms, &mut repacker, decompressor) {
             Ok(anew) => {
                 if request.acks != Acks::None {
                     acks = Acks::Leader;
@@ -281,8 +287,9 @@ fn check_batch(
     bytes: &mut [u8],
     (rules, version): (&ProduceRules, i16),
     repacker: &mut Repacker,
+    decompressor: &mut Decompressor,
 ) -> Result<Option<Vec<u8>>, Refusal> {
-    let checked = validate_produced(bytes, rules)?;
+    let checked = validate_produced_with(bytes, rules, decompressor)?;
     if checked.batch.is_transactional() {
         return Err(Refusal::of(ErrorCode::InvalidTxnState));
     }

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use streamlog::record::{
-    BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, Limits,
-    RecordError,
+    Batch, BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, Limits,
+    Packing, RecordError, Repacker,
 };
 use streamlog::types::Timestamp;
 use streamlog::wire::metadata::MetadataRequest;
 use streamlog::wire::produce::{Partition, ProduceRequest, RequestPartition, RequestTopic};
 use streamlog::wire::{ErrorCode, Records};
 
-use crate::support::{Connection, LocalBroker, TOPIC, Witness, batch, set_topic};
+use crate::support::{Connection, LocalBroker, Random, TOPIC, Witness, batch, set_topic};
 
 /// Where the fields of a batch's header stand.
 const LENGTH: usize = 8;
@@ -23,8 +23,8 @@ const PRODUCER_ID: usize = 43;
 const RECORD_COUNT: usize = 57;
 const RECORDS: usize = 61;
 
-/// A setting under which compressed batches are unpacked and walked.
-const STRICT: (&str, &str) = ("strict.batch.validation", "true");
+/// A setting under which compressed batches are taken by their checksum.
+const LAX: (&str, &str) = ("strict.batch.validation", "false");
 
 /// The batch with other bytes from `at` on, and the checksum they have.
 fn with<const N: usize>(mut batch: Vec<u8>, fields: &[(usize, [u8; N])]) -> Vec<u8> {
@@ -224,8 +224,8 @@ fn a_mistake_with_acks_0_ends_its_connection() {
 }
 
 #[test]
-fn by_default_a_compressed_batch_that_lies_harms_only_its_readers() {
-    let broker = LocalBroker::new(7, &[]);
+fn without_validation_a_compressed_batch_that_lies_harms_only_its_readers() {
+    let broker = LocalBroker::new(7, &[LAX]);
     let mut connection = broker.connect();
     let next = batch([9]);
     let lying = lying_count(compressed(Compression::Zstd, &[&[b'x'; 500][..]; 3]));
@@ -243,29 +243,80 @@ fn by_default_a_compressed_batch_that_lies_harms_only_its_readers() {
     assert_eq!(connection.read_from(4).unwrap(), [(4, 9)]);
 }
 
+/// A compressed batch whose records differ from what its header says, in every way there is.
+fn compressed_lies(codec: Compression) -> Vec<(&'static str, Vec<u8>, ErrorCode)> {
+    let good = compressed(codec, &[&[b'x'; 500][..]; 3]);
+    let invalid = |what, batch| (what, batch, ErrorCode::InvalidRecord);
+    let resized = |mut batch: Vec<u8>, size: usize, filler| {
+        batch.resize(size, filler);
+        let length = i32::try_from(size - 12).unwrap();
+        with(batch, &[(LENGTH, length.to_be_bytes())])
+    };
+    let counting = |records: i32| {
+        let last = records - 1;
+        with(
+            good.clone(),
+            &[(RECORD_COUNT, records.to_be_bytes()), (LAST_OFFSET_DELTA, last.to_be_bytes())],
+        )
+    };
+    let garbage = with(good.clone(), &[(RECORDS, [0xa5; 12])]);
+    vec![
+        invalid("more records than there are", counting(4)),
+        invalid("fewer records than there are", counting(2)),
+        invalid("2³¹ − 1 records", counting(i32::MAX)),
+        invalid("a stream cut off", resized(good.clone(), good.len() - 3, 0)),
+        invalid("bytes behind the stream", resized(good.clone(), good.len() + 9, 0xff)),
+        invalid("no stream of the codec", garbage),
+        invalid("nothing at all", resized(good.clone(), RECORDS, 0)),
+        invalid("offsets with a gap", gap(codec)),
+    ]
+}
+
+/// Three records numbered 0, 1 and 1.
+fn gap(codec: Compression) -> Vec<u8> {
+    let mut plain = compressed(Compression::None, &[&b"abc"[..]; 3]);
+    let record = (plain.len() - RECORDS) / 3;
+    // Behind a length, attributes and a difference of times, a byte each.
+    let number = RECORDS + 2 * record + 3;
+    assert_eq!(plain[number], 4, "the number of the third record, folded");
+    plain[number] = 2;
+    let plain = with(plain, &[(MAGIC, [2])]);
+    let packing = Packing { compression: codec, level: None };
+    let batch = Batch::parse(&plain).unwrap();
+    Repacker::default().repack(&batch, &plain[RECORDS..], (packing, usize::MAX)).unwrap()
+}
+
+const CODECS: [Compression; 4] =
+    [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd];
+
 #[test]
-fn with_strict_validation_a_compressed_batch_that_lies_is_refused() {
-    let codecs = [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd];
-    let cases = codecs.into_iter().flat_map(|codec| {
-        let good = compressed(codec, &[&[b'x'; 500][..]; 3]);
-        let mut cut = good[..good.len() - 3].to_vec();
-        let length = i32::try_from(cut.len() - 12).unwrap();
-        cut = with(cut, &[(LENGTH, length.to_be_bytes())]);
-        [
-            ("more records than there are", lying_count(good), ErrorCode::InvalidRecord),
-            ("a stream cut off", cut, ErrorCode::InvalidRecord),
-        ]
-    });
-    let cases: Vec<_> = cases.collect();
-    refuses(&LocalBroker::new(8, &[STRICT]), cases.clone());
+fn a_compressed_batch_that_lies_is_refused() {
+    let cases: Vec<_> = CODECS.into_iter().flat_map(compressed_lies).collect();
+    refuses(&LocalBroker::new(8, &[]), cases.clone());
     // So is one that the topic stores otherwise packed: it has to be unpacked anyway.
-    refuses(&LocalBroker::new(8, &[("compression.type", "uncompressed")]), cases);
+    refuses(&LocalBroker::new(8, &[LAX, ("compression.type", "uncompressed")]), cases);
+}
+
+#[test]
+fn a_compressed_batch_that_understates_its_latest_time_is_stored_with_the_true_one() {
+    const MAX_TIMESTAMP: usize = 35;
+    let broker = LocalBroker::new(10, &[]);
+    let mut connection = broker.connect();
+    for codec in CODECS {
+        let understated = with(compressed(codec, &[b"x"]), &[(MAX_TIMESTAMP, [0; 8])]);
+        assert_eq!(produce(&mut connection, understated, 1).error_code, ErrorCode::None);
+    }
+    connection.send_fetch(0, Duration::ZERO).unwrap();
+    let Records::Bytes(bytes) = connection.receive_records().unwrap().records else { panic!() };
+    let latest: Vec<_> =
+        Batches::new(&bytes).map(|batch| batch.unwrap().max_timestamp().millis()).collect();
+    assert_eq!(latest, [1; CODECS.len()]);
 }
 
 #[test]
 fn a_bomb_is_refused_before_it_has_unpacked() {
-    refuses_bombs(&LocalBroker::new(9, &[STRICT]));
-    refuses_bombs(&LocalBroker::new(9, &[("compression.type", "snappy")]));
+    refuses_bombs(&LocalBroker::new(9, &[]));
+    refuses_bombs(&LocalBroker::new(9, &[LAX, ("compression.type", "snappy")]));
 }
 
 fn refuses_bombs(broker: &LocalBroker) {
@@ -275,7 +326,7 @@ fn refuses_bombs(broker: &LocalBroker) {
         let bomb = compressed(codec, &[&zeros]);
         assert!(bomb.len() < 100_000, "{codec}: {} bytes", bomb.len());
         let answered = produce(&mut broker.connect(), bomb, 1);
-        assert_eq!(answered.error_code, ErrorCode::InvalidRecord, "{codec}");
+        assert_eq!(answered.error_code, ErrorCode::MessageTooLarge, "{codec}");
         let said = answered.error_message.unwrap();
         assert!(said.contains("unpack to more than"), "{codec}: {said}");
         witness.sees_no_harm();
@@ -283,4 +334,26 @@ fn refuses_bombs(broker: &LocalBroker) {
     // The topic is still what it was.
     let all = broker.connect().call(9, &MetadataRequest { topics: None, ..Default::default() });
     assert_eq!(all.unwrap().topics.len(), 1);
+}
+
+#[test]
+fn many_small_bombs_in_a_request_unpack_to_no_more_than_a_few_large_ones() {
+    let broker = LocalBroker::new(11, &[("num.partitions", "100")]);
+    let mut witness = Witness::of(&broker);
+    // Each is within the limits of a batch: 15 MiB of 20 KiB. Together they would be 1.5 GiB.
+    let mut random = Random::new(11);
+    let mut value: Vec<u8> = (0..20_000).map(|_| random.number().to_be_bytes()[0]).collect();
+    value.resize(15 << 20, 0);
+    let bomb = compressed(Compression::Zstd, &[&value]);
+    assert!((16_000..50_000).contains(&bomb.len()), "{} bytes", bomb.len());
+    let records = || Records::Bytes(bomb.clone().into());
+    let partitions = (0..100).map(|index| RequestPartition { index, records: records() }).collect();
+    let topics = vec![RequestTopic { name: TOPIC.to_owned(), partitions, ..Default::default() }];
+    let request = ProduceRequest { acks: 1, timeout_ms: 30_000, topics, ..Default::default() };
+    let answered = broker.connect().call(9, &request).unwrap().topics.remove(0).partitions;
+    let stored = answered.iter().filter(|part| part.error_code == ErrorCode::None).count();
+    assert!((1..=4).contains(&stored), "{stored} were unpacked");
+    let refused = |part: &&Partition| part.error_code == ErrorCode::MessageTooLarge;
+    assert_eq!(answered.iter().filter(refused).count(), 100 - stored);
+    witness.sees_no_harm();
 }
