@@ -2,15 +2,14 @@
 
 use clap::Args;
 
-use crate::cli::completion::Names;
+use crate::cli::topic::names::Topics;
 use crate::cli::{CommandError, Reach};
 
 /// Deletes topics and all their records
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Names of the topics
-    #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
-    topics: Vec<String>,
+    #[command(flatten)]
+    topics: Topics,
     /// Really do it
     #[arg(long)]
     yes: bool,
@@ -20,16 +19,17 @@ impl Options {
     pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
         // All names are looked at before the first topic goes.
+        let topics = self.topics.find(&admin)?;
         let mut partitions = 0;
-        for topic in &self.topics {
+        for topic in &topics {
             partitions += admin.topic(topic)?.partitions.len();
         }
         if !self.yes {
-            let names = self.topics.join(", ");
+            let names = topics.join(", ");
             let what = format!("this deletes {names} with {partitions} partitions");
             return Err(CommandError::Unconfirmed(what));
         }
-        for topic in &self.topics {
+        for topic in &topics {
             admin.delete_topic(topic)?;
         }
         Ok(())

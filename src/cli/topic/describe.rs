@@ -6,8 +6,8 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
+use crate::cli::topic::names::Topics;
 use crate::cli::{CommandError, Reach};
 use crate::client::{Admin, FoundOffset};
 use crate::types::{BrokerId, PartitionIndex};
@@ -15,9 +15,8 @@ use crate::types::{BrokerId, PartitionIndex};
 /// Shows the partitions of topics
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Names of the topics
-    #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
-    topics: Vec<String>,
+    #[command(flatten)]
+    topics: Topics,
 }
 
 #[derive(Serialize)]
@@ -51,8 +50,8 @@ impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
         let mut rows = Rows::new(reach.output);
-        for topic in &self.topics {
-            for row in describe(&admin, topic)? {
+        for topic in self.topics.find(&admin)? {
+            for row in describe(&admin, &topic)? {
                 rows.push(out, &row)?;
             }
         }

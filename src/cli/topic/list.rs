@@ -5,12 +5,17 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
+use crate::cli::completion::Names;
 use crate::cli::output::{Row, Rows};
+use crate::cli::topic::names::Patterns;
 use crate::cli::{CommandError, Reach};
 
 /// Lists the topics
 #[derive(Debug, Args)]
 pub(super) struct Options {
+    /// Regular expressions of which a whole name matches one [default: all topics]
+    #[arg(value_name = "REGEX", add = Names::Topics)]
+    matching: Vec<String>,
     /// Show the topics that streamlog keeps for itself, too
     #[arg(long)]
     internal: bool,
@@ -30,8 +35,11 @@ impl Row for TopicRow {
 
 impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+        let patterns = Patterns::new(&self.matching)?;
         let topics = reach.connect()?.0.admin().topics()?;
         let shown = topics.iter().filter(|topic| self.internal || !topic.is_internal);
+        let is_asked = |name: &str| self.matching.is_empty() || patterns.match_any(name);
+        let shown = shown.filter(|topic| is_asked(topic.name.as_str()));
         let row = |topic: &crate::client::TopicDescription| TopicRow {
             topic: topic.name.to_string(),
             partitions: topic.partitions.len(),

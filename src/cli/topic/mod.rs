@@ -1,10 +1,14 @@
-//! `streamlog topic`: listing, making, describing, changing and deleting topics.
+//! `streamlog topic`: listing, making, describing, changing, trimming and deleting topics.
 
 mod alter;
 mod create;
 mod delete;
 mod describe;
 mod list;
+mod names;
+mod offsets;
 mod options;
+mod places;
+mod trim;
 
 pub(crate) use options::Options;

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::setting;
-use crate::cli::topic::{alter, create, delete, describe, list};
+use crate::cli::topic::{alter, create, delete, describe, list, offsets, trim};
 use crate::cli::{CommandError, Exit, Reach};
 
 /// Lists, makes, changes and deletes topics.
@@ -20,7 +20,9 @@ enum Verb {
     List(list::Options),
     Create(create::Options),
     Describe(describe::Options),
+    Offsets(offsets::Options),
     Alter(alter::Options),
+    Trim(trim::Options),
     Delete(delete::Options),
 }
 
@@ -33,7 +35,9 @@ impl Options {
                 Verb::List(options) => options.answer(&reach, out),
                 Verb::Create(options) => options.run(&reach),
                 Verb::Describe(options) => options.answer(&reach, out),
+                Verb::Offsets(options) => options.answer(&reach, out),
                 Verb::Alter(options) => options.run(&reach),
+                Verb::Trim(options) => options.answer(&reach, out),
                 Verb::Delete(options) => options.run(&reach),
             }?;
             Ok(Exit::Done)

@@ -5,3 +5,4 @@ mod interrupting;
 mod mistakes;
 mod on_a_cluster;
 mod on_log_files;
+mod topics;
