@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::{Exit, Reach};
 use crate::client::{ClusterDescription, PartitionDescription, TopicDescription};
 
@@ -59,7 +59,7 @@ impl Options {
             let admin = self.reach.connect()?.0.admin();
             let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
             let exit = if check { row.exit() } else { Exit::Done };
-            Rows::new(self.reach.output).write_one(out, row)?;
+            self.reach.rows().write_one(out, row)?;
             Ok(exit)
         })
     }

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::{Exit, Reach};
 
 /// Shows the brokers of a cluster.
@@ -56,7 +56,7 @@ impl Options {
                     bytes: own().map(|size| size.bytes).sum(),
                 }
             };
-            Rows::new(self.reach.output).write(out, cluster.brokers.into_iter().map(row))?;
+            self.reach.rows().write(out, cluster.brokers.into_iter().map(row))?;
             Ok(Exit::Done)
         })
     }

@@ -32,11 +32,16 @@ pub(crate) enum Output {
 pub(crate) trait Row: Serialize {
     /// The fields that text and CSV show, in order.
     const COLUMNS: &'static [&'static str];
+    /// Those of them that text leaves out, so that a line fits into 80 columns.
+    const WIDE: &'static [&'static str] = &[];
+    /// Headings of text that are shorter than the names of their fields.
+    const SHORT: &'static [(&'static str, &'static str)] = &[];
 }
 
 /// Writes rows in one form. Text is held back until the end, since columns are aligned.
 pub(crate) struct Rows<R> {
     output: Output,
+    has_headings: bool,
     is_begun: bool,
     table: Vec<Vec<Value>>,
     kind: PhantomData<R>,
@@ -45,12 +50,19 @@ pub(crate) struct Rows<R> {
 impl<R: Row> Rows<R> {
     /// No rows yet.
     pub(crate) fn new(output: Output) -> Self {
-        Self { output, is_begun: false, table: Vec::new(), kind: PhantomData }
+        let table = Vec::new();
+        Self { output, has_headings: true, is_begun: false, table, kind: PhantomData }
+    }
+
+    /// The same without a line of headings.
+    pub(crate) fn without_headings(self) -> Self {
+        Self { has_headings: false, ..self }
     }
 
     /// The next row, written by one call, so that Ctrl-C does not part it.
     pub(crate) fn push(&mut self, out: &mut dyn Write, row: &R) -> Result<(), CommandError> {
-        if !std::mem::replace(&mut self.is_begun, true) && self.output == Output::Csv {
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        if is_first && self.has_headings && self.output == Output::Csv {
             write_headings::<R>(out)?;
         }
         let mut written = Vec::new();
@@ -60,10 +72,10 @@ impl<R: Row> Rows<R> {
             Output::Yaml => written = serde_norway::to_string(&[row])?.into_bytes(),
             Output::Csv => {
                 let mut line = csv::Writer::from_writer(&mut written);
-                line.write_record(cells(row)?.iter().map(plain))?;
+                line.write_record(cells(row, R::COLUMNS)?.iter().map(plain))?;
                 line.flush()?;
             }
-            Output::Text => self.table.push(cells(row)?),
+            Output::Text => self.table.push(cells(row, &text_columns::<R>())?),
         }
         Ok(out.write_all(&written)?)
     }
@@ -83,7 +95,10 @@ impl<R: Row> Rows<R> {
     /// The only row there can be. Text has a field in a line, for all in one are too wide to read.
     pub(crate) fn write_one(self, out: &mut dyn Write, row: R) -> Result<(), CommandError> {
         match self.output {
-            Output::Text => Ok(write_fields(out, &headings::<R>(), &cells(&row)?)?),
+            Output::Text => {
+                let cells = cells(&row, &text_columns::<R>())?;
+                Ok(write_fields(out, &headings::<R>(), &cells)?)
+            }
             _ => self.write(out, [row]),
         }
     }
@@ -92,9 +107,9 @@ impl<R: Row> Rows<R> {
     pub(crate) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
         match self.output {
             Output::Text if !self.table.is_empty() => {
-                write_table(out, &headings::<R>(), &self.table)?;
+                write_table(out, &headings::<R>(), &self.table, self.has_headings)?;
             }
-            Output::Csv if !self.is_begun => write_headings::<R>(out)?,
+            Output::Csv if !self.is_begun && self.has_headings => write_headings::<R>(out)?,
             Output::Yaml if !self.is_begun => writeln!(out, "[]")?,
             _ => {}
         }
@@ -102,9 +117,18 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// The columns as people read them.
+/// The fields that text shows.
+fn text_columns<R: Row>() -> Vec<&'static str> {
+    R::COLUMNS.iter().copied().filter(|name| !R::WIDE.contains(name)).collect()
+}
+
+/// Their names as people read them.
 fn headings<R: Row>() -> Vec<String> {
-    R::COLUMNS.iter().map(|name| name.to_uppercase().replace('_', " ")).collect()
+    let heading = |name: &str| match R::SHORT.iter().find(|(field, _)| *field == name) {
+        Some((_, short)) => (*short).to_owned(),
+        None => name.to_uppercase().replace('_', " "),
+    };
+    text_columns::<R>().into_iter().map(heading).collect()
 }
 
 /// The line of headings.
@@ -114,11 +138,11 @@ fn write_headings<R: Row>(out: &mut dyn Write) -> Result<(), CommandError> {
     Ok(line.flush()?)
 }
 
-/// The values of a row's columns.
-fn cells<R: Row>(row: &R) -> Result<Vec<Value>, CommandError> {
+/// The values of these columns of a row.
+fn cells<R: Row>(row: &R, columns: &[&str]) -> Result<Vec<Value>, CommandError> {
     let mut value = serde_json::to_value(row)?;
     let mut take = |name: &&str| value.get_mut(*name).map(Value::take).unwrap_or_default();
-    Ok(R::COLUMNS.iter().map(&mut take).collect())
+    Ok(columns.iter().map(&mut take).collect())
 }
 
 /// A value without quotes; nothing for null, a plain list by its items, what is nested as JSON.
@@ -149,12 +173,18 @@ fn write_fields(out: &mut dyn Write, headings: &[String], row: &[Value]) -> io::
 }
 
 /// Aligned columns: numbers to the right, the rest to the left.
-fn write_table(out: &mut dyn Write, headings: &[String], rows: &[Vec<Value>]) -> io::Result<()> {
+fn write_table(
+    out: &mut dyn Write,
+    headings: &[String],
+    rows: &[Vec<Value>],
+    has_headings: bool,
+) -> io::Result<()> {
     let lines: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>()).collect();
     let width = |column: usize| {
         let cells = lines.iter().map(|line| line[column].chars().count());
-        cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
+        let heading = has_headings.then(|| headings[column].chars().count());
+        cells.chain(heading).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
     let is_numeric = |column: usize| {
@@ -163,7 +193,8 @@ fn write_table(out: &mut dyn Write, headings: &[String], rows: &[Vec<Value>]) ->
         known.peek().is_some() && known.all(Value::is_number)
     };
     let numeric: Vec<bool> = (0..headings.len()).map(is_numeric).collect();
-    for line in std::iter::once(headings).chain(lines.iter().map(Vec::as_slice)) {
+    let first = has_headings.then_some(headings);
+    for line in first.into_iter().chain(lines.iter().map(Vec::as_slice)) {
         let mut text = String::new();
         for ((cell, width), is_numeric) in line.iter().zip(&widths).zip(&numeric) {
             let aligned =
@@ -216,6 +247,17 @@ mod tests {
         Rows::new(Output::Text).write(&mut out, [row]).unwrap();
         let expected = "TOPIC  PARTITION  REPLICAS\nx      -\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn without_headings_there_are_rows_alone() {
+        let row = || Sample { topic: "x", partition: Some(7), replicas: vec![1, 2] };
+        let written = [Output::Text, Output::Csv].map(|output| {
+            let mut out = Vec::new();
+            Rows::new(output).without_headings().write(&mut out, [row()]).unwrap();
+            String::from_utf8(out).unwrap()
+        });
+        assert_eq!(written, ["x  7  1,2\n", "x,7,\"1,2\"\n"]);
     }
 
     #[test]

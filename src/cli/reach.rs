@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::cli::context::{Context, variable};
+use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, CtrlC, Exit, Output, answer_until, missing, setting};
 use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
@@ -39,6 +40,9 @@ pub(crate) struct Reach {
     /// Form of the answer
     #[arg(short, long, global = true, value_enum, default_value_t)]
     pub(crate) output: Output,
+    /// Without the line of headings, as text or CSV
+    #[arg(long, global = true)]
+    no_headers: bool,
     /// Set when it is first asked for.
     #[arg(skip)]
     ctrl_c: OnceLock<&'static CtrlC>,
@@ -65,6 +69,12 @@ impl Reach {
         answer_until(self.ctrl_c(), |out, _| {
             work(out).map_err(|error| missing::explained(error, admin))
         })
+    }
+
+    /// The rows of an answer in the form that was asked for.
+    pub(crate) fn rows<R: Row>(&self) -> Rows<R> {
+        let rows = Rows::new(self.output);
+        if self.no_headers { rows.without_headings() } else { rows }
     }
 
     /// The watch for Ctrl-C of the command.

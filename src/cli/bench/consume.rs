@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::bench::figures::{mib_per_second, millis, per_second, seconds};
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};
 use crate::client::{Clock, ConsumerConfig, Start, SystemClock};
@@ -94,6 +94,6 @@ impl Options {
             mib_per_second: mib_per_second(bytes, took),
             first_record_ms: millis(first),
         };
-        Rows::new(reach.output).write_one(out, row)
+        reach.rows().write_one(out, row)
     }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::cli::bench::figures::Latencies;
 use crate::cli::bench::produce::acks;
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC, Reach};
 use crate::client::{
@@ -117,7 +117,7 @@ impl Options {
         course.latencies = Latencies::new();
         self.follow_timetable(&mut course)?;
         course.await_all(self.records.into())?;
-        Rows::new(reach.output).write_one(out, self.row(acks, &course.latencies))
+        reach.rows().write_one(out, self.row(acks, &course.latencies))
     }
 
     fn follow_timetable(&self, course: &mut Course<'_>) -> Result<(), CommandError> {

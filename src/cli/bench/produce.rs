@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::bench::figures::{Latencies, mib_per_second, per_second, seconds};
 use crate::cli::bench::values::Values;
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC, Reach};
 use crate::client::{Acks, Clock, Producer, ProducerConfig, ProducerRecord, SystemClock, Ticket};
@@ -93,7 +93,7 @@ impl Options {
         let latencies = self.publish(&producer, reach.ctrl_c()?)?;
         let took = SystemClock.monotonic().saturating_sub(began);
         let row = self.row(&settings.producer, &latencies, took);
-        Rows::new(reach.output).write_one(out, row)
+        reach.rows().write_one(out, row)
     }
 
     /// Publishes all records and waits until the last is delivered.

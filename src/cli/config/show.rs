@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::config::resource::Named;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::{CommandError, Exit, Reach};
 use crate::client::{ConfigEntry, ConfigSource};
 
@@ -47,7 +47,7 @@ impl Options {
             is_read_only: entry.is_read_only,
             about: entry.documentation,
         };
-        Rows::new(reach.output).write(out, shown.map(row))?;
+        reach.rows().write(out, shown.map(row))?;
         Ok(Exit::Done)
     }
 }

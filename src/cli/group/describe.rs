@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::{CommandError, Reach, missing};
 use crate::client::{Admin, GroupDescription, MemberDescription};
 use crate::types::{Offset, TopicPartition};
@@ -46,12 +46,15 @@ impl Row for LagRow {
         "client",
         "host",
     ];
+    const WIDE: &'static [&'static str] = &["host"];
+    const SHORT: &'static [(&'static str, &'static str)] =
+        &[("partition", "PART"), ("committed_offset", "COMMITTED"), ("end_offset", "END")];
 }
 
 impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
-        let mut rows = Rows::new(reach.output);
+        let mut rows = reach.rows();
         for group in &self.groups {
             for row in describe(&admin, group)? {
                 rows.push(out, &row)?;

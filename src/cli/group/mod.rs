@@ -1,6 +1,7 @@
 //! `streamlog group`: groups of consumers, how far they are, setting them elsewhere.
 
 mod describe;
+mod lag;
 mod options;
 mod reset;
 

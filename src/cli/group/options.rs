@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::completion::Names;
-use crate::cli::group::{describe, reset};
-use crate::cli::output::{Row, Rows};
+use crate::cli::group::{describe, lag, reset};
+use crate::cli::output::Row;
 use crate::cli::{CommandError, Exit, Reach, missing};
 
 /// Shows groups of consumers and their lag, and sets them elsewhere.
@@ -24,6 +24,7 @@ enum Verb {
     /// Lists the groups
     List,
     Describe(describe::Options),
+    Lag(lag::Options),
     Reset(reset::Options),
     /// Deletes groups that nobody is in, with their offsets
     Delete {
@@ -56,6 +57,7 @@ impl Options {
             match verb {
                 Verb::List => list(&reach, out),
                 Verb::Describe(options) => options.answer(&reach, out),
+                Verb::Lag(options) => options.answer(&reach, out),
                 Verb::Reset(options) => options.answer(&reach, out),
                 Verb::Delete { groups, yes } => delete(&reach, &groups, yes),
             }?;
@@ -72,7 +74,7 @@ fn list(reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         protocol_type: group.protocol_type,
         coordinator: group.coordinator.0,
     };
-    Rows::new(reach.output).write(out, groups.into_iter().map(row))
+    reach.rows().write(out, groups.into_iter().map(row))
 }
 
 fn delete(reach: &Reach, groups: &[String], yes: bool) -> Result<(), CommandError> {

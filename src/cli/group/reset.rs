@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::{CommandError, Reach};
 use crate::client::{OffsetChange, ResetTo};
@@ -73,7 +73,7 @@ impl Options {
             to_offset: change.to.get(),
             is_done: self.yes,
         };
-        Rows::new(reach.output).write(out, plan.into_iter().map(row))
+        reach.rows().write(out, plan.into_iter().map(row))
     }
 }
 

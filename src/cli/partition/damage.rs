@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::{CommandError, Reach};
 use crate::client::DamagedStretch;
 
@@ -57,7 +57,7 @@ impl Options {
             self.topics.is_empty() || self.topics.iter().any(|topic| topic == name)
         };
         let damage = admin.damage()?;
-        Rows::new(reach.output).write(out, damage.into_iter().filter(is_asked).map(DamageRow::new))
+        reach.rows().write(out, damage.into_iter().filter(is_asked).map(DamageRow::new))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::{CommandError, Reach};
 use crate::client::{Admin, DamagedStretch, SkippedStretch};
 use crate::config::ConfigError;
@@ -69,7 +69,7 @@ impl Options {
             unreadable_bytes: stretch.unreadable_bytes,
             copy: stretch.copy,
         };
-        Rows::new(reach.output).write(out, skipped.into_iter().map(row))
+        reach.rows().write(out, skipped.into_iter().map(row))
     }
 }
 

@@ -102,7 +102,7 @@ impl Options {
 
     fn copy(&self, reading: &Reading<'_>, out: &mut dyn Write) -> Result<(), CommandError> {
         let format = self.format.clone().unwrap_or_default();
-        let mut messages = Messages::new(self.reach.output, format);
+        let mut messages = Messages::new(&self.reach, format);
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut progress = None;
         let ctrl_c = self.reach.ctrl_c()?;

@@ -152,7 +152,7 @@ impl Options {
             let mut sending = Sending {
                 options: &self,
                 producer: &producer,
-                rows: Rows::new(self.reach.output),
+                rows: self.reach.rows(),
                 tickets: VecDeque::new(),
                 count: 0,
                 record_max,

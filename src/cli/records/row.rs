@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::CommandError;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::payload::Payload;
 use crate::cli::records::format::{Bytes, Format};
+use crate::cli::{CommandError, Reach};
 use crate::client::Message;
 
 /// A message. What `consume -o json` writes, `produce --json` reads.
@@ -82,9 +82,9 @@ pub(super) struct Messages {
 
 impl Messages {
     /// With a form other than text, `format` does not matter.
-    pub(super) fn new(output: Output, format: Format) -> Self {
+    pub(super) fn new(reach: &Reach, format: Format) -> Self {
         let bytes = if io::stdout().is_terminal() { Bytes::Hex } else { Bytes::Raw };
-        Self { rows: Rows::new(output), output, format, bytes, text: Vec::new() }
+        Self { rows: reach.rows(), output: reach.output, format, bytes, text: Vec::new() }
     }
 
     /// Writes one, by one call, so that Ctrl-C does not part it.

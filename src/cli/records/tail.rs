@@ -41,8 +41,7 @@ impl Options {
     pub(crate) fn run(self) -> Exit {
         self.reach.answer(|out| {
             let (client, settings) = self.reach.connect()?;
-            let mut messages =
-                Messages::new(self.reach.output, self.format.clone().unwrap_or_default());
+            let mut messages = Messages::new(&self.reach, self.format.clone().unwrap_or_default());
             let (last, nexts) = self.last(&client, &settings.consumer)?;
             let ctrl_c = self.reach.ctrl_c()?;
             for message in &last {

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::topic::names::Topics;
 use crate::cli::{CommandError, Reach};
 use crate::client::{Admin, FoundOffset};
@@ -44,12 +44,15 @@ impl Row for PartitionRow {
         "end_offset",
         "bytes",
     ];
+    const WIDE: &'static [&'static str] = &["leader_epoch"];
+    const SHORT: &'static [(&'static str, &'static str)] =
+        &[("partition", "PART"), ("begin_offset", "BEGIN"), ("end_offset", "END")];
 }
 
 impl Options {
     pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
         let admin = reach.connect()?.0.admin();
-        let mut rows = Rows::new(reach.output);
+        let mut rows = reach.rows();
         for topic in self.topics.find(&admin)? {
             for row in describe(&admin, &topic)? {
                 rows.push(out, &row)?;

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::topic::names::Patterns;
 use crate::cli::{CommandError, Reach};
 
@@ -46,6 +46,6 @@ impl Options {
             replicas: topic.partitions.first().map_or(0, |partition| partition.replicas.len()),
             is_internal: topic.is_internal,
         };
-        Rows::new(reach.output).write(out, shown.map(row))
+        reach.rows().write(out, shown.map(row))
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::topic::names::Topics;
 use crate::cli::topic::places::{Place, places};
@@ -58,9 +58,9 @@ impl Options {
             found.extend(places(&admin, &topic, self.at.unwrap_or(Position::Earliest))?);
         }
         if self.at.is_some() {
-            Rows::new(reach.output).write(out, found.into_iter().map(PlaceRow::from))
+            reach.rows().write(out, found.into_iter().map(PlaceRow::from))
         } else {
-            Rows::new(reach.output).write(out, found.into_iter().map(RangeRow::from))
+            reach.rows().write(out, found.into_iter().map(RangeRow::from))
         }
     }
 }

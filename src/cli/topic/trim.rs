@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::completion::Names;
-use crate::cli::output::{Row, Rows};
+use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::topic::places::{Place, places};
 use crate::cli::{CommandError, Reach};
@@ -59,7 +59,7 @@ impl Options {
         let is_asked = |place: &Place| {
             self.partition.is_empty() || self.partition.contains(&place.partition.partition.0)
         };
-        let mut rows = Rows::new(reach.output);
+        let mut rows = reach.rows();
         for place in found.into_iter().filter(is_asked) {
             let mut to = place.offset;
             if self.yes && to > place.begin {

@@ -38,7 +38,7 @@ fn topics_are_found_by_regular_expressions_of_whole_names() {
     let (code, words) = desk.failure(&["topic", "list", "a("]);
     assert!(code == 2 && words.contains("'a('") && words.lines().count() == 1, "{words}");
     // Without -r it is a name.
-    assert_eq!(desk.failure(&["topic", "delete", "b.*", "--yes"]).0, 5);
+    assert_eq!(desk.failure(&["topic", "delete", "b.", "--yes"]).0, 5);
 }
 
 #[test]
@@ -78,4 +78,37 @@ fn a_topic_is_trimmed_only_when_told_so() {
     assert!(code == 5 && words.contains("has no partition 2"), "{words}");
     desk.text(&["topic", "trim", "a-1", "--before", "latest", "--yes"]);
     assert_eq!(desk.text(&["consume", "a-1", "-e"]), "");
+}
+
+#[test]
+fn the_lag_of_all_groups_is_in_one_table() {
+    let desk = desk();
+    desk.text(&["consume", "a-1", "-e", "-n", "2", "--group", "slow"]);
+    desk.text(&["consume", "a-1", "-e", "--group", "done"]);
+    let rows = desk.rows(&["group", "lag"]);
+    let lag = |group: &str| {
+        let row = rows.iter().find(|row| row["group"] == group).unwrap();
+        assert_eq!(row["topic"], "a-1");
+        row["lag"].as_u64().unwrap()
+    };
+    assert_eq!((rows.len(), lag("slow"), lag("done")), (2, 3, 0));
+    assert_eq!(desk.rows(&["group", "lag", "slow"]).len(), 1);
+    assert_eq!(desk.failure(&["group", "lag", "none"]).0, 5);
+}
+
+#[test]
+fn tables_fit_into_80_columns_and_go_without_their_headings() {
+    let desk = desk();
+    desk.text(&["consume", "a-1", "-e", "--group", "a-group-of-consumers"]);
+    for command in
+        [&["topic", "describe", "a-1"][..], &["group", "describe", "a-group-of-consumers"]]
+    {
+        let table = desk.text(command);
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+        let rows = desk.text(&[command, &["--no-headers"]].concat());
+        assert_eq!(rows.lines().count() + 1, table.lines().count());
+        let csv = desk.text(&[command, &["--no-headers", "-o", "csv"]].concat());
+        assert_eq!(csv.lines().count(), rows.lines().count());
+        assert!(csv.starts_with("a-"), "{csv}");
+    }
 }

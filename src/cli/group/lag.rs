@@ -1,0 +1,74 @@
+//! `streamlog group lag`: how far groups are behind, all of them in one table.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::completion::Names;
+use crate::cli::output::Row;
+use crate::cli::{CommandError, Reach, missing};
+use crate::client::Admin;
+
+/// Shows how far groups are behind in each of their topics
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Names of the groups [default: all]
+    #[arg(value_name = "GROUP", add = Names::Groups)]
+    groups: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct TopicLagRow {
+    group: String,
+    state: String,
+    topic: Option<String>,
+    partitions: usize,
+    lag: u64,
+}
+
+impl Row for TopicLagRow {
+    const COLUMNS: &'static [&'static str] = &["group", "state", "topic", "partitions", "lag"];
+}
+
+impl Options {
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+        let admin = reach.connect()?.0.admin();
+        let groups: Vec<(String, String)> = if self.groups.is_empty() {
+            admin.groups()?.into_iter().map(|group| (group.group, group.state)).collect()
+        } else {
+            let found = |name: &String| missing::group(&admin, name);
+            let named = |name| found(name).map(|group| (group.group, group.state));
+            self.groups.iter().map(named).collect::<Result<_, _>>()?
+        };
+        let mut rows = reach.rows();
+        for group in groups {
+            for row in topics_of(&admin, group)? {
+                rows.push(out, &row)?;
+            }
+        }
+        rows.finish(out)
+    }
+}
+
+/// A row for each topic that the group has offsets of; one without a topic if there is none.
+fn topics_of(
+    admin: &Admin,
+    (group, state): (String, String),
+) -> Result<Vec<TopicLagRow>, CommandError> {
+    let mut topics = BTreeMap::<String, (usize, u64)>::new();
+    for lag in admin.lag(&group)? {
+        let (partitions, sum) = topics.entry(lag.partition.topic.to_string()).or_default();
+        *partitions += 1;
+        *sum = sum.saturating_add(lag.lag());
+    }
+    let row = |topic, (partitions, lag)| {
+        let (group, state) = (group.clone(), state.clone());
+        TopicLagRow { group, state, topic, partitions, lag }
+    };
+    if topics.is_empty() {
+        return Ok(vec![row(None, (0, 0))]);
+    }
+    Ok(topics.into_iter().map(|(topic, sums)| row(Some(topic), sums)).collect())
+}
