@@ -20,6 +20,12 @@ use crate::metadata::embedded::recovery::Replay;
 use crate::metadata::embedded::tree::{Change, Entry, Tree};
 use crate::metadata::store::StoreError;
 
+/// Bytes of transactions that are worth a replacement when room is short.
+const GROWTH_ON_FULL_DISK: u64 = 64 * 1024;
+
+/// A file system with less free room counts as full here.
+const ROOM_MIN: u64 = 1024 * 1024;
+
 /// Nodes in one record of a snapshot.
 const SNAPSHOT_RECORD_NODES: usize = 256;
 
@@ -33,9 +39,13 @@ pub(super) struct Journal {
     files: Vec<OpenSide>,
     /// Where the next record goes; all before is durable.
     end: u64,
+    /// Where the snapshot at its beginning ends.
+    snapshot_end: u64,
     /// How much is appended before the journal is replaced.
     growth: u64,
     replace_at: u64,
+    /// The same for a full disk.
+    replace_on_full_disk_at: u64,
     /// The file that failed and its error; nothing is appended any more.
     failed: Option<(PathBuf, Arc<io::Error>)>,
 }
@@ -73,8 +83,10 @@ impl Journal {
             number: read.number,
             files,
             end: read.replay.bytes.len() as u64,
+            snapshot_end: read.replay.snapshot_end as u64,
             growth,
             replace_at: read.replay.snapshot_end as u64 + growth,
+            replace_on_full_disk_at: 0,
             failed: None,
         };
         if !read.header.has_mirror {
@@ -133,7 +145,41 @@ impl Journal {
     /// # Errors
     /// `Io` when space is short, say: the old journal serves on and the next attempt comes later.
     pub(super) fn replace_if_long(&mut self, tree: &Tree) -> Result<(), StoreError> {
-        if self.end < self.replace_at { Ok(()) } else { self.replace(tree) }
+        let is_due = self.end >= self.replace_at || self.is_due_on_full_disk();
+        if is_due { self.replace(tree) } else { Ok(()) }
+    }
+
+    /// Whether a snapshot in its place would give room on a disk that has none. The reserve bears
+    /// the snapshot, as long as it is not spent on a journal that only grows.
+    fn is_due_on_full_disk(&self) -> bool {
+        let has_grown = self.end >= self.snapshot_end + GROWTH_ON_FULL_DISK;
+        has_grown
+            && self.gives_room()
+            && self.end >= self.replace_on_full_disk_at
+            && self.disk.free_bytes(&self.dir).is_ok_and(|free| free < ROOM_MIN)
+    }
+
+    /// Whether most of it is transactions, which a snapshot may leave out.
+    fn gives_room(&self) -> bool {
+        self.end >= 2 * self.snapshot_end
+    }
+
+    /// Makes a transaction durable that has found no room: a snapshot may give it some.
+    ///
+    /// # Errors
+    /// Those of [`Journal::append`].
+    pub(super) fn append_replaced(
+        &mut self,
+        tree: &Tree,
+        txn: i64,
+        changes: &[Change],
+    ) -> Result<(), StoreError> {
+        if self.gives_room()
+            && let Err(error) = self.replace(tree)
+        {
+            tracing::debug!(%error, "no room for a shorter metadata journal either");
+        }
+        self.append(txn, changes)
     }
 
     fn replace(&mut self, tree: &Tree) -> Result<(), StoreError> {
@@ -151,6 +197,7 @@ impl Journal {
             }
             Err(error) => {
                 self.replace_at = self.end + self.growth;
+                self.replace_on_full_disk_at = self.end + GROWTH_ON_FULL_DISK;
                 return Err(error);
             }
         };
@@ -163,6 +210,7 @@ impl Journal {
         let files = Side::ALL.into_iter().zip(written).map(opened).collect();
         let old = std::mem::replace(&mut self.files, files);
         (self.number, self.end) = (number, bytes.len() as u64);
+        self.snapshot_end = self.end;
         self.replace_at = self.end + self.growth;
         // Left behind, it is removed when the store is opened.
         for OpenSide { path, .. } in old {

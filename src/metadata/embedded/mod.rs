@@ -16,6 +16,8 @@ mod mirror_tests;
 mod reading;
 mod rebuild;
 mod recovery;
+#[cfg(test)]
+mod room_tests;
 mod shared_values;
 mod store;
 mod tree;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use crate::io::Disk;
+use crate::io::{Disk, is_out_of_space};
 use crate::metadata::embedded::journal::Journal;
 use crate::metadata::embedded::tree::{Change, Tree};
 use crate::metadata::store::{
@@ -63,7 +63,13 @@ impl EmbeddedStore {
         if changes.is_empty() {
             return Ok(results);
         }
-        journal.append(txn, &changes).inspect_err(|error| self.tell_failure(error))?;
+        let appended = match journal.append(txn, &changes) {
+            Err(StoreError::Io { source, .. }) if is_out_of_space(&source) => {
+                journal.append_replaced(&self.tree(), txn, &changes)
+            }
+            done => done,
+        };
+        appended.inspect_err(|error| self.tell_failure(error))?;
         let paths = changes.iter().map(Change::path).map(str::to_owned).collect();
         self.tree.write().unwrap_or_else(PoisonError::into_inner).apply(txn, changes);
         self.watchers.tell(&Event::Changed(paths));
