@@ -24,7 +24,7 @@ pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
 pub(crate) use identity::is_data_dir;
 pub use identity::{Identity, Opener};
-pub(crate) use names::{CHECKED_TEXTS, partition_of};
+pub(crate) use names::{CHECKED_TEXTS, is_log_dir, partition_of};
 pub use open::lock_data_dir;
 pub(crate) use open::start_points;
 pub use partition_metadata::PartitionMetadata;

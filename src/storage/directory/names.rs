@@ -83,6 +83,11 @@ pub(super) enum Meaning {
     Unknown,
 }
 
+/// Whether this name is that of a log's directory.
+pub(crate) fn is_log_dir(name: &str, is_dir: bool) -> bool {
+    matches!(meaning(name, is_dir), Meaning::Log(_))
+}
+
 /// What a name in a data directory means.
 pub(super) fn meaning(name: &str, is_dir: bool) -> Meaning {
     if is_dir {

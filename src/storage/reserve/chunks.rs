@@ -62,6 +62,9 @@ struct Chunks {
 }
 
 impl Reserve {
+    /// Bytes of the reserve of a directory without logs.
+    pub(in crate::storage) const BYTES_MIN: u64 = CHUNKS_MIN * CHUNK;
+
     /// The reserve in `dir`, with the chunks that an earlier run has left.
     pub(in crate::storage) fn open(disk: &Arc<dyn Disk>, dir: &Path) -> io::Result<Self> {
         let held = count(&**disk, dir)?;
@@ -79,6 +82,11 @@ impl Reserve {
     /// one chunk less.
     pub(in crate::storage) fn disk_for(self: &Arc<Self>, purpose: Purpose) -> Arc<dyn Disk> {
         Arc::new(ReservedDisk::new(Arc::clone(&self.disk), Arc::clone(self), purpose))
+    }
+
+    /// Whether there is no chunk at all.
+    pub(in crate::storage) fn is_empty(&self) -> bool {
+        self.lock().held == 0
     }
 
     /// Whether chunks are missing: producers are refused.

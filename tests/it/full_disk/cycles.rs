@@ -23,11 +23,14 @@ enum Place {
     OffsetsTopic,
     Start,
     StartAfterKill,
+    /// As an earlier release, or a person who looked for room, leaves the directory.
+    StartWithoutReserve,
+    StartAfterKillWithoutReserve,
     Stop,
     Retention,
 }
 
-const PLACES: [Place; 13] = [
+const PLACES: [Place; 15] = [
     Place::Append,
     Place::Roll,
     Place::Index,
@@ -39,6 +42,8 @@ const PLACES: [Place; 13] = [
     Place::OffsetsTopic,
     Place::Start,
     Place::StartAfterKill,
+    Place::StartWithoutReserve,
+    Place::StartAfterKillWithoutReserve,
     Place::Stop,
     Place::Retention,
 ];
@@ -93,7 +98,8 @@ fn fill_and_free(kind: FileSystem) -> String {
         }
     }
     station.stop();
-    format!("{kind:?}: {cycles} cycles, 0 lost, 0 reads refused, 0 restarts needed")
+    let name = station.volume.name();
+    format!("{name}: {cycles} cycles, 0 lost, 0 reads refused, 0 restarts needed")
 }
 
 /// Lets the room run out at a place.
@@ -141,6 +147,9 @@ fn run_out(station: &mut Station, place: Place, random: &mut Random) {
             station.commit(200);
         }
         Place::Start | Place::StartAfterKill | Place::Stop => run_out_in_between(station, place),
+        Place::StartWithoutReserve | Place::StartAfterKillWithoutReserve => {
+            run_out_without_reserve(station, place);
+        }
         Place::Retention => run_out_before_retention(station),
     }
 }
@@ -158,6 +167,19 @@ fn run_out_in_between(station: &mut Station, place: Place) {
     station.volume.fill(0);
     station.start();
     station.commit(5);
+}
+
+/// Fills the disk and takes the reserve away before a start: readers are served, producers refused.
+fn run_out_without_reserve(station: &mut Station, place: Place) {
+    station.produce_some(3 * BATCHES_PER_SEGMENT);
+    station.stop();
+    if matches!(place, Place::StartAfterKillWithoutReserve) {
+        station.forget_clean_stop();
+    }
+    station.forget_reserve();
+    station.volume.fill(0);
+    station.start();
+    station.produce_until_refused();
 }
 
 /// Lets retention make room by itself.

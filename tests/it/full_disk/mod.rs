@@ -2,5 +2,7 @@
 
 mod cycles;
 mod refusal;
+mod refused_changes;
+mod reserve_size;
 mod station;
 mod volume;

@@ -88,12 +88,17 @@ impl Station {
         }
     }
 
+    /// Takes the reserve away, while no broker runs.
+    pub(super) fn forget_reserve(&self) {
+        fs::remove_dir_all(self.volume.data().join("reserve")).unwrap();
+    }
+
     /// Where the broker listens.
     pub(super) fn address(&self) -> SocketAddr {
         self.broker.as_ref().unwrap().address()
     }
 
-    fn connect(&self) -> Connection {
+    pub(super) fn connect(&self) -> Connection {
         Connection::open(self.address()).unwrap()
     }
 

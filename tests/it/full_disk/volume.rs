@@ -1,7 +1,7 @@
 //! A small file system of its own, mounted for a test, and a file that fills it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,38 +19,59 @@ pub(super) enum FileSystem {
     Tmpfs,
 }
 
+/// The program that mounts.
+const MOUNT: &str = "mount";
+
 /// A mounted file system. It is unmounted when the value goes, however the test ends.
 pub(super) struct Volume {
+    /// The kind that it is in fact.
+    kind: FileSystem,
+    /// Why it is not of the kind that was asked for.
+    substitution: Option<String>,
     dir: TempDir,
     filler: File,
     filled: u64,
 }
 
 impl Volume {
-    /// Makes a file system and mounts it.
+    /// Makes a file system and mounts it. Where no loop device may be mounted it is a tmpfs, which
+    /// [`Volume::name`] and a line on standard error say.
     ///
     /// # Panics
     /// When this user may not mount anything.
     pub(super) fn mount(kind: FileSystem) -> Self {
+        Self::mount_by(MOUNT, kind)
+    }
+
+    /// The same with another program that mounts loop devices.
+    fn mount_by(loop_mount: &str, asked: FileSystem) -> Self {
         let dir = TempDir::new().unwrap();
         let mount = dir.path().join("mount");
         fs::create_dir(&mount).unwrap();
-        match kind {
-            FileSystem::Ext4(block) => {
-                let image = dir.path().join("image");
-                File::create(&image).unwrap().set_len(SIZE).unwrap();
-                run(Command::new("mkfs.ext4").args(["-q", "-b", &block.to_string()]).arg(&image));
-                run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&mount));
-            }
-            FileSystem::Tmpfs => {
-                let size = format!("size={SIZE}");
-                let mut command = Command::new("mount");
-                run(command.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&mount));
-            }
-        }
+        let mounted = match asked {
+            FileSystem::Ext4(block) => mount_image(loop_mount, block, &mount),
+            FileSystem::Tmpfs => mount_memory(&mount).map_err(|reason| panic!("{reason}")),
+        };
+        let substitution = mounted.err();
+        let kind = if let Some(reason) = &substitution {
+            mount_memory(&mount).unwrap();
+            // Past the capture of the test harness, which hides what a test prints that passes.
+            writeln!(io::stderr(), "{asked:?} is replaced by tmpfs: {reason}").unwrap();
+            FileSystem::Tmpfs
+        } else {
+            asked
+        };
         let filler = mount.join("filler");
         let filler = OpenOptions::new().append(true).create(true).open(filler).unwrap();
-        Self { dir, filler, filled: 0 }
+        Self { kind, substitution, dir, filler, filled: 0 }
+    }
+
+    /// The kind of file system, and why it is not the kind that was asked for.
+    pub(super) fn name(&self) -> String {
+        match &self.substitution {
+            Some(reason) => format!("{:?}, for want of a loop device ({reason})", self.kind),
+            None => format!("{:?}", self.kind),
+        }
     }
 
     /// The place for a data directory.
@@ -103,8 +124,35 @@ fn unmount(mount: &Path) {
     assert!(status.is_ok_and(|status| status.success()), "'{}' stays mounted", mount.display());
 }
 
-fn run(command: &mut Command) {
+/// Mounts an image with an ext4 of blocks of so many bytes.
+fn mount_image(program: &str, block: u32, mount: &Path) -> Result<(), String> {
+    let image = mount.with_file_name("image");
+    File::create(&image).unwrap().set_len(SIZE).unwrap();
+    run(Command::new("mkfs.ext4").args(["-q", "-b", &block.to_string()]).arg(&image))?;
+    run(Command::new(program).args(["-o", "loop"]).arg(&image).arg(mount))
+}
+
+fn mount_memory(mount: &Path) -> Result<(), String> {
+    let size = format!("size={SIZE}");
+    run(Command::new(MOUNT).args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(mount))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} (to be run by root): {said}");
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} (to be run by root): {}", said.trim()))
+    }
+}
+
+#[test]
+fn a_volume_without_a_loop_device_is_a_tmpfs_and_its_name_says_so() {
+    let volume = Volume::mount_by("false", FileSystem::Ext4(4096));
+    assert!(volume.name().starts_with("Tmpfs, for want of a loop device"), "{}", volume.name());
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    let mounted = volume.mounted();
+    let line = mounts.lines().find(|line| line.contains(&*mounted.to_string_lossy())).unwrap();
+    assert!(line.starts_with("tmpfs "), "{line}");
 }

@@ -3,6 +3,7 @@
 mod broker_process;
 mod committed;
 mod connection;
+mod disk_copy;
 mod golden_requests;
 mod local_broker;
 mod preload;
@@ -15,6 +16,7 @@ pub(crate) use committed::{commit, stored};
 pub(crate) use connection::{
     Connection, FETCH, PRODUCE, accepted, batch, once_loaded, packed_batch, sequenced, values,
 };
+pub(crate) use disk_copy::{Files, disk_of, files_in};
 pub(crate) use golden_requests::{Decode, GoldenRequest, golden_requests};
 pub(crate) use local_broker::{LocalBroker, TOPIC};
 pub(crate) use preload::Faults;

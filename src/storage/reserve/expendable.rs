@@ -1,0 +1,101 @@
+//! Room for a start that finds a full disk and no reserve.
+//!
+//! A directory of an earlier release has no reserve, and a person who looked for room may have
+//! removed it. Without a free byte the start could not write its own marks, and so nobody could
+//! read, delete or stop anything. Indexes are expendable: one that is absent is made again, in
+//! memory, from the batches when it is first needed. So the largest of them give their room to the
+//! reserve, those of active segments last.
+
+use std::cmp::Reverse;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::io::{Disk, OpenMode};
+use crate::storage::directory::is_log_dir;
+use crate::storage::segments::{FileKind, SegmentFile};
+use crate::storage::{Reserve, StorageError};
+
+/// The indexes of one segment.
+struct Indexes {
+    is_active: bool,
+    bytes: u64,
+    /// In the order in which they are removed: an offset index alone would hide that the other is
+    /// absent.
+    files: [PathBuf; 2],
+}
+
+/// Gives indexes up for the reserve of the data directory `path`, if it has no chunk and there is
+/// no room for one. Returns how many segments have lost theirs.
+///
+/// # Errors
+/// Those of the disk, but for a lack of space.
+pub(in crate::storage) fn make_room(
+    disk: &dyn Disk,
+    path: &Path,
+    reserve: &Reserve,
+) -> Result<usize, StorageError> {
+    let refused = |source| StorageError::io("make room in", path, source);
+    if !reserve.is_empty() || disk.free_bytes(path).map_err(refused)? >= Reserve::BYTES_MIN {
+        return Ok(0);
+    }
+    let total = disk.total_bytes(path).map_err(refused)?;
+    let mut indexes = indexes(disk, path).map_err(refused)?;
+    indexes.sort_by_key(|indexes| (indexes.is_active, Reverse(indexes.bytes)));
+    let mut given_up = 0;
+    for Indexes { files, .. } in indexes {
+        if reserve.restore(0, total).map_err(refused)? {
+            break;
+        }
+        files.iter().try_for_each(|file| remove(disk, file)).map_err(refused)?;
+        given_up += 1;
+    }
+    if given_up > 0 {
+        reserve.restore(0, total).map_err(refused)?;
+        tracing::warn!(
+            dir = %path.display(), segments = given_up,
+            "the disk is full and there was no reserve: indexes were removed, and are made again \
+             from the batches"
+        );
+    }
+    Ok(given_up)
+}
+
+/// The indexes of all segments in the data directory.
+fn indexes(disk: &dyn Disk, path: &Path) -> io::Result<Vec<Indexes>> {
+    let mut found = Vec::new();
+    for entry in disk.list(path)? {
+        if !is_log_dir(&entry.name, entry.is_dir) {
+            continue;
+        }
+        let dir = path.join(&entry.name);
+        let files = disk.list(&dir)?;
+        let files = files.iter().filter_map(|file| SegmentFile::parse(&file.name));
+        let logs = files.filter(|file| file.kind == FileKind::Log);
+        let mut bases: Vec<_> = logs.map(|file| file.base).collect();
+        let active = bases.iter().max().copied();
+        bases.sort();
+        for base in bases {
+            let kinds = [FileKind::OffsetIndex, FileKind::TimeIndex];
+            let files = kinds.map(|kind| SegmentFile::path(&dir, base, kind));
+            let bytes = files.iter().try_fold(0, |sum, file| size(disk, file).map(|n| sum + n))?;
+            if bytes > 0 {
+                found.push(Indexes { is_active: active == Some(base), bytes, files });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn size(disk: &dyn Disk, file: &Path) -> io::Result<u64> {
+    match disk.open(file, OpenMode::Read) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        opened => opened?.len(),
+    }
+}
+
+fn remove(disk: &dyn Disk, file: &Path) -> io::Result<()> {
+    match disk.remove_file(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
