@@ -28,7 +28,7 @@ pub use config::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, Retentio
 pub(crate) use directory::quarantine;
 pub use directory::{
     DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
-    StartReport, lock_data_dir,
+    StartReport, lock_data_dir, restore_identity,
 };
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};

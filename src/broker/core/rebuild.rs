@@ -6,17 +6,22 @@ use std::sync::Arc;
 
 use crate::broker::core::startup::METADATA_DIR;
 use crate::broker::settings::OFFSET_UNIT;
-use crate::broker::{BrokerError, OffsetsTopicConfig};
+use crate::broker::{BrokerConfig, BrokerError, OffsetsTopicConfig};
 use crate::io::{Disk, SystemDisk};
 use crate::metadata::{Configs, FoundCluster, FoundTopic, MetadataError, RebuiltTopic, Salvage};
 use crate::storage::{
-    LogSummary, OffsetUnit, PartitionMetadata, lock_data_dir, quarantine, summarize_logs,
+    LogSummary, OffsetUnit, Opener, PartitionMetadata, StorageError, lock_data_dir, quarantine,
+    restore_identity, summarize_logs,
 };
 use crate::types::{LeaderEpoch, ProducerId, TopicName, TopicPartition};
 
 /// What was made of a data directory's metadata.
 #[derive(Debug)]
 pub struct RebuiltMetadata {
+    /// Whether `meta.properties` is made again, from the journal.
+    pub is_identity_new: bool,
+    /// Whether the journal is.
+    pub is_journal_new: bool,
     /// The topics that have logs.
     pub topics: Vec<RebuiltTopic>,
     /// The first producer id that the broker hands out.
@@ -29,8 +34,10 @@ pub struct RebuiltMetadata {
     pub set_aside: Vec<PathBuf>,
 }
 
-/// Makes the metadata journal of a data directory anew. Topics get at least as many partitions as
-/// `partitions` says. `None` when the journal is whole and knows all logs: nothing is done then.
+/// Makes the metadata journal of a data directory, and the file that says whose it is, again, as
+/// far as they are lost or damaged. Topics get at least as many partitions as
+/// `partitions` says. `None` when both are whole and the journal knows all logs: nothing is
+/// done then.
 ///
 /// # Errors
 /// When a broker has the directory, or two topics claim one name.
@@ -54,6 +61,11 @@ pub fn rebuild_on(
     let (_lock, identity) = lock_data_dir(&**disk, dir)?;
     let journal = dir.join(METADATA_DIR);
     let salvage = Salvage::read(&**disk, &journal).map_err(MetadataError::from)?;
+    let is_identity_new = identity.is_none();
+    let identity = match identity {
+        Some(identity) => identity,
+        None => restore_identity(&**disk, dir, &owner(dir, &salvage)?)?,
+    };
     let summaries = summarize_logs(disk, dir)?;
     let mut found = FoundCluster {
         cluster_id: identity.cluster_id,
@@ -76,21 +88,44 @@ pub fn rebuild_on(
         topic.partitions = topic.partitions.max(asked).max(default);
     }
     let rebuild = salvage.rebuilt(&found).map_err(MetadataError::from)?;
-    if !rebuild.is_needed() {
+    let is_journal_new = rebuild.is_needed();
+    if !is_journal_new && !is_identity_new {
         return Ok(None);
     }
     let mut set_aside = Vec::new();
-    for old in rebuild.write(&**disk, &journal).map_err(MetadataError::from)? {
+    let replaced = if is_journal_new {
+        rebuild.write(&**disk, &journal).map_err(MetadataError::from)?
+    } else {
+        Vec::new()
+    };
+    for old in replaced {
         let name = old.strip_prefix(dir).unwrap_or(&old).to_string_lossy().into_owned();
         set_aside.push(quarantine(&**disk, dir, &name)?);
     }
     Ok(Some(RebuiltMetadata {
+        is_identity_new,
+        is_journal_new,
         topics: rebuild.topics,
         next_producer_id: rebuild.next_producer_id,
         was_whole: rebuild.was_whole,
         unidentified,
         set_aside,
     }))
+}
+
+/// The owner of a data directory as its metadata journal tells it.
+fn owner(dir: &Path, salvage: &Salvage) -> Result<Opener, BrokerError> {
+    let Some((cluster, broker)) = salvage.owner() else {
+        return Err(BrokerError::Storage(StorageError::Damaged {
+            path: dir.join("meta.properties"),
+            reason:
+                "the metadata journal does not tell the cluster either; restore one of the two \
+                     from a backup"
+                    .to_owned(),
+        }));
+    };
+    let broker_id = broker.unwrap_or(BrokerConfig::default().broker_id);
+    Ok(Opener { cluster_id: Some(cluster), broker_id })
 }
 
 /// Adds a log to its topic.

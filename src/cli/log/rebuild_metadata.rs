@@ -1,4 +1,5 @@
-//! `streamlog log rebuild-metadata DIR`: the metadata journal made anew from the logs.
+//! `streamlog log rebuild-metadata DIR`: the metadata journal made again from the logs, and
+//! `meta.properties` from the journal.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,7 +11,7 @@ use crate::broker::{RebuiltMetadata, rebuild_metadata};
 use crate::cli::{CommandError, Exit};
 use crate::types::TopicName;
 
-/// Makes a lost or damaged metadata journal anew from the logs of a stopped broker.
+/// Makes a lost or damaged metadata journal, or meta.properties, of a stopped broker again.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The data directory
@@ -25,7 +26,14 @@ impl Options {
     pub(super) fn answer(&self, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let partitions: BTreeMap<_, _> = self.partitions.iter().cloned().collect();
         match rebuild_metadata(&self.dir, &partitions)? {
-            Some(rebuilt) => write_text(out, &rebuilt)?,
+            Some(rebuilt) => {
+                if rebuilt.is_identity_new {
+                    writeln!(out, "meta.properties is made again, with a new directory.id")?;
+                }
+                if rebuilt.is_journal_new {
+                    write_text(out, &rebuilt)?;
+                }
+            }
             None => writeln!(out, "the metadata journal is sound and knows all logs")?,
         }
         Ok(Exit::Done)

@@ -5,7 +5,7 @@
 //! tells of them. The new journal is written beside the old one and counts from its publication on,
 //! so a crash at any step leaves the one or the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -24,6 +24,8 @@ use crate::metadata::values::{
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName};
 
+/// The parent of all topics.
+const TOPICS: &str = "/brokers/topics";
 /// The format of the tree, as of a new one.
 const FORMAT: u32 = 1;
 /// So many producer ids are passed over where the last block is not known: ids that were handed
@@ -110,6 +112,20 @@ impl Salvage {
             Err(error @ StoreError::NewerFormat { .. }) => Err(error),
             Err(_) => Ok(Self { tree: salvage_newest(disk, dir)?, is_whole: false }),
         }
+    }
+
+    /// The cluster whose journal it is, and the broker that keeps all partitions; `None` where it
+    /// does not tell the cluster, or names several brokers. Without topics it names none.
+    pub fn owner(&self) -> Option<(String, Option<BrokerId>)> {
+        let node = self.tree.get(&Place::ClusterId.to_string())?;
+        let cluster = decode::<ClusterIdValue>(&node.value).ok()?.id;
+        let mut brokers = BTreeSet::new();
+        for (_, node) in self.tree.snapshot(TOPICS) {
+            let topic = decode::<TopicValue>(&node.value).ok();
+            let assignment = topic.and_then(|topic| topic.assignment().ok());
+            brokers.extend(assignment.into_iter().flatten().flatten());
+        }
+        (brokers.len() < 2).then(|| (cluster, brokers.first().copied()))
     }
 
     /// Whether it says that this topic was deleted, and its logs are to go.

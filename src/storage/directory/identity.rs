@@ -13,7 +13,7 @@
 //! file of the same name, without `streamlog.format`, and its directories are refused.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
@@ -139,12 +139,39 @@ impl Identity {
     }
 }
 
-/// Whether `dir` is a data directory.
+/// Whether `dir` is a data directory, if only by a damaged identity or the metadata in it.
 ///
 /// # Errors
-/// When it is Kafka's or a later release's, or its identity is damaged.
+/// When it is Kafka's or a later release's.
 pub(crate) fn is_data_dir(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
-    Ok(Identity::read(disk, &dir.join(names::IDENTITY))?.is_some())
+    match Identity::read(disk, &dir.join(names::IDENTITY)) {
+        Err(StorageError::Damaged { .. }) => Ok(true),
+        read => Ok(read?.is_some() || has_metadata(disk, dir)?),
+    }
+}
+
+/// What is wrong with the identity of a data directory, and the file concerned.
+///
+/// # Errors
+/// When it is Kafka's or a later release's.
+pub(crate) fn identity_flaw(
+    disk: &dyn Disk,
+    dir: &Path,
+) -> Result<Option<(PathBuf, String)>, StorageError> {
+    let path = dir.join(names::IDENTITY);
+    match Identity::read(disk, &path) {
+        Err(StorageError::Damaged { reason, .. }) => Ok(Some((path, reason))),
+        read => {
+            let is_lost = read?.is_none() && has_metadata(disk, dir)?;
+            Ok(is_lost.then(|| (path, "it is missing".to_owned())))
+        }
+    }
+}
+
+/// Whether the directory holds a metadata journal, as no directory does that was never opened.
+pub(super) fn has_metadata(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
+    let metadata = dir.join(names::METADATA);
+    disk.exists(&metadata).map_err(|source| StorageError::io("look for", &metadata, source))
 }
 
 /// Passes a file of lines that this release writes, whose checksum fits if there is one.

@@ -22,11 +22,11 @@ mod survey;
 #[cfg(test)]
 pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};
-pub(crate) use identity::is_data_dir;
 pub use identity::{Identity, Opener};
-pub(crate) use names::{CHECKED_TEXTS, is_log_dir, partition_of};
-pub use open::lock_data_dir;
+pub(crate) use identity::{identity_flaw, is_data_dir};
+pub(crate) use names::{AUDIT_LOG, CHECKED_TEXTS, is_log_dir, partition_of};
 pub(crate) use open::start_points;
+pub use open::{lock_data_dir, restore_identity};
 pub use partition_metadata::PartitionMetadata;
 pub(crate) use partition_metadata::{FILE_NAME as PARTITION_METADATA, metadata_flaw};
 pub use run::Run;

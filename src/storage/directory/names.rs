@@ -33,12 +33,12 @@ pub(super) const DURABLE_POINTS: &str = "durable-point-checkpoint";
 pub(super) const REBUILD_POINTS: &str = "rebuild-point-checkpoint";
 pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(super) const HIGH_WATERMARKS: &str = "high-watermark-checkpoint";
-pub(super) const AUDIT_LOG: &str = "audit.log";
+pub(crate) const AUDIT_LOG: &str = "audit.log";
 pub(super) const RESERVE: &str = "reserve";
 pub(super) const LAST_TIME: &str = "last-known-time";
 pub(super) const QUARANTINE: &str = "quarantine";
 /// Kept by the metadata store, which looks after it itself.
-const METADATA: &str = "metadata";
+pub(super) const METADATA: &str = "metadata";
 
 const OWN_FILES: [&str; 11] = [
     LOCK,

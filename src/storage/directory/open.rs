@@ -14,11 +14,11 @@ use std::thread;
 use crate::io::{Clock, DirLock, Disk, OpenFiles, ReportingDisk, create_dir_durably};
 use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
-use crate::storage::directory::identity::Identity;
+use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::run::{Manifest, Run};
 use crate::storage::directory::slot::Slot;
-use crate::storage::directory::survey::{Survey, require_empty};
+use crate::storage::directory::survey::{Survey, quarantine, require_empty};
 use crate::storage::directory::{last_time, names};
 use crate::storage::reserve::{Purpose, Reserve, make_room};
 use crate::storage::skipping::AuditLog;
@@ -237,20 +237,45 @@ pub(crate) fn start_points(
 /// Whose log a directory holds, or why that cannot be told.
 pub(crate) type PartitionOwner = Result<PartitionMetadata, String>;
 
-/// Locks a data directory for work on its files while no broker has it, and tells whose it is.
+/// Locks a data directory for work on its files while no broker has it, and tells whose it is;
+/// `None` when the file that says so is lost or damaged.
 ///
 /// # Errors
 /// `Locked` when a broker has it, `Foreign` when it is no data directory.
-pub fn lock_data_dir(disk: &dyn Disk, path: &Path) -> Result<(DirLock, Identity), StorageError> {
-    let Some(identity) = Identity::read(disk, &path.join(names::IDENTITY))? else {
+pub fn lock_data_dir(
+    disk: &dyn Disk,
+    path: &Path,
+) -> Result<(DirLock, Option<Identity>), StorageError> {
+    let identity = match Identity::read(disk, &path.join(names::IDENTITY)) {
+        Err(StorageError::Damaged { .. }) => None,
+        read => read?,
+    };
+    if identity.is_none() && !has_metadata(disk, path)? {
         return Err(StorageError::Foreign {
             path: path.to_owned(),
             expected: "streamlog".to_owned(),
-            found: format!("others: it has no '{}'", names::IDENTITY),
+            found: format!("others: it has no sound '{}'", names::IDENTITY),
         });
-    };
+    }
     let boot_id = disk.boot_id().map_err(|source| StorageError::io("lock", path, source))?;
     Ok((take_lock(disk, path, &boot_id)?, identity))
+}
+
+/// Makes the identity of a locked data directory again, with another directory id; durable on
+/// return. A damaged file goes to `quarantine/`.
+///
+/// # Errors
+/// As the disk fails.
+pub fn restore_identity(
+    disk: &dyn Disk,
+    path: &Path,
+    owner: &Opener,
+) -> Result<Identity, StorageError> {
+    let file = path.join(names::IDENTITY);
+    if disk.exists(&file).map_err(|source| StorageError::io("look for", &file, source))? {
+        quarantine(disk, path, names::IDENTITY)?;
+    }
+    Identity::create(disk, &file, owner)
 }
 
 /// Takes the lock on a directory, making the directory when it is not there.
@@ -278,9 +303,21 @@ fn open_reserve(disk: &Arc<dyn Disk>, path: &Path) -> Result<Arc<Reserve>, Stora
 /// The directory's identity, made for an empty one.
 fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Identity, StorageError> {
     let file = path.join(names::IDENTITY);
-    if let Some(identity) = Identity::read(disk, &file)? {
+    let remedy = "'streamlog log rebuild-metadata' makes it again from the metadata journal";
+    let damaged = |reason: &str| StorageError::Damaged {
+        path: file.clone(),
+        reason: format!("{reason}; {remedy}"),
+    };
+    let identity = match Identity::read(disk, &file) {
+        Err(StorageError::Damaged { reason, .. }) => return Err(damaged(&reason)),
+        read => read?,
+    };
+    if let Some(identity) = identity {
         identity.admit(path, &options.opener)?;
         return Ok(identity);
+    }
+    if has_metadata(disk, path)? {
+        return Err(damaged("it is missing"));
     }
     require_empty(disk, path)?;
     Identity::create(disk, &file, &options.opener)

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::io::Disk;
-use crate::storage::directory::CHECKED_TEXTS;
+use crate::storage::directory::{AUDIT_LOG, CHECKED_TEXTS, identity_flaw};
 use crate::storage::inspect::findings::{Finding, Flaw};
 use crate::storage::producers::snapshot_flaw;
 use crate::storage::segments::{FileKind, SegmentFile};
+use crate::storage::skipping::audit_flaw;
 use crate::storage::{StorageError, checked_text};
 use crate::types::Offset;
 
@@ -27,6 +28,14 @@ pub fn verify_small_files(disk: &dyn Disk, dir: &Path) -> Result<Vec<Finding>, S
             .map_err(|source| StorageError::io("read", &path, source))?;
         findings.extend(flaw.map(|reason| finding(path, reason)));
     }
+    findings.extend(identity_flaw(disk, dir)?.map(|(path, reason)| finding(path, reason)));
+    let path = dir.join(AUDIT_LOG);
+    let flaw = audit_flaw(disk, &path).map_err(|source| StorageError::io("read", &path, source))?;
+    findings.extend(flaw.map(|(position, reason)| Finding {
+        path,
+        position,
+        flaw: Flaw::File(reason),
+    }));
     Ok(findings)
 }
 

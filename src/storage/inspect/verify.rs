@@ -113,6 +113,13 @@ pub(super) fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, 
     Ok(bases)
 }
 
+/// The files of whole replacements in a log's directory.
+fn replacements(disk: &dyn Disk, log: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let entries = disk.list(log).map_err(|source| StorageError::io("list", log, source))?;
+    let is_swap = |name: &str| SegmentFile::parse(name).is_some_and(|f| f.kind == FileKind::Swap);
+    Ok(entries.iter().filter(|e| is_swap(&e.name)).map(|e| log.join(&e.name)).collect())
+}
+
 /// The verification of one log.
 struct LogCheck<'d> {
     disk: &'d dyn Disk,
@@ -174,6 +181,7 @@ impl<'d> LogCheck<'d> {
         let (log_start, durable) =
             (self.log_start(), self.durable().unwrap_or(Offset::new(i64::MAX)));
         check_log_files(self.disk, &self.dir, (log_start, durable), &mut self.report.findings)?;
+        self.replacements()?;
         let bases = segment_bases(self.disk, &self.dir)?;
         self.expected.offset = bases.first().map_or(log_start, |base| log_start.min(*base));
         for (index, base) in bases.iter().enumerate() {
@@ -185,6 +193,32 @@ impl<'d> LogCheck<'d> {
             self.miss(self.expected.offset, durable, bases.last().copied());
         }
         Ok((self.report, ControlFlow::Continue(())))
+    }
+
+    /// Checks the batches of whole replacements, which the next start puts in place of segments.
+    fn replacements(&mut self) -> Result<(), StorageError> {
+        for path in replacements(self.disk, &self.dir)? {
+            let refused = |source| StorageError::io("read", &path, source);
+            let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
+            let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
+            let mut expected =
+                Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
+            while let Some(scanned) = scan.next(&expected).map_err(refused)? {
+                match scanned {
+                    Scanned::Good(batch) => expected.offset = batch.summary.next_offset(),
+                    Scanned::Bad(bad) => {
+                        let position = scan.position();
+                        let next = scan.find_good(&expected, None).map_err(refused)?;
+                        let good_again = next.map(|batch| batch.position);
+                        let flaw = Flaw::Batch { bad, good_again };
+                        self.report.findings.push(Finding { path: path.clone(), position, flaw });
+                        let Some(next) = good_again else { break };
+                        scan.go_to(next);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn segment(

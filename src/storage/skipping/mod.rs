@@ -10,7 +10,7 @@ mod error;
 mod log;
 mod skips;
 
-pub(in crate::storage) use audit::AuditLog;
+pub(in crate::storage) use audit::{AuditLog, flaw as audit_flaw};
 pub use error::SkipError;
 pub(in crate::storage) use log::SkipOrder;
 pub use log::{DamagedStretch, SkippedStretch};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use streamlog::broker::{BrokerError, rebuild_on};
+use streamlog::broker::{BrokerError, rebuild_on, verify_directory_on};
 use streamlog::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use streamlog::io::{Disk, MemoryDisk, OpenMode};
 use streamlog::metadata::{EmbeddedStore, Op, Store};
@@ -116,6 +116,70 @@ fn a_rebuild_interrupted_at_any_call_leaves_the_old_journal_or_the_new() {
             if interrupted {
                 rebuild(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
             }
+            serves(disk, &what);
+        }
+    }
+}
+
+const IDENTITY: &str = "/data/meta.properties";
+
+/// The identity, without what is made anew when it is lost.
+fn owner(disk: &dyn Disk) -> Vec<String> {
+    let text = String::from_utf8(bytes(disk, Path::new(IDENTITY))).unwrap();
+    let lines =
+        text.lines().filter(|line| line.contains("cluster.id") || line.contains("broker.id"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_lost_or_damaged_identity_is_refused_and_made_again_from_the_journal() {
+    let losses: [(&str, Loss); 3] = [
+        ("lost", |disk| disk.remove_file(Path::new(IDENTITY)).unwrap()),
+        ("damaged", |disk| write(disk, Path::new(IDENTITY), b"streamlog.format=1\ncluster.id=x\n")),
+        ("empty", |disk| write(disk, Path::new(IDENTITY), b"")),
+    ];
+    for (what, lose) in losses {
+        let disk = stopped(1);
+        let before = owner(&disk);
+        lose(&disk);
+        refuses_with_the_remedy(&disk, what);
+        let found = verify_directory_on(&disk, Path::new(DATA)).unwrap();
+        assert!(found.iter().any(|f| f.is_damage && f.file == Path::new(IDENTITY)), "{found:?}");
+        rebuild(&disk).unwrap();
+        assert_eq!(owner(&disk), before, "{what}");
+        serves(disk, what);
+    }
+}
+
+#[test]
+fn an_identity_that_nothing_tells_is_not_made_up() {
+    let disk = stopped(1);
+    disk.remove_file(Path::new(IDENTITY)).unwrap();
+    for file in files(&disk, JOURNAL) {
+        disk.open(&file, OpenMode::Write).unwrap().set_len(10).unwrap();
+    }
+    let error = rebuild(&disk).unwrap_err().to_string();
+    assert!(error.contains("meta.properties") && error.contains("backup"), "{error}");
+    assert!(!disk.exists(Path::new(IDENTITY)).unwrap());
+}
+
+#[test]
+fn a_restoration_of_the_identity_interrupted_at_any_call_is_done_by_the_next() {
+    for operation in [Operation::Write, Operation::SyncData, Operation::Rename, Operation::SyncDir]
+    {
+        for nth in 1..=5 {
+            let what = format!("{operation:?} {nth}");
+            let disk = stopped(nth);
+            let before = owner(&disk);
+            write(&disk, Path::new(IDENTITY), b"streamlog.format=1\n");
+            disk.inject(Fault::new(operation, Failure::InputOutput).at_call(nth).for_ever());
+            let interrupted = rebuild(&disk).is_err();
+            disk.clear_faults();
+            let disk = disk.crash(nth).unwrap();
+            if interrupted {
+                rebuild(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+            }
+            assert_eq!(owner(&disk), before, "{what}");
             serves(disk, &what);
         }
     }

@@ -4,6 +4,7 @@ mod clocks;
 mod descriptors;
 mod directory;
 mod errors;
+mod every_file;
 mod interruptions;
 mod lost_metadata;
 mod small_files;

@@ -1,60 +1,40 @@
 //! Every small file of a data directory is changed, bit by bit: the broker serves what was written
 //! or refuses to start and names the file, and `log verify` finds it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use streamlog::broker::verify_directory_on;
 use streamlog::io::faulty::FaultyDisk;
-use streamlog::io::{Disk, MemoryDisk, OpenMode, read_exact_at, write_all_at};
+use streamlog::io::{Disk, MemoryDisk};
 use streamlog::storage::verify;
 
-use crate::support::{LocalBroker, batch};
+use crate::support::{Files, LocalBroker, disk_of, files_in, sequenced};
 
-const DATA: &str = "/data";
+pub(super) const DATA: &str = "/data";
 const RECORDS: u64 = 160;
 
 /// The files of a broker that has stopped in order, with records in several segments.
-fn files() -> Vec<(PathBuf, Vec<u8>)> {
+pub(super) fn stopped_files() -> Files {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let broker = LocalBroker::with_topic(disk, SETTINGS);
     for number in 0..RECORDS / 40 {
         let numbers = number * 40..(number + 1) * 40;
-        broker.connect().produce(batch(numbers), -1).unwrap().unwrap();
+        let sequence = i32::try_from(number * 40).unwrap();
+        let batch = sequenced(numbers, (4711, 0), sequence);
+        broker.connect().produce(batch, -1).unwrap().unwrap();
     }
     let disk = broker.stop().unwrap();
-    let mut files = Vec::new();
-    let mut folders = vec![PathBuf::from(DATA)];
-    while let Some(folder) = folders.pop() {
-        for entry in disk.list(&folder).unwrap() {
-            let path = folder.join(&entry.name);
-            if entry.is_dir {
-                folders.push(path);
-            } else if entry.name != ".lock" && !path.starts_with("/data/reserve") {
-                let file = disk.open(&path, OpenMode::Read).unwrap();
-                let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
-                read_exact_at(&*file, &mut bytes, 0).unwrap();
-                files.push((path, bytes));
-            }
-        }
-    }
+    let mut files = files_in(&disk, Path::new(DATA));
+    files.retain(|(path, _)| !path.ends_with(".lock") && !path.starts_with("/data/reserve"));
     files
 }
 
-const SETTINGS: &[(&str, &str)] = &[("log.segment.bytes", "1024"), ("log.roll.ms", "600000")];
-
-fn disk_of(files: &[(PathBuf, Vec<u8>)]) -> FaultyDisk {
-    let disk = MemoryDisk::default();
-    for (path, bytes) in files {
-        disk.create_dir(path.parent().unwrap()).unwrap();
-        let file = disk.open(path, OpenMode::Create).unwrap();
-        write_all_at(&*file, &mut [std::io::IoSlice::new(bytes)], 0).unwrap();
-    }
-    FaultyDisk::new(Arc::new(disk), 1)
-}
+pub(super) const SETTINGS: &[(&str, &str)] =
+    &[("log.segment.bytes", "1024"), ("log.roll.ms", "600000")];
 
 /// Whether `log verify` finds something.
-fn is_found(disk: &FaultyDisk) -> bool {
+pub(super) fn is_found(disk: &FaultyDisk) -> bool {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let logs = verify(&shared, Path::new(DATA));
     let files = verify_directory_on(&*shared, Path::new(DATA));
@@ -82,7 +62,7 @@ fn serves_or_names(disk: FaultyDisk, path: &Path, what: &str) {
 /// One bit of each byte; with `STREAMLOG_EVERY_BIT` all of them.
 #[test]
 fn a_changed_bit_of_a_small_file_is_survived_or_named_and_found() {
-    let files = files();
+    let files = stopped_files();
     assert!(!is_found(&disk_of(&files)), "a sound directory");
     let every_bit = std::env::var_os("STREAMLOG_EVERY_BIT").is_some();
     for (index, (path, sound)) in files.iter().enumerate() {
