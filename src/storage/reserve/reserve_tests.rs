@@ -109,7 +109,7 @@ fn it_grows_with_the_logs_and_never_takes_more_than_its_share_of_a_disk() {
     let disk = disk();
     let reserve = open(&disk);
     for (logs, total, expected) in
-        [(0, TOTAL, 8), (1, TOTAL, 9), (80, TOTAL, 18), (0, 8 << 20, 4), (0, 1 << 20, 0)]
+        [(0, TOTAL, 8), (1, TOTAL, 9), (80, TOTAL, 28), (0, 8 << 20, 4), (0, 1 << 20, 0)]
     {
         assert!(reserve.restore(logs, total).unwrap());
         assert_eq!(chunks(&disk), expected, "{logs} logs on {total} bytes");

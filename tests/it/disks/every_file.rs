@@ -81,15 +81,20 @@ fn listed() -> BTreeSet<&'static str> {
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
 }
 
+fn rows_of(rows: &[&str]) -> Vec<String> {
+    rows.iter().map(|row| (*row).to_owned()).collect()
+}
+
 fn checked_text(rows: &[&str]) -> Vec<u8> {
-    let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
-    let text = format!("0\n{}\n{rows}", rows.lines().count());
+    let lines = [vec!["0".to_owned(), rows.len().to_string()], rows_of(rows)].concat();
+    let text = lines.join("\n") + "\n";
     format!("{text}crc {:08x}\n", crc32c::crc32c(text.as_bytes())).into_bytes()
 }
 
 /// The files of a stopped broker, and those kinds that only damage and compaction leave.
 fn files_of_every_kind() -> Files {
-    let mut files = stopped_files();
+    let settings = [SETTINGS, &[("log.index.interval.bytes", "128")]].concat();
+    let mut files = stopped_files(10, &settings);
     let path = |name: &str| PathBuf::from(DATA).join(name);
     let decision = "2026-11-22T10:00:00.000Z skip-damage test-0 by=\"User\"";
     let crc = crc32c::crc32c(decision.as_bytes());
@@ -138,7 +143,7 @@ fn a_lost_file_of_batches_or_identity_is_found() {
 /// The broker says that records are missing, or serves what is left in its place.
 #[test]
 fn without_a_segment_readers_get_an_error_and_never_other_records_in_its_place() {
-    let files = stopped_files();
+    let files = stopped_files(40, SETTINGS);
     let path = Path::new(DATA).join("test-0/00000000000000000040.log");
     let left: Files = files.iter().filter(|(file, _)| *file != path).cloned().collect();
     assert_eq!(left.len(), files.len() - 1);
@@ -146,7 +151,7 @@ fn without_a_segment_readers_get_an_error_and_never_other_records_in_its_place()
     let mut client = broker.connect();
     client.send_fetch(0, Duration::ZERO).unwrap();
     let before = values(&client.receive_records().unwrap().records);
-    assert_eq!(before, (0..40).map(|number| (number, number.cast_unsigned())).collect::<Vec<_>>());
+    assert_eq!(before, (0..).zip(0..40).collect::<Vec<_>>());
     client.send_fetch(40, Duration::ZERO).unwrap();
     let missing = client.receive_records().unwrap();
     assert_ne!(missing.error_code, ErrorCode::None, "{:?}", values(&missing.records));

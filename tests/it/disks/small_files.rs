@@ -15,14 +15,16 @@ pub(super) const DATA: &str = "/data";
 const RECORDS: u64 = 160;
 
 /// The files of a broker that has stopped in order, with records in several segments.
-pub(super) fn stopped_files() -> Files {
+pub(super) fn stopped_files(records_per_batch: u64, settings: &[(&str, &str)]) -> Files {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let broker = LocalBroker::with_topic(disk, SETTINGS);
-    for number in 0..RECORDS / 40 {
-        let numbers = number * 40..(number + 1) * 40;
-        let sequence = i32::try_from(number * 40).unwrap();
-        let batch = sequenced(numbers, (4711, 0), sequence);
-        broker.connect().produce(batch, -1).unwrap().unwrap();
+    let broker = LocalBroker::with_topic(disk, settings);
+    let mut client = broker.connect();
+    let mut next = 0;
+    while next < RECORDS {
+        let sequence = i32::try_from(next).unwrap();
+        let batch = sequenced(next..next + records_per_batch, (4711, 0), sequence);
+        client.produce(batch, -1).unwrap().unwrap();
+        next += records_per_batch;
     }
     let disk = broker.stop().unwrap();
     let mut files = files_in(&disk, Path::new(DATA));
@@ -62,7 +64,7 @@ fn serves_or_names(disk: FaultyDisk, path: &Path, what: &str) {
 /// One bit of each byte; with `STREAMLOG_EVERY_BIT` all of them.
 #[test]
 fn a_changed_bit_of_a_small_file_is_survived_or_named_and_found() {
-    let files = stopped_files();
+    let files = stopped_files(40, SETTINGS);
     assert!(!is_found(&disk_of(&files)), "a sound directory");
     let every_bit = std::env::var_os("STREAMLOG_EVERY_BIT").is_some();
     for (index, (path, sound)) in files.iter().enumerate() {

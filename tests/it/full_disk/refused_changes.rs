@@ -16,8 +16,10 @@ use streamlog::wire::list_offsets::{self, ListOffsetsRequest};
 use streamlog::wire::metadata::MetadataRequest;
 use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
 
-use crate::support::topic_setting;
-use crate::support::{Connection, LocalBroker, TOPIC, batch, commit, set_topic, stored};
+use crate::support::{
+    Connection, Files, LocalBroker, TOPIC, batch, commit, disk_of, files_in, set_topic, stored,
+    topic_setting,
+};
 
 const GROUP: &str = "readers";
 const DOOMED: &str = "doomed";

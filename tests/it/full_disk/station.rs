@@ -49,8 +49,13 @@ pub(super) struct Station {
 impl Station {
     /// A broker on a new volume, with the test's topic.
     pub(super) fn new(kind: FileSystem) -> Self {
+        Self::on(Volume::mount(kind))
+    }
+
+    /// A broker on this volume, with the test's topic.
+    pub(super) fn on(volume: Volume) -> Self {
         let mut station = Self {
-            volume: Volume::mount(kind),
+            volume,
             broker: None,
             acknowledged: BTreeMap::new(),
             committed: None,

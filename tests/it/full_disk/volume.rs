@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Bytes of every volume.
+/// Bytes of a volume.
 const SIZE: u64 = 16 << 20;
 
 /// A kind of file system.
@@ -40,23 +40,29 @@ impl Volume {
     /// # Panics
     /// When this user may not mount anything.
     pub(super) fn mount(kind: FileSystem) -> Self {
-        Self::mount_by(MOUNT, kind)
+        Self::mount_by(MOUNT, kind, SIZE)
+    }
+
+    /// The same with so many bytes.
+    pub(super) fn mount_sized(kind: FileSystem, size: u64) -> Self {
+        Self::mount_by(MOUNT, kind, size)
     }
 
     /// The same with another program that mounts loop devices.
-    fn mount_by(loop_mount: &str, asked: FileSystem) -> Self {
+    fn mount_by(loop_mount: &str, asked: FileSystem, size: u64) -> Self {
         let dir = TempDir::new().unwrap();
         let mount = dir.path().join("mount");
         fs::create_dir(&mount).unwrap();
         let mounted = match asked {
-            FileSystem::Ext4(block) => mount_image(loop_mount, block, &mount),
-            FileSystem::Tmpfs => mount_memory(&mount).map_err(|reason| panic!("{reason}")),
+            FileSystem::Ext4(block) => mount_image(loop_mount, (block, size), &mount),
+            FileSystem::Tmpfs => mount_memory(size, &mount).map_err(|reason| panic!("{reason}")),
         };
         let substitution = mounted.err();
         let kind = if let Some(reason) = &substitution {
-            mount_memory(&mount).unwrap();
+            mount_memory(size, &mount).unwrap();
             // Past the capture of the test harness, which hides what a test prints that passes.
-            writeln!(io::stderr(), "{asked:?} is replaced by tmpfs: {reason}").unwrap();
+            let notice = format!("{asked:?} is replaced by tmpfs: {reason}\n");
+            io::stderr().write_all(notice.as_bytes()).unwrap();
             FileSystem::Tmpfs
         } else {
             asked
@@ -124,16 +130,16 @@ fn unmount(mount: &Path) {
     assert!(status.is_ok_and(|status| status.success()), "'{}' stays mounted", mount.display());
 }
 
-/// Mounts an image with an ext4 of blocks of so many bytes.
-fn mount_image(program: &str, block: u32, mount: &Path) -> Result<(), String> {
+/// Mounts an image of so many bytes with an ext4 of such blocks.
+fn mount_image(program: &str, (block, size): (u32, u64), mount: &Path) -> Result<(), String> {
     let image = mount.with_file_name("image");
-    File::create(&image).unwrap().set_len(SIZE).unwrap();
+    File::create(&image).unwrap().set_len(size).unwrap();
     run(Command::new("mkfs.ext4").args(["-q", "-b", &block.to_string()]).arg(&image))?;
     run(Command::new(program).args(["-o", "loop"]).arg(&image).arg(mount))
 }
 
-fn mount_memory(mount: &Path) -> Result<(), String> {
-    let size = format!("size={SIZE}");
+fn mount_memory(size: u64, mount: &Path) -> Result<(), String> {
+    let size = format!("size={size}");
     run(Command::new(MOUNT).args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(mount))
 }
 
@@ -149,7 +155,7 @@ fn run(command: &mut Command) -> Result<(), String> {
 
 #[test]
 fn a_volume_without_a_loop_device_is_a_tmpfs_and_its_name_says_so() {
-    let volume = Volume::mount_by("false", FileSystem::Ext4(4096));
+    let volume = Volume::mount_by("false", FileSystem::Ext4(4096), SIZE);
     assert!(volume.name().starts_with("Tmpfs, for want of a loop device"), "{}", volume.name());
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
     let mounted = volume.mounted();

@@ -83,7 +83,9 @@ impl Log {
         let Some(number) = segments.iter().position(|other| Arc::ptr_eq(other, segment)) else {
             return Err(segment.refused("read", ErrorKind::NotFound.into()));
         };
-        let chain = Chain { is_whole: false, ..self.chain_of(&segments, number)? };
+        // Where the check reaches the end of the segment, the next one must go on: between them
+        // another one may have been lost.
+        let chain = self.chain_of(&segments, number)?;
         let end = range.position + range.length;
         let ahead = (end + read_ahead(segment, range.position)).min(chain.size);
         let mut check = SegmentCheck::new(Arc::clone(segment), chain, Medium::Cache);

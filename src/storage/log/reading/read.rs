@@ -115,7 +115,13 @@ impl Log {
     ) -> Result<(), StorageError> {
         let number = segments.partition_point(|segment| segment.base() <= from).saturating_sub(1);
         let Some(segment) = segments.get(number) else { return Ok(()) };
-        if from >= limit.below || segment.vouched().covers(0, segment.size()?) {
+        if from >= limit.below { Ok(()) } else { self.require_checked_end(segment) }
+    }
+
+    /// Refuses to pass over offsets between two segments before the end of the first was checked:
+    /// a segment between them may have been lost.
+    fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
+        if segment.vouched().covers(0, segment.size()?) {
             return Ok(());
         }
         let offsets = (segment.base(), segment.base());
@@ -190,6 +196,9 @@ impl Log {
                 break;
             }
             let Some(batch) = segment.locate(from)? else { continue };
+            if index > first && batch.summary.base_offset > from {
+                self.require_checked_end(&segments[index - 1])?;
+            }
             let next_base = segments.get(index + 1).map(|next| next.base());
             // The size before the end: an append publishes the end first, so every byte below
             // this size lies below this end. The other way round a batch appended in between
