@@ -123,7 +123,9 @@ impl Salvage {
         for (_, node) in self.tree.snapshot(TOPICS) {
             let topic = decode::<TopicValue>(&node.value).ok();
             let assignment = topic.and_then(|topic| topic.assignment().ok());
-            brokers.extend(assignment.into_iter().flatten().flatten());
+            for replicas in assignment.into_iter().flatten() {
+                brokers.extend(replicas.iter().copied());
+            }
         }
         (brokers.len() < 2).then(|| (cluster, brokers.first().copied()))
     }
