@@ -61,7 +61,7 @@ pub enum MetadataError {
     #[error("there is no topic '{0}'")]
     UnknownTopic(String),
     /// A topic cannot have so many partitions.
-    #[error("{asked} partitions cannot be had: {reason}")]
+    #[error("cannot create {asked} partitions: {reason}")]
     InvalidPartitions {
         /// The number asked for.
         asked: i64,
