@@ -54,6 +54,7 @@ def test_offsets_are_told_and_records_below_one_deleted(
 
     assert offsets("latest") == [f"{filled}:0:500", f"{filled}:1:500"]
     assert offsets("max-timestamp") == [f"{filled}:0:499", f"{filled}:1:499"]
+    assert offsets("latest-tiered") == [], "nothing is in another storage"
     assert offsets(str(FIRST_MS + 100)) == [f"{filled}:0:50", f"{filled}:1:50"]
     below = {"partitions": [{"topic": filled, "partition": 1, "offset": 120}], "version": 1}
     (tmp_path / "below.json").write_text(json.dumps(below))
@@ -105,7 +106,6 @@ def test_the_broker_is_described(tools: Tools, observer: streamlog.Client) -> No
 
 
 REFUSED = {
-    ("kafka-get-offsets", "tiered"): "does not support LIST_OFFSETS",
     ("kafka-transactions", "list"): "does not support LIST_TRANSACTIONS",
     ("kafka-acls", "list"): "this broker has no authorizer",
     ("kafka-metadata-quorum", "describe"): "does not support DESCRIBE_QUORUM",
@@ -113,7 +113,6 @@ REFUSED = {
     ("kafka-configs", "loggers"): "have no settings here",
 }
 ARGUMENTS = {
-    "kafka-get-offsets": "--time latest-tiered --topic",
     "kafka-transactions": "list",
     "kafka-acls": "--list",
     "kafka-metadata-quorum": "describe --status",
@@ -129,9 +128,6 @@ ARGUMENTS = {
         for (tool, cell), reason in REFUSED.items()
     ],
 )
-def test_what_does_not_exist_here_is_refused_by_name(
-    tools: Tools, filled: str, tool: str, reason: str
-) -> None:
-    topic = [filled] if tool == "kafka-get-offsets" else []
+def test_what_does_not_exist_here_is_refused_by_name(tools: Tools, tool: str, reason: str) -> None:
     where = ("--bootstrap-server", tools.address)
-    assert reason in tools.complaint(tool, *where, *ARGUMENTS[tool].split(), *topic)
+    assert reason in tools.complaint(tool, *where, *ARGUMENTS[tool].split())
