@@ -41,6 +41,8 @@ _REFUSED = {
     "fetchoffset.retryintervalms": "use 'brokerTimeout'",
     "groupidprefix": "name the group that progress is stored under by 'group'",
     "path": "name the topics by 'subscribe'",
+    "pushdown": "Spark reads what one query's filters left for the next query too: narrow the read "
+    "by 'assign', 'startingOffsets', 'endingOffsets', 'startingTimestamp' or 'endingTimestamp'",
 }
 """What Kafka's own source takes and this one does not, and what to do instead."""
 

@@ -10,7 +10,6 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from streamlog.spark.reading.batch import BatchReader
-from streamlog.spark.reading.pushdown import FilteringReader, is_asked_for_filters
 from streamlog.spark.reading.settings import Reading, default_schema
 from streamlog.spark.sink import StreamWriter, Writer
 from streamlog.spark.streaming.stream import StreamReader
@@ -43,9 +42,7 @@ class StreamlogDataSource(DataSource):
         Raises:
             ConfigError: An option or the schema does not fit.
         """
-        reading = Reading.of_batch(self.options, schema)
-        takes_filters = reading.pushdown and is_asked_for_filters()
-        return FilteringReader(reading) if takes_filters else BatchReader(reading)
+        return BatchReader(Reading.of_batch(self.options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Reads on.

@@ -176,10 +176,6 @@ topic = "b"
             "job.toml:7: sink.b.options.checkpointLocation: said by another key of the file alrea",
         ),
         (
-            MINIMAL.replace('"a"\n[', '"a"\noptions = { pushDown = true }\n['),
-            "job.toml:4: source.a.options.pushDown: not in a pipeline, whose views may be read mor",
-        ),
-        (
             MINIMAL.replace('topic = "a"', 'pattern = ["a.*", "b"]'),
             "job.toml:3: source.a.pattern: expected one regular expression; `a|b` stands for sever",
         ),

@@ -197,13 +197,6 @@ def _read_jdbc(section: Section, kind: str, folder: Path, bootstrap: str) -> Par
 def _check(source: Source, section: Section) -> None:
     if source.kind == "pattern":
         _check_pattern(source, section)
-    for name in source.options if source.bootstrap else ():
-        if name.lower() == "pushdown":
-            # Spark would read for all of them what the first one's filters left of it.
-            message = "not in a pipeline, whose views may be read more than once: "
-            options = section.table("options")
-            assert options is not None
-            options.fault(f"{message}'start' and 'end' narrow what is read", name)
     if source.bootstrap:
         check_settings(section, source.options)
     if source.is_stream and source.kind == "files":

@@ -31,7 +31,6 @@ _BOTH = (
     "includeHeaders",
     "isolation",
 )
-_BATCH = (*ENDING, "pushdown")
 _MAX_TRIGGER_DELAY = "15m"
 
 
@@ -71,8 +70,6 @@ class Reading:
     """Under which name a stream's progress is stored."""
     fails_on_loss: bool
     isolation: str
-    pushdown: bool
-    """Whether filters narrow a batch read, which then is for one query only."""
 
     @classmethod
     def of_batch(cls, given: Mapping[str, str], schema: StructType) -> "Reading":
@@ -82,7 +79,7 @@ class Reading:
             ConfigError: An option or the schema does not fit.
         """
         why = "it is of streams: a batch read takes all there is"
-        options = Options(given, (*_BOTH, *_BATCH), dict.fromkeys(_ADMISSION, why))
+        options = Options(given, (*_BOTH, *ENDING), dict.fromkeys(_ADMISSION, why))
         start, end = starting(options, is_stream=False), ending(options)
         _check_order(start, end)
         return cls._of(options, schema, start, end)
@@ -95,7 +92,7 @@ class Reading:
             ConfigError: An option or the schema does not fit.
         """
         why = "a stream has no end; Trigger.AvailableNow ends with what there is now"
-        elsewhere = dict.fromkeys(ENDING, why) | {"pushdown": "Spark gives streams no filters"}
+        elsewhere = dict.fromkeys(ENDING, why)
         options = Options(given, (*_BOTH, *_ADMISSION), elsewhere)
         return cls._of(options, schema, starting(options, is_stream=True), None)
 
@@ -120,7 +117,6 @@ class Reading:
             isolation=options.word(
                 "isolation", ("read_committed", "read_uncommitted"), "read_committed"
             ),
-            pushdown=options.truth("pushdown", False),
         )
 
 
@@ -130,7 +126,7 @@ def default_schema(given: Mapping[str, str]) -> StructType:
     Raises:
         ConfigError: An option is unknown, or does not fit.
     """
-    options = Options(given, (*_BOTH, *_BATCH, *_ADMISSION))
+    options = Options(given, (*_BOTH, *ENDING, *_ADMISSION))
     options.connection()
     Subscription.of(options)
     return schema_of(options)
