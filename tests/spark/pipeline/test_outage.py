@@ -11,8 +11,9 @@ from py.support.broker import BrokerProcess, until
 from spark.sink.query import counted
 from spark.support.outages import AWAY_SECONDS, IMPATIENT, away
 from streamlog.spark.pipeline.job import Job
-from streamlog.spark.pipeline.run import Run, reach
+from streamlog.spark.pipeline.run import Run
 from streamlog.spark.pipeline.section import Page
+from streamlog.spark.pipeline.topics import check_topics
 
 pytestmark = pytest.mark.timeout(300 + 2 * AWAY_SECONDS)
 
@@ -86,7 +87,7 @@ def test_triggers_that_start_while_a_broker_is_away_go_on_when_it_is_back(
             # How far it is, is stored again too.
             until(lambda: sum(there.admin.group(f"{topic}.back").lag().values()) == 0, _PATIENCE)
 
-        reach(job)
+        check_topics(job)
         ended = beside.submit(outage)
         # A query starts on the thread that has the session.
         assert not Run(job, spark, tell=print, is_stopped=ended.done).go()

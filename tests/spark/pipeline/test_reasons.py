@@ -10,16 +10,16 @@ RAISED = "streamlog.errors.RequestTimeout: no answer"
 NOTE = "brokers were away for 5 s, which brokerTimeout sets"
 
 
-def test_of_a_python_process_it_is_told_what_was_raised_and_not_where() -> None:
+def test_of_a_python_process_what_was_raised_is_told_first_and_not_where() -> None:
     failed = "[STREAM_FAILED] Query [id = 7] terminated with exception: Task 0 failed"
     led_to = f"{STACK}OSError: refused\n\nThe above exception was the direct cause of this:\n\n"
     text = (
         f"{failed}\nat once: {led_to}{STACK}{RAISED}\n{NOTE}\n\n\tat org.apache.spark.Some.java\n"
     )
-    assert lines_of(RuntimeError(text)) == [failed, RAISED, NOTE]
+    assert lines_of(RuntimeError(text)) == [RAISED, NOTE, failed]
     assert reason_of(RuntimeError(text)) == RAISED
     ended = f"[PYTHON_DATA_SOURCE_ERROR] Failed to plan: {STACK}{RAISED}\n SQLSTATE: 38000"
-    assert lines_of(RuntimeError(ended)) == ["[PYTHON_DATA_SOURCE_ERROR] Failed to plan:", RAISED]
+    assert lines_of(RuntimeError(ended)) == [RAISED, "[PYTHON_DATA_SOURCE_ERROR] Failed to plan:"]
 
 
 def test_all_other_errors_are_told_as_they_are() -> None:

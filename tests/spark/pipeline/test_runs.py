@@ -15,8 +15,9 @@ from py.support.broker import BrokerProcess
 from spark.connector.tables import digest, values_in
 from streamlog.errors import ConfigError, ConnectError, TopicNotFound
 from streamlog.spark.pipeline.job import Job
-from streamlog.spark.pipeline.run import Run, reach
+from streamlog.spark.pipeline.run import Run
 from streamlog.spark.pipeline.section import Page
+from streamlog.spark.pipeline.topics import check_topics
 
 _numbers = count()
 
@@ -44,7 +45,7 @@ def execute(spark: SparkSession, job_of: Callable[[str], Job], tmp_path: Path) -
     def run(text: str) -> list[str]:
         told: list[str] = []
         job = job_of(text)
-        reach(job)
+        check_topics(job)
         assert Run(job, spark, tell=told.append).go()
         return told
 
@@ -455,6 +456,6 @@ def test_a_cluster_or_a_topic_that_is_not_there_is_told_before_spark_starts(
 ) -> None:
     text = f"[source.a]\ntopic = '{topic}'\n[sink.b]\nfrom = 'a'\ntopic = 'b'\n"
     with pytest.raises(TopicNotFound, match=topic):
-        reach(job_of(text))
+        check_topics(job_of(text))
     with pytest.raises(ConnectError):
-        reach(job_of(text + "bootstrap = '127.0.0.1:1'\n"))
+        check_topics(job_of(text + "bootstrap = '127.0.0.1:1'\n"))

@@ -8,10 +8,13 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
+from pyspark.sql.types import StructType
 
 import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import counted, counted_by_confluent
+from streamlog.errors import ConfigError
+from streamlog.spark.sink.settings import Settings
 
 _HEADERS = "array<struct<key: string, value: binary>>"
 
@@ -92,7 +95,7 @@ BAD: list[tuple[dict[str, str], str, str]] = [
     ({"topic": "t", "compression": "zip"}, "value string", "option 'compression'"),
     ({"topic": "t", "partitioner": "hash"}, "value string", "option 'partitioner'"),
     ({"topic": "t", "kafka.transactional.id": "x"}, "value string", "use 'exactlyOnce'"),
-    ({"topic": "t", "exactlyOnce": "true"}, "value string", "checkpointLocation"),
+    ({"topic": "t", "exactlyOnce": "true"}, "value string", "for streams only"),
     ({"topic": "t", "exactlyOnce": "yes"}, "value string", "option 'exactlyOnce'"),
     ({}, "value string", "option 'topic': missing, and the table has no column 'topic'"),
     ({"topic": "t"}, "key string", "column 'value': missing"),
@@ -135,7 +138,40 @@ def test_exactly_once_is_refused_for_a_table(
 ) -> None:
     table = spark.range(1).selectExpr("'v' value")
     with pytest.raises(PySparkException, match="for streams only"):
-        write(table, broker, topic=topic, exactlyOnce="true", checkpointLocation="/tmp/none")
+        write(table, broker, topic=topic, exactlyOnce="true")
+
+
+def test_exactly_once_asks_for_a_checkpoint() -> None:
+    given = {"bootstrap": "127.0.0.1:1", "topic": "t", "exactlyOnce": "true"}
+    with pytest.raises(ConfigError, match="option 'checkpointLocation': missing"):
+        Settings.of(given, StructType().add("value", "string"), overwrite=False)
+
+
+def test_rows_that_name_partitions_of_a_missing_topic_make_no_topic_of_fewer(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    table = spark.range(10).selectExpr("'v' value", "cast(id % 2 as int) partition")
+    with pytest.raises(PySparkException, match=f"'{topic}'.*the rows name partitions"):
+        write(table, broker, topic=topic)
+    assert topic not in client.admin.topics()
+    write(table.select("value"), broker, topic=topic)
+    assert counted(client, topic) == Counter({b"v": 10})
+
+
+def test_a_stream_learns_of_a_missing_target_before_its_tasks_run(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    with client.producer() as producer:
+        producer.send(topic, b"v")
+    options = {"bootstrap": broker.address, "topic": f"{topic}-none", "exactlyOnce": "true"}
+    stream = spark.readStream.format("streamlog").option("startingOffsets", "earliest")
+    rows = stream.option("bootstrap", broker.address).option("subscribe", topic).load()
+    writer = rows.select("value").writeStream.format("streamlog").options(**options)
+    query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    with pytest.raises(PySparkException, match="exactlyOnce writes to topics that are there") as it:
+        query.awaitTermination(90)
+    assert "Failed to initialize Python data source writer" in str(it.value)
+    assert not [name for name in client.admin.topics() if name.startswith("__streamlog_staged")]
 
 
 def test_a_row_that_cannot_be_written_fails_the_task(

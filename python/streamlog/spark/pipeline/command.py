@@ -18,6 +18,7 @@ from streamlog.errors import (
 )
 from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.reasons import is_of_spark, lines_of
+from streamlog.spark.pipeline.topics import check_options, check_topics
 
 __all__ = ["VERBS", "main"]
 
@@ -43,8 +44,10 @@ def main(verb: str, path: str) -> int:
     """
     try:
         job = Job.of(Path(path))
+        check_options(job)
         if verb == "run":
             return run(job)
+        _look_at_topics(job)
         print(_sound(path, job) if verb == "validate" else plan(job))
     except Exception as error:
         if not isinstance(error, StreamlogError) and not is_of_spark(error):
@@ -61,10 +64,10 @@ _LINES = 20
 
 def run(job: Job) -> int:
     """Runs a job until its end, Ctrl-C or SIGTERM, and returns the exit code."""
-    from streamlog.spark.pipeline.run import Run, reach
+    from streamlog.spark.pipeline.run import Run
     from streamlog.spark.pipeline.session import open_session
 
-    reach(job)
+    check_topics(job)
     session = open_session(job, is_watched=_is_watched() and job.stream is None)
     try:
         with _signals() as received:
@@ -77,6 +80,14 @@ def run(job: Job) -> int:
         return _FAILED if job.stream is None else 0
     finally:
         session.stop()
+
+
+def _look_at_topics(job: Job) -> None:
+    """Checks the topics; a file can be checked where its brokers are not."""
+    try:
+        check_topics(job)
+    except (ConnectError, RequestTimeout) as error:
+        _tell(f"streamlog: topics are not checked: {error}")
 
 
 def plan(job: Job) -> str:

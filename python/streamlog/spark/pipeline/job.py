@@ -108,6 +108,12 @@ class Job:
         return self.master.startswith("sc://")
 
     @property
+    def clusters(self) -> set[str]:
+        """The addresses of the brokers that have its topics."""
+        options = [each.options for each in self.sources] + [each.options for each in self.sinks]
+        return {each["bootstrap"] for each in options if "bootstrap" in each}
+
+    @property
     def where(self) -> str:
         """Its master for people, without the token that a server of Spark Connect may ask for."""
         return self.master.partition("/;")[0] if self.is_on_connect else self.master

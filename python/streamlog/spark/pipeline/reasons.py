@@ -17,7 +17,7 @@ def is_of_spark(error: Exception) -> bool:
 
 
 def lines_of(error: Exception) -> list[str]:
-    """What it says; of an error in one of Spark's Python processes, what was raised there."""
+    """The lines of its message; what a Python process of Spark raised comes first."""
     text = str(error).strip()
     if _STACK not in text:
         return text.splitlines()
@@ -25,7 +25,7 @@ def lines_of(error: Exception) -> list[str]:
     below = text.rpartition(_STACK)[2].splitlines()
     raised = dropwhile(lambda line: not line or line.startswith(" "), below)
     told = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
-    return [text.partition(_STACK)[0].splitlines()[0].strip(), *filter(None, told)]
+    return [*filter(None, told), text.partition(_STACK)[0].splitlines()[0].strip()]
 
 
 def reason_of(error: Exception) -> str:
@@ -33,5 +33,5 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, StreamlogError):
         return str(error).strip()
     lines = [line.lstrip(": ") for line in lines_of(error)] or [type(error).__name__]
-    is_behind = lines[0].startswith(_BRIDGE) or _STACK in str(error)
-    return lines[1] if is_behind and len(lines) > 1 else lines[0]
+    is_behind = lines[0].startswith(_BRIDGE) and len(lines) > 1
+    return lines[1] if is_behind else lines[0]

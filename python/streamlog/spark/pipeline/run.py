@@ -6,7 +6,6 @@ from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-import streamlog
 from streamlog.errors import ConfigError, MissingExtra
 from streamlog.spark.pipeline.job import Job
 from streamlog.spark.pipeline.progress import ROWS, Progress
@@ -14,31 +13,15 @@ from streamlog.spark.pipeline.reasons import reason_of
 from streamlog.spark.pipeline.sink import Sink
 from streamlog.spark.pipeline.source import Source
 from streamlog.spark.pipeline.step import Step
+from streamlog.spark.pipeline.topics import check_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["Run", "reach"]
+__all__ = ["Run"]
 
 _GLANCE_SECONDS = 0.2
-
-
-def reach(job: Job) -> None:
-    """Asks the clusters of a job for its topics, before Spark takes its seconds to start.
-
-    Raises:
-        ConnectError: A cluster cannot be reached.
-        TopicNotFound: A topic that is to be read does not exist.
-    """
-    options = [each.options for each in job.sources] + [each.options for each in job.sinks]
-    for address in sorted({each["bootstrap"] for each in options if "bootstrap" in each}):
-        with streamlog.connect(address) as client:
-            client.admin.topics()
-            for source in job.sources:
-                if source.bootstrap == address and source.kind == "topic":
-                    for topic in source.what:
-                        client.topic(topic).describe()
 
 
 class Run:
@@ -63,6 +46,7 @@ class Run:
         Raises:
             ConfigError: A source, a step or a sink is refused; it says which.
         """
+        check_options(job)
         self._job = job
         self._session = session
         self._tell = tell
@@ -97,8 +81,6 @@ class Run:
         from streamlog.spark import functions
 
         try:
-            if isinstance(view, Source):
-                view.check_options()
             table = make()
             if isinstance(view, Source) and view.decoding is not None:
                 table = view.decoding.of(table)
@@ -122,7 +104,7 @@ class Run:
             if sink.folders and set(sink.folders) - set(rows.columns):
                 missing = ", ".join(sorted(set(sink.folders) - set(rows.columns)))
                 raise ConfigError(f"by: '{sink.view}' has no column {missing}")
-            sink.check_options(rows)
+            sink.check_columns(rows)
         except Exception as error:
             raise ConfigError(f"{sink.place}: {reason_of(error)}") from error
         is_stream = self._job.stream is not None

@@ -10,6 +10,9 @@ from streamlog.spark.pipeline.source import check_settings, located
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter
+    from pyspark.sql.types import StructType
+
+    from streamlog.spark.sink.settings import Settings
 
 __all__ = ["Sink"]
 
@@ -115,19 +118,44 @@ class Sink:
             raise ConfigError(f'{message}; encode = "json" makes one of them')
         return table if self.date is None else functions.with_date(table, self.date)
 
-    def check_options(self, rows: "DataFrame") -> None:
-        """Looks at the options and columns of a topic before any sink of the job is written to.
+    def check_options(self) -> None:
+        """Checks the options of a topic; its columns are known only when its view is made.
 
         Raises:
-            ConfigError: An option or a column is unknown, or does not fit.
+            ConfigError: An option is unknown, or does not fit.
         """
-        if self.kind != "topic":
-            return
+        if self.kind == "topic":
+            self._settings()
+
+    def check_topic(self) -> None:
+        """Asks the brokers for the topic, where it has to be there beforehand.
+
+        Raises:
+            TopicNotFound: It does not exist.
+        """
+        if self.kind == "topic":
+            from streamlog.spark.sink.target import check_target
+
+            check_target(self._settings())
+
+    def check_columns(self, rows: "DataFrame") -> None:
+        """Checks the columns for a topic before any sink of the job is written to.
+
+        Raises:
+            ConfigError: A column is unknown, or does not fit.
+        """
+        if self.kind == "topic":
+            self._settings(rows.schema)
+
+    def _settings(self, schema: "StructType | None" = None) -> "Settings":
+        from pyspark.sql.types import StructType
+
         from streamlog.spark.sink.settings import Settings
 
         # A stream is told its checkpoint when it starts.
         options = self.options | {"checkpointLocation": self.name}
-        Settings.of(options, rows.schema, overwrite=self.output == "complete")
+        columns = schema or StructType().add("value", "binary")
+        return Settings.of(options, columns, overwrite=self.output == "complete")
 
     def write(self, rows: "DataFrame") -> None:
         """Writes a table, or a batch of a stream into a database."""

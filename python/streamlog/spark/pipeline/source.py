@@ -17,6 +17,8 @@ from streamlog.spark.pipeline.section import Section
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from streamlog.spark.reading.settings import Reading
+
 __all__ = ["Source", "Watermark", "check_settings", "located"]
 
 _FILES = ("csv", "json", "orc", "parquet", "text")
@@ -112,17 +114,37 @@ class Source:
         return replace(self, options=options)
 
     def check_options(self) -> None:
-        """Looks at the options of topics before Spark does, which would quote a stack.
+        """Checks the options of topics before Spark does, which would quote a stack.
 
         Raises:
             ConfigError: An option is unknown, or does not fit.
         """
+        if self.format == "streamlog":
+            self._reading()
+
+    def check_topics(self) -> None:
+        """Asks the brokers for the topics and partitions that are read.
+
+        Raises:
+            ConfigError: A place to begin or end at names other partitions.
+            TopicNotFound: A topic or a partition does not exist.
+        """
         if self.format != "streamlog":
             return
+        from streamlog.spark.reading.logs import Logs
+        from streamlog.spark.reading.places import check_partitions
+
+        reading = self._reading()
+        ends = Logs(reading.connection, reading.subscription).ends().ends
+        for point in (reading.start, reading.end):
+            if point is not None:
+                check_partitions(point, ends)
+
+    def _reading(self) -> "Reading":
         from streamlog.spark.reading.settings import Reading, default_schema
 
         read = Reading.of_stream if self.is_stream else Reading.of_batch
-        read(self.options, default_schema(self.options))
+        return read(self.options, default_schema(self.options))
 
     def open(self, session: "SparkSession") -> "DataFrame":
         """Its rows; nothing is decoded yet."""

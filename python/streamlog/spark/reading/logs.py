@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from functools import partial
 from typing import TypeVar
 
@@ -66,10 +67,19 @@ class Logs:
             TopicNotFound: A topic or a partition that is named is not there.
         """
         state = self.state()
-        for topic in sorted(state.missing):
-            if self._subscription.named() is not None:
-                raise TopicNotFound(f"there is no topic '{topic}', or no such partition of it")
+        if state.missing and self._subscription.named() is not None:
+            raise TopicNotFound(self._why_missing(min(state.missing), state))
         return state
+
+    def _why_missing(self, topic: str, state: State) -> str:
+        if topic in state.ids:
+            places = {place for place in self._subscription.places if place[0] == topic}
+            count = len(self._patiently(lambda: self.client.admin.topic(topic)).partitions)
+            number = min(places - state.ends.keys())[1]
+            return f"topic '{topic}' has no partition {number}: there are {count}, from 0 on"
+        nearest = get_close_matches(topic, self._patiently(lambda: self.client.admin.topics()), n=1)
+        hint = f", did you mean '{nearest[0]}'?" if nearest else ""
+        return f"there is no topic '{topic}'{hint}"
 
     def are_others_matched(self, state: State) -> bool:
         """Whether the topics that match are others than those of the state; one request at most."""

@@ -14,7 +14,16 @@ from streamlog.spark.reading.logs import Logs, time_of
 from streamlog.spark.reading.offsets import EARLIEST, LATEST, Offsets, Place, parsed, whole
 from streamlog.spark.reading.times import time_ms
 
-__all__ = ["ENDING", "STARTING", "AtOffsets", "Point", "ending", "place_of", "starting"]
+__all__ = [
+    "ENDING",
+    "STARTING",
+    "AtOffsets",
+    "Point",
+    "check_partitions",
+    "ending",
+    "place_of",
+    "starting",
+]
 
 STARTING = (
     "startingTimestamp",
@@ -155,6 +164,17 @@ def place_of(point: Point, logs: Logs, ends: Offsets) -> Offsets:
             times = dict(rows) if time is None else dict.fromkeys(ends, time)
             _check_same(option, times, ends)
             return _at_time(point, times, logs, ends)
+
+
+def check_partitions(point: Point, ends: Offsets) -> None:
+    """Looks whether a point names the partitions that have these ends, and no others.
+
+    Raises:
+        ConfigError: It names others, or leaves some out.
+    """
+    match point:
+        case AtOffsets(option, rows) | AtTimes(option, None, rows):
+            _check_same(option, dict(rows), ends)
 
 
 def _begins(logs: Logs, ends: Offsets) -> Offsets:

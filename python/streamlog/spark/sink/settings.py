@@ -48,13 +48,22 @@ class Settings:
     is_exactly_once: bool
 
     @classmethod
-    def of(cls, given: Mapping[str, str], schema: StructType, overwrite: bool) -> "Settings":
-        """Looks at what Spark hands over.
+    def of(
+        cls,
+        given: Mapping[str, str],
+        schema: StructType,
+        overwrite: bool,
+        *,
+        is_stream: bool = True,
+    ) -> "Settings":
+        """Checks the options and the columns that Spark hands over.
 
         Raises:
             ConfigError: An option or a column does not fit.
         """
         options = Options(given, _OPTIONS, _ELSEWHERE)
+        if not is_stream and options.truth("exactlyOnce", False):
+            raise ConfigError("option 'exactlyOnce': for streams only, a table is written once")
         columns = columns_of(schema)
         if not options.truth("includeHeaders", True):
             columns.pop("headers", None)

@@ -10,10 +10,10 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from streamlog.errors import ConfigError
 from streamlog.spark.sink.delivery import Delivery
 from streamlog.spark.sink.exactly.delivery import ExactlyOnce
 from streamlog.spark.sink.settings import Settings
+from streamlog.spark.sink.target import check_target
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,14 +25,14 @@ class Writer(DataSourceArrowWriter):
     """Writes a table, at least once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        """Looks at what was asked for.
+        """Checks the options, the columns and the target, on the driver.
 
         Raises:
             ConfigError: An option or a column does not fit.
+            TopicNotFound: The target has to be there, and is not.
         """
-        settings = Settings.of(options, schema, overwrite)
-        if settings.is_exactly_once:
-            raise ConfigError("option 'exactlyOnce': for streams only, a table is written once")
+        settings = Settings.of(options, schema, overwrite, is_stream=False)
+        check_target(settings)
         self._delivery = Delivery(settings)
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
@@ -44,12 +44,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
     """Writes a stream, at least once or exactly once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        """Looks at what was asked for.
+        """Checks the options, the columns and the target, on the driver.
 
         Raises:
             ConfigError: An option or a column does not fit.
+            TopicNotFound: The target has to be there, and is not.
         """
         settings = Settings.of(options, schema, overwrite)
+        check_target(settings)
         self._delivery = ExactlyOnce(settings) if settings.is_exactly_once else Delivery(settings)
 
     def write(self, iterator: Iterator["pyarrow.RecordBatch"]) -> WriterCommitMessage:
