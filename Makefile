@@ -151,8 +151,10 @@ test: check docs ## All checks, then the Rust and the Python tests (sets everyth
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-spark
 
-test-disks: setup ## The long forms of what disks do to a broker: 78 fills of each file system, 19,000 flips
+test-disks: setup ## The long forms of what disks do to a broker: 78 fills of each file system, every bit
 	STREAMLOG_FILLS=6 cargo test --locked --test it full_disk:: -- --nocapture
+	STREAMLOG_EVERY_BIT=1 cargo test --locked --lib every_bit
+	STREAMLOG_EVERY_BIT=1 cargo test --locked --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
 # Each of the two mostly waits, for processes to start and for time to pass.

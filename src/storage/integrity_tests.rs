@@ -1,7 +1,13 @@
 //! Facts about damage that comes to a log's files while it is open.
 
+use std::time::Duration;
+
+use crate::io::faulty::Operation;
+use crate::io::{Disk, OpenMode};
 use crate::storage::segments::Medium;
-use crate::storage::world_tests::{World, append, batch, file, texts, try_values, values};
+use crate::storage::world_tests::{
+    EPOCH, NOW, World, append, batch, crashed, file, texts, try_values, values,
+};
 use crate::storage::{Damage, Log, ReadLimit, StartPoint, StorageError};
 use crate::types::Offset;
 
@@ -87,7 +93,7 @@ fn a_batch_lost_from_a_segments_end_is_damage() {
     let world = World::with_segments_of(size() * 3);
     let log = letters(&world);
     let path = file(0, "log");
-    let log_file = crate::io::Disk::open(&world.disk, &path, crate::io::OpenMode::Write).unwrap();
+    let log_file = world.disk.open(&path, OpenMode::Write).unwrap();
     log_file.set_len(size() * 2).unwrap();
     log_file.sync_data().unwrap();
     let marks = log.close().unwrap();
@@ -145,6 +151,144 @@ fn the_first_read_after_a_start_checks() {
         assert!(try_values(&log, 4, 7).is_err(), "byte {byte}");
         assert_eq!(log.damages(), [damage(3, 1)]);
         assert_eq!(texts(&values(&log, 5, 7)), ["f", "g"]);
+    }
+}
+
+#[test]
+fn a_flip_before_a_clean_start_is_refused_and_listed_wherever_it_is() {
+    for byte in BYTES {
+        for (segment, number) in [(0, 0), (3, 2), (6, 0)] {
+            let world = World::with_segments_of(size() * 3);
+            let log = letters(&world);
+            let marks = log.close().unwrap();
+            rot(&world, segment, number, byte);
+            let (log_start, log_end) = (marks.log_start, marks.durable);
+            let log = world.open(StartPoint::Clean { log_start, log_end });
+            let expected = damage(segment, number);
+            let first = expected.first.get();
+            let refused = try_values(&log, first, 7);
+            assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
+            let listed = log.damaged_stretches().unwrap();
+            let listed: Vec<_> = listed.into_iter().map(|stretch| stretch.damage).collect();
+            assert_eq!(listed, [expected], "byte {byte} of batch {number} of {segment}");
+            assert_eq!(values(&log, 0, first).len(), usize::try_from(first).unwrap());
+            let behind = values(&log, first + 1, 7);
+            assert_eq!(behind.len(), usize::try_from(6 - first).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_shorter_than_it_was_closed_is_served_as_far_as_it_goes() {
+    let world = World::new();
+    let log = letters(&world);
+    let marks = log.close().unwrap();
+    world.disk.open(&file(0, "log"), OpenMode::Write).unwrap().set_len(size() * 5).unwrap();
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    assert_eq!(values(&log, 0, 5).len(), 5);
+    assert!(matches!(try_values(&log, 5, 7), Err(StorageError::Corrupt { .. })));
+    let (start, end, next) = (size() * 5, size() * 5, Offset::new(7));
+    assert_eq!(log.damages(), [Damage { start, end, next, ..damage(0, 5) }]);
+}
+
+#[test]
+fn a_log_that_ends_elsewhere_than_it_was_closed_is_looked_through_once_a_minute() {
+    let world = World::new();
+    let log = letters(&world);
+    let marks = log.close().unwrap();
+    // Somebody has put a good batch behind the last one.
+    let mut ghost = batch(&["x"]);
+    ghost[..8].copy_from_slice(&7_i64.to_be_bytes());
+    ghost[12..16].copy_from_slice(&EPOCH.0.to_be_bytes());
+    world.overwrite(&file(0, "log"), None, &ghost);
+    let (log_start, log_end) = (marks.log_start, marks.durable);
+    let log = world.open(StartPoint::Clean { log_start, log_end });
+    let opened = || world.disk.calls(Operation::Open);
+    for minute in 1..4 {
+        let before = opened();
+        assert!(matches!(log.epochs(), Err(StorageError::Corrupt { .. })));
+        assert!(opened() > before, "it is looked through in minute {minute}");
+        let before = opened();
+        for _ in 0..100 {
+            assert!(matches!(log.epochs(), Err(StorageError::Corrupt { .. })));
+        }
+        assert_eq!(opened(), before, "and not again");
+        world.clock.advance(Duration::from_mins(1));
+    }
+}
+
+#[test]
+fn a_look_up_by_time_answers_no_offset_of_a_damaged_header() {
+    for byte in BYTES {
+        for after_a_start in [false, true] {
+            let world = World::with_segments_of(size() * 3);
+            let mut log = letters(&world);
+            let found = log.offset_for_timestamp(NOW).unwrap().unwrap();
+            assert_eq!(found.offset, Offset::ZERO);
+            log.advance_log_start(Offset::new(4)).unwrap();
+            if after_a_start {
+                let marks = log.close().unwrap();
+                let (log_start, log_end) = (marks.log_start, marks.durable);
+                log = world.open(StartPoint::Clean { log_start, log_end });
+            }
+            rot(&world, 3, 1, byte);
+            let refused = log.offset_for_timestamp(NOW);
+            assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
+            assert_eq!(log.damages(), [damage(3, 1)], "byte {byte}");
+        }
+    }
+}
+
+#[test]
+fn damage_above_the_end_goes_when_the_log_is_cut() {
+    let world = World::with_segments_of(size() * 3);
+    let log = letters(&world);
+    for (segment, number) in [(0, 1), (3, 1), (6, 0)] {
+        rot(&world, segment, number, 66);
+    }
+    check_all(&log);
+    assert_eq!(log.damages().len(), 3);
+    log.truncate(Offset::new(3)).unwrap();
+    assert_eq!(log.damages(), [damage(0, 1)]);
+    for value in ["x", "y", "z"] {
+        append(&log, &[value]);
+    }
+    assert_eq!(texts(&values(&log, 3, 6)), ["x", "y", "z"]);
+    log.flush().unwrap();
+    let log = world.open(crashed(6, true));
+    assert_eq!(log.damages(), [damage(0, 1)]);
+    assert_eq!(texts(&values(&log, 3, 6)), ["x", "y", "z"]);
+}
+
+#[test]
+fn digests_of_batches_that_a_power_cut_or_a_cut_took_blame_no_others() {
+    // The last letter is lost, though its digest was written down.
+    for cuts in [false, true] {
+        let world = World::new();
+        let log = letters(&world);
+        let marks = log.close().unwrap();
+        let (log_start, log_end) = (marks.log_start, marks.durable);
+        let mut log = world.open(StartPoint::Clean { log_start, log_end });
+        log.start_epoch(EPOCH).unwrap();
+        if cuts {
+            log.truncate(Offset::new(6)).unwrap();
+        } else {
+            drop(log);
+            let path = file(0, "log");
+            world.disk.open(&path, OpenMode::Write).unwrap().set_len(size() * 6).unwrap();
+            log = world.open(crashed(6, false));
+            log.start_epoch(EPOCH).unwrap();
+        }
+        for value in ["x", "y", "z"] {
+            append(&log, &[value]);
+        }
+        log.flush().unwrap();
+        drop(log);
+        let log = world.open(crashed(9, true));
+        check_all(&log);
+        assert_eq!(log.damages(), [], "cuts: {cuts}");
+        assert_eq!(texts(&values(&log, 5, 9)), ["f", "x", "y", "z"]);
     }
 }
 

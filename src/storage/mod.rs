@@ -58,6 +58,8 @@ mod byte_offsets_tests;
 #[cfg(test)]
 mod epochs_tests;
 #[cfg(test)]
+mod every_bit_tests;
+#[cfg(test)]
 mod integrity_tests;
 #[cfg(test)]
 mod recovery_tests;

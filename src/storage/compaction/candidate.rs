@@ -88,7 +88,7 @@ impl Candidate {
             {
                 break;
             }
-            closed.require_sound()?;
+            closed.require_known_sound()?;
             candidate.add(closed, is_dirty, bounds.now)?;
         }
         Ok(candidate)
@@ -156,7 +156,7 @@ impl Closed {
 
     /// Nothing is compacted from damage on, until a person has skipped it: what it held may have
     /// been a key's last value.
-    fn require_sound(&self) -> Result<(), StorageError> {
+    fn require_known_sound(&self) -> Result<(), StorageError> {
         let home = self.segment.home();
         let damages = self.segment.damages();
         let Some(damage) = damages.iter().find(|damage| !home.is_skipped(damage)) else {

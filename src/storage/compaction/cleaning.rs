@@ -13,7 +13,9 @@ use crate::storage::StorageError;
 use crate::storage::compaction::candidate::Closed;
 use crate::storage::compaction::pass::Effort;
 use crate::storage::compaction::survivors::{Fate, Survivors};
-use crate::storage::segments::{FileKind, Home, Indexer, Located, Segment, SegmentFile};
+use crate::storage::segments::{
+    FileKind, HeaderDigests, Home, Indexer, Located, Segment, SegmentFile,
+};
 use crate::types::{Offset, Timestamp};
 
 /// What came of some segments.
@@ -38,6 +40,7 @@ const SYNC_INTERVAL: u64 = 8 << 20;
 struct Writer {
     segment: Segment,
     indexer: Indexer,
+    digests: HeaderDigests,
     buffer: Vec<u8>,
     written: u64,
     synced: u64,
@@ -108,6 +111,7 @@ impl Writer {
         Ok(Self {
             segment: Segment::cleaned(home, first.base())?,
             indexer: Indexer::new(first.base(), interval),
+            digests: HeaderDigests::default(),
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
             synced: 0,
@@ -121,7 +125,9 @@ impl Writer {
             return Err(self.refused("write", error));
         };
         let position = self.written + self.buffer.len() as u64;
-        self.segment.push_entries(self.indexer.pass(&Located { position, summary }));
+        let place = Located { position, summary };
+        self.segment.push_entries(self.indexer.pass(&place));
+        self.digests.pass(&place);
         self.buffer.extend_from_slice(batch);
         if self.buffer.len() >= BUFFER { self.write() } else { Ok(()) }
     }
@@ -151,7 +157,7 @@ impl Writer {
         self.write()?;
         self.sync()?;
         self.segment.publish_size(self.written);
-        self.segment.seal(&mut self.indexer, sealed_at, next_offset);
+        self.segment.seal((&mut self.indexer, &self.digests), sealed_at, next_offset);
         self.segment.write_beside_cleaned()?;
         Ok(self.segment)
     }

@@ -48,6 +48,13 @@ pub(crate) enum Pass {
 /// # Errors
 /// `Corrupt` where a batch is damaged: the log stays as it is from there on.
 pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass, StorageError> {
+    // A wrong offset would let a key's last record count as an earlier one.
+    for closed in &candidate.closed.segments {
+        if !(effort.goes_on)(closed.segment.size()?) {
+            return Ok(Pass::Stopped);
+        }
+        candidate.log.require_sound(&closed.segment)?;
+    }
     let Some(dirty) = read_dirty(candidate, effort)? else { return Ok(Pass::Stopped) };
     let below = dirty.below;
     let segments = &candidate.closed.segments;

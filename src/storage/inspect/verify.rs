@@ -13,7 +13,8 @@ use crate::storage::inspect::findings::{Finding, Flaw, LogReport};
 use crate::storage::inspect::indexes::IndexCheck;
 use crate::storage::inspect::small_files::check_log_files;
 use crate::storage::segments::{
-    BadBatch, BatchScan, Expected, FileKind, Located, Medium, Scanned, SegmentFile,
+    BadBatch, BatchCheck, BatchScan, Chain, Checked, Damage, Expected, FileKind, Located, Medium,
+    Place, Scanned, Seal, SegmentFile,
 };
 use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -185,7 +186,8 @@ impl<'d> LogCheck<'d> {
         let bases = segment_bases(self.disk, &self.dir)?;
         self.expected.offset = bases.first().map_or(log_start, |base| log_start.min(*base));
         for (index, base) in bases.iter().enumerate() {
-            if self.segment(*base, index + 1 == bases.len(), watch)?.is_break() {
+            let next_base = bases.get(index + 1).copied();
+            if self.segment((*base, next_base), watch)?.is_break() {
                 return Ok((self.report, ControlFlow::Break(())));
             }
         }
@@ -223,8 +225,7 @@ impl<'d> LogCheck<'d> {
 
     fn segment(
         &mut self,
-        base: Offset,
-        is_last: bool,
+        (base, next_base): (Offset, Option<Offset>),
         watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
@@ -236,33 +237,62 @@ impl<'d> LogCheck<'d> {
         };
         let mut indexes = IndexCheck::new(self.disk, &self.dir, base, durable_below)?;
         let file = self.disk.open(&path, OpenMode::Read).map_err(refused)?;
-        let mut scan = BatchScan::new(&*file, 0, file.len().map_err(refused)?, Medium::Disk);
         self.report.segments += 1;
         self.skip_to(base, base);
-        while let Some(scanned) = scan.next(&self.expected).map_err(refused)? {
-            match scanned {
-                Scanned::Good(batch) => {
-                    self.skip_to(batch.summary.base_offset, base);
-                    self.good(&batch);
-                    if watch(batch.summary.size as u64).is_break() {
-                        return Ok(ControlFlow::Break(()));
+        let chain = self.chain_of((base, next_base), file.len().map_err(refused)?)?;
+        let mut place = Place::at(0, chain.expected(self.expected.offset, self.expected.epoch));
+        let disk = (&*file, Medium::Disk);
+        let mut check = BatchCheck::new(disk, base, &chain, Vec::new(), &mut place);
+        let mut ends_in_bad = false;
+        while let Some(stretch) = check.stretch().map_err(refused)? {
+            for checked in stretch {
+                match checked {
+                    Checked::Good(batch) => {
+                        self.skip_to(batch.summary.base_offset, base);
+                        self.good(&batch);
+                        if watch(batch.summary.size as u64).is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                        indexes.pass(&batch, &mut self.report.findings);
                     }
-                    indexes.pass(&batch, &mut self.report.findings);
-                }
-                Scanned::Bad(bad) => {
-                    let position = scan.position();
-                    let next = scan.find_good(&self.expected, None).map_err(refused)?;
-                    let next = next.map(|batch| batch.position);
-                    let flaw = self.flaw(bad, next, is_last);
-                    self.report.findings.push(Finding { path: path.clone(), position, flaw });
-                    self.is_after_bad = true;
-                    let Some(next) = next else { return Ok(ControlFlow::Continue(())) };
-                    scan.go_to(next);
+                    Checked::Known => {}
+                    Checked::Bad(damage, bad) => {
+                        ends_in_bad = damage.end >= chain.size;
+                        let flaw = self.flaw(bad, &damage, (&chain, next_base));
+                        let (path, position) = (path.clone(), damage.start);
+                        self.report.findings.push(Finding { path, position, flaw });
+                        self.is_after_bad = true;
+                    }
                 }
             }
         }
-        indexes.finish(&mut self.report.findings);
+        if !ends_in_bad {
+            indexes.finish(&mut self.report.findings);
+        }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The facts that the headers of a segment must agree with.
+    fn chain_of(
+        &self,
+        (base, next_base): (Offset, Option<Offset>),
+        size: u64,
+    ) -> Result<Chain, StorageError> {
+        let path = SegmentFile::path(&self.dir, base, FileKind::Seal);
+        let mut digests = Seal::load_digests(self.disk, &path)
+            .map_err(|source| StorageError::read(&path, source))?;
+        if next_base.is_none() {
+            // The last segment may have lost what was never durable.
+            digests.retain(|digest| digest.end <= size);
+        }
+        Ok(Chain {
+            dense_from: self.gaps_below,
+            end: next_base.unwrap_or(Offset::new(i64::MAX)),
+            size,
+            is_whole: digests.last().is_some_and(|digest| digest.end > size),
+            epochs: self.epochs.iter().flat_map(EpochCache::entries).copied().collect(),
+            digests: digests.into(),
+        })
     }
 
     fn good(&mut self, batch: &Located) {
@@ -277,8 +307,8 @@ impl<'d> LogCheck<'d> {
         report.next_offset = summary.next_offset();
         self.expected.offset = summary.next_offset();
         self.is_after_bad = false;
-        self.check_epoch(batch);
         self.expected.epoch = summary.leader_epoch;
+        self.check_epoch(batch);
     }
 
     /// Looks a batch up in the epoch history; a mistake that goes on is found once.
@@ -339,10 +369,23 @@ impl<'d> LogCheck<'d> {
 
     /// Judges bad bytes as a start does. A write that was torn off is no damage: nobody was ever
     /// told that it is durable.
-    fn flaw(&self, bad: BadBatch, good_again: Option<u64>, is_last: bool) -> Flaw {
-        let was_durable = self.durable().is_none_or(|durable| self.expected.offset < durable);
+    fn flaw(
+        &self,
+        bad: BadBatch,
+        damage: &Damage,
+        (chain, next_base): (&Chain, Option<Offset>),
+    ) -> Flaw {
+        let Damage { start, end, first, next, .. } = *damage;
+        if start == end {
+            return Flaw::Missing { first, next };
+        }
+        let good_again = (end < chain.size).then_some(end);
+        let was_durable = self.durable().is_none_or(|durable| first < durable);
         let power_failed = matches!(self.start, Some(StartPoint::Unclean { same_boot: false, .. }));
-        if !was_durable && (power_failed || is_last && good_again.is_none()) {
+        let ends_log = next_base.is_none() && good_again.is_none();
+        // The next segment begins where this one is over: an append had failed behind its end.
+        let is_left_over = next_base == Some(first);
+        if is_left_over || !was_durable && (power_failed || ends_log) {
             Flaw::TornTail(bad)
         } else {
             Flaw::Batch { bad, good_again }

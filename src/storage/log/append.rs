@@ -133,6 +133,7 @@ impl Log {
         for (_, summary) in &plan.new {
             let batch = Located { position: active.size, summary: *summary };
             active.segment.push_entries(active.indexer.pass(&batch));
+            active.digests.pass(&batch);
             active.size = batch.end();
             records += u64::from(summary.record_count);
         }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, PoisonError};
 
 use crate::storage::log::Log;
-use crate::storage::log::tail::{Pending, State};
-use crate::storage::segments::Home;
+use crate::storage::log::tail::{Active, Pending, State};
+use crate::storage::segments::{HeaderDigest, Home, Seal, Segment};
 use crate::storage::{
     ActiveProducer, ProducerStates, StorageError, retain_snapshots, write_snapshot,
 };
@@ -86,9 +86,16 @@ impl Log {
 
     fn move_rebuild_point(&self) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
-        let Some(active) = &tail.active else { return Ok(()) };
-        let active = Arc::clone(&active.segment);
         let point = tail.next_offset;
+        let Some(active) = &mut tail.active else { return Ok(()) };
+        let digests = active.digests.grown().unwrap_or_default();
+        let seal = Seal {
+            sealed_at: self.home.clock.now(),
+            max_timestamp: active.indexer.max_timestamp(),
+            next_offset: point,
+            size: active.size,
+        };
+        let active = Arc::clone(&active.segment);
         let producers = tail.producers.clone();
         let generation = tail.generation;
         let left = tail.unsealed.clone();
@@ -98,6 +105,7 @@ impl Log {
             .iter()
             .try_for_each(|segment| segment.write_seal())
             .and_then(|()| active.write_indexes(true))
+            .and_then(|()| self.checkpoint_digests(&active, (&seal, &digests), generation))
             .and_then(|()| self.write_producers(point, &producers));
         let mut tail = self.lock_tail();
         if written.is_err() {
@@ -109,6 +117,27 @@ impl Log {
             self.rebuild.set(point);
         }
         Ok(())
+    }
+
+    /// Writes the digests of the active segment down, unless it was left or cut meanwhile: those of
+    /// other batches would make sound ones look damaged.
+    fn checkpoint_digests(
+        &self,
+        segment: &Arc<Segment>,
+        (seal, digests): (&Seal, &[HeaderDigest]),
+        generation: u64,
+    ) -> Result<(), StorageError> {
+        // Held against cuts.
+        let _segments = self.hold_segments();
+        let tail = self.lock_tail();
+        let is_active = |active: &Active| Arc::ptr_eq(&active.segment, segment);
+        let is_unchanged =
+            tail.generation == generation && tail.active.as_ref().is_some_and(is_active);
+        drop(tail);
+        if !is_unchanged || digests.is_empty() {
+            return Ok(());
+        }
+        segment.checkpoint_digests(seal, digests)
     }
 
     /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use

@@ -1,43 +1,58 @@
 //! Looking at a log's files, when it is first needed or after recovery.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::storage::StorageError;
 use crate::storage::log::Log;
-use crate::storage::log::tail::{Active, State, Tail};
+use crate::storage::log::tail::{Active, Refused, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{FileKind, Segment};
+
+/// So long a log whose files were refused is not looked at again.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 impl Log {
     /// Gets a log ready that was closed in order: its end must be where the close has left it.
     /// Should its files be damaged since, it is recovered as if it had not been closed.
     pub(super) fn wake(&self, tail: &mut Tail) -> Result<(), StorageError> {
-        match self.wake_as_closed(tail) {
+        let now = self.home.clock.monotonic();
+        if let Some(refused) = tail.refused.as_ref().filter(|refused| now < refused.until) {
+            let Refused { offsets, path, position, .. } = refused;
+            return Err(self.home.corrupt(*offsets, (path, *position)));
+        }
+        let woken = match self.wake_as_closed(tail) {
             Err(damage @ StorageError::Corrupt { .. }) => {
                 tracing::error!("{damage}; the whole log is looked through");
-                self.wake_damaged(tail, damage)
+                self.wake_damaged(tail)
             }
             result => result,
+        };
+        if let Err(StorageError::Corrupt { first, next, path, position, .. }) = &woken {
+            let until = now.saturating_add(LOOK_AGAIN);
+            let (offsets, path, position) = ((*first, *next), path.clone(), *position);
+            tail.refused = Some(Refused { offsets, path, position, until });
         }
+        woken
     }
 
-    /// Goes on with what is left, unless the file is shorter than the close has left it.
-    fn wake_damaged(&self, tail: &mut Tail, damage: StorageError) -> Result<(), StorageError> {
+    /// Goes on with what is left. Where the file is shorter than the close has left it, nothing is
+    /// appended: it may be restored.
+    fn wake_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
         // All of it was durable when it was closed, so nothing of it is cut.
         let log_start = self.log_start_offset();
         let known =
             Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
         let recovered = recovery::recover(&self.home, &known, self.producer_limits)?;
         let last_damage = recovered.segments.last().and_then(|segment| segment.damages().pop());
-        if recovered.ends_in_damage && last_damage.is_some_and(|last| last.start == last.end) {
-            return Err(damage);
-        }
+        let is_cut_off = last_damage.is_some_and(|last| last.start == last.end);
+        let is_end_known = recovered.log_end == tail.next_offset && !is_cut_off;
         *self.lock_epochs() = recovered.epochs;
         tail.producers = recovered.producers;
         let segments = Arc::new(recovered.segments);
         self.segments.store(Arc::clone(&segments));
         match segments.last() {
-            Some(_) if recovered.ends_in_damage && recovered.log_end == tail.next_offset => {
+            Some(_) if recovered.ends_in_damage && is_end_known => {
                 // The close has told where the log ends, so it goes on there, behind the damage.
                 tail.state = State::Open;
                 self.roll_tail(tail, self.home.clock.now(), &*self.home.disk)
@@ -97,6 +112,7 @@ impl Log {
             segment: Arc::clone(last),
             size,
             indexer,
+            digests: last.digests_to_grow(size)?,
             began: self.home.clock.monotonic(),
             last_append: self.home.clock.now(),
         });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::io::Disk;
 use crate::storage::log::Log;
 use crate::storage::log::tail::{Active, Failure, State, Tail};
-use crate::storage::segments::{Indexer, Segment};
+use crate::storage::segments::{HeaderDigests, Indexer, Segment};
 use crate::storage::{LogConfig, StorageError};
 use crate::types::{Offset, Timestamp};
 
@@ -87,7 +87,8 @@ impl Log {
         }
         let segment = Arc::new(created?);
         if let Some(mut left) = tail.active.take() {
-            left.segment.seal(&mut left.indexer, now, tail.next_offset);
+            let passed = (&mut left.indexer, &left.digests);
+            left.segment.seal(passed, now, tail.next_offset);
             tail.dirty.push(Arc::clone(&left.segment));
             tail.unsealed.push(left.segment);
         }
@@ -97,6 +98,7 @@ impl Log {
         let interval = self.home.config.load().index_interval.0;
         tail.active = Some(Active {
             indexer: Indexer::new(segment.base(), interval),
+            digests: HeaderDigests::default(),
             segment,
             size: 0,
             began: self.home.clock.monotonic(),

@@ -1,9 +1,10 @@
 //! The end of a log, where it grows.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::storage::segments::{Indexer, Segment};
+use crate::storage::segments::{HeaderDigests, Indexer, Segment};
 use crate::storage::{ProducerStates, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp, TopicPartition, WithCauses};
 
@@ -32,6 +33,18 @@ pub(super) struct Tail {
     pub(super) unsealed: Vec<Arc<Segment>>,
     /// Bytes appended since the rebuild point last moved.
     pub(super) bytes_to_rebuild: u64,
+    /// Why the files of a log that was closed in order were refused when they were last looked at.
+    pub(super) refused: Option<Refused>,
+}
+
+/// Damage for which a whole log is refused.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) offsets: (Offset, Offset),
+    pub(super) path: PathBuf,
+    pub(super) position: u64,
+    /// When to look again, by the monotonic clock: the files may be restored meanwhile.
+    pub(super) until: Duration,
 }
 
 /// What the log can do.
@@ -67,6 +80,8 @@ pub(super) struct Active {
     /// Where the next batch goes.
     pub(super) size: u64,
     pub(super) indexer: Indexer,
+    /// Of all batches that this process appended, and of those that the last one wrote down.
+    pub(super) digests: HeaderDigests,
     /// When its first batch was appended, or the log opened, by the monotonic clock.
     pub(super) began: Duration,
     /// When its last batch was appended, or the log opened, by the wall clock.
@@ -136,6 +151,7 @@ impl Tail {
             generation: 0,
             unsealed: Vec::new(),
             bytes_to_rebuild: 0,
+            refused: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
 use crate::storage::log::checkpoint::discard_snapshots;
 use crate::storage::log::tail::{Active, Failure, Pending, State, Tail};
-use crate::storage::segments::Segment;
+use crate::storage::segments::{HeaderDigests, Segment};
 use crate::storage::{StorageError, recovery};
 use crate::types::Offset;
 
@@ -76,6 +76,7 @@ impl Log {
             later.remove()?;
         }
         let active = &kept[number];
+        let digests = active_digests(tail, active, position)?;
         active.cut(position, end)?;
         active.sync()?;
         // Entries of what was cut would be taken for those of what is appended next.
@@ -85,6 +86,9 @@ impl Log {
             .truncate_to(end)
             .map_err(|error| self.home.refused("cut the epochs of", error))?;
         discard_snapshots(&self.home, end)?;
+        let place = (&*self.home.disk, &*self.home.dir);
+        let damages = self.home.damages.cut(place, (active.base(), position), end);
+        damages.map_err(|error| self.home.refused("note the damages of", error))?;
         let skips = self.home.skips.cut((&*self.home.disk, &self.home.dir), end);
         skips.map_err(|error| self.home.refused("note the skipped damage of", error))?;
         Compacted::cut(&*self.home.disk, &self.home.dir, end)
@@ -93,6 +97,7 @@ impl Log {
         tail.producers = recovery::load_producers(&self.home, &kept, limits)?;
         tail.active = Some(Active {
             indexer: active.end_at(position)?.0,
+            digests,
             segment: Arc::clone(active),
             size: position,
             began: self.home.clock.monotonic(),
@@ -112,6 +117,21 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// The digests of a segment that goes on from `size`, where it is about to be cut.
+fn active_digests(
+    tail: &Tail,
+    segment: &Arc<Segment>,
+    size: u64,
+) -> Result<HeaderDigests, StorageError> {
+    let active = tail.active.as_ref().filter(|active| Arc::ptr_eq(&active.segment, segment));
+    let mut digests = match active {
+        Some(active) => active.digests.clone(),
+        None => HeaderDigests::resumed(segment.digests()?.to_vec()),
+    };
+    digests.cut(size);
+    Ok(digests)
 }
 
 /// The number of the segment, the position in it and the offset at which a cut at `to` comes to

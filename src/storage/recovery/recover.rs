@@ -56,8 +56,11 @@ pub(crate) fn recover(
     };
     let compacted = Compacted::load(&*home.disk, &home.dir)
         .map_err(|source| StorageError::read(&home.dir, source))?;
+    // Where it is not known how far the log is compacted, what was never durable has no gaps.
+    let dense_from = home.dense_from()?.min(durable.max(compacted.gaps_below));
     let known = Known { durable, ..*known };
-    let mut scanner = Scanner::new(home, &segments, (&known, compacted.gaps_below), stored);
+    let mut scanner =
+        Scanner::new(home, &segments, (&known, compacted.gaps_below, dense_from), stored);
     let torn = scanner.scan(from)?;
     let found = scanner.finish();
     for (number, size) in &found.leftovers {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::storage::recovery::Known;
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
-    BadBatch, BatchScan, Damage, Expected, FileKind, Home, Indexer, Located, Medium, Scanned,
-    Segment,
+    BadBatch, BatchCheck, BatchScan, Chain, Checked, Damage, Expected, FileKind, Home, Indexer,
+    Located, Medium, Place, Scanned, Segment,
 };
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
@@ -18,6 +18,8 @@ pub(super) struct Scanner<'a> {
     durable: Offset,
     /// Compaction has left gaps below it only.
     gaps_below: Offset,
+    /// Batches follow one another from here on.
+    dense_from: Offset,
     same_boot: bool,
     expected: Expected,
     /// The history as it was stored, if it was.
@@ -42,6 +44,9 @@ pub(super) struct Torn {
     pub(super) reason: String,
 }
 
+/// The last segment's end is what is to be found out.
+const END_UNKNOWN: Offset = Offset::new(i64::MAX);
+
 /// What a pass has found out.
 pub(super) struct Found {
     pub(super) log_end: Offset,
@@ -58,7 +63,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn new(
         home: &'a Home,
         segments: &'a [Arc<Segment>],
-        (known, gaps_below): (&Known, Offset),
+        (known, gaps_below, dense_from): (&Known, Offset, Offset),
         stored: Stored<EpochCache>,
     ) -> Self {
         let stored = match stored {
@@ -70,6 +75,7 @@ impl<'a> Scanner<'a> {
             segments,
             durable: known.durable,
             gaps_below,
+            dense_from,
             same_boot: known.same_boot,
             expected: Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false },
             stored,
@@ -135,7 +141,7 @@ impl<'a> Scanner<'a> {
             }
         }
         let epoch = self.epochs.latest().unwrap_or(LeaderEpoch::NONE);
-        self.expected = Expected { offset, epoch, dense: false };
+        self.expect(offset, epoch);
         let known = self.segments.iter().flat_map(|segment| segment.damages());
         let before = known.filter(|damage| {
             damage.segment < segment.base()
@@ -146,7 +152,7 @@ impl<'a> Scanner<'a> {
 
     /// Whether a segment begins where the one before it ends.
     fn check_base(&mut self, number: usize) -> Result<Option<Torn>, StorageError> {
-        let (segment, expected) = (&self.segments[number], self.expected.offset);
+        let (segment, expected) = (Arc::clone(&self.segments[number]), self.expected.offset);
         if number == self.first_scanned || segment.base() == expected {
             return Ok(None);
         }
@@ -155,7 +161,7 @@ impl<'a> Scanner<'a> {
             return Err(self.home.corrupt((segment.base(), expected), (&path, 0)));
         }
         if expected < self.gaps_below {
-            self.expected.offset = segment.base();
+            self.expect(segment.base(), self.expected.epoch);
             return Ok(None);
         }
         let reason = format!("the segment begins at offset {}", segment.base());
@@ -174,35 +180,56 @@ impl<'a> Scanner<'a> {
     ) -> Result<Option<Torn>, StorageError> {
         let segment = Arc::clone(&self.segments[number]);
         let mut indexer = segment.index_from(start)?;
-        let end = segment.size()?;
+        let chain = self.chain_of(number)?;
         let position = start.map_or(0, |batch| batch.position);
-        let mut scan = BatchScan::new(&**segment.file(), position, end, Medium::Disk);
+        let mut place = Place::at(position, self.expected);
+        let file = (&**segment.file(), Medium::Disk);
+        // What is known to be damaged is judged again: it may be there again, from a backup.
+        let mut check = BatchCheck::new(file, segment.base(), &chain, Vec::new(), &mut place);
         loop {
-            if scan.position() < end && self.is_over(number)? {
-                // What follows was left by an append that failed before the next segment began.
-                self.leftovers.push((number, scan.position()));
-                return Ok(None);
-            }
-            let scanned = scan.next(&self.expected);
-            match scanned.map_err(|error| segment.refused("read", error))? {
-                None => return Ok(None),
-                Some(Scanned::Good(batch)) => {
-                    let Some(reason) = self.wrong_epoch(&batch) else {
-                        self.pass(&segment, &mut indexer, &batch);
-                        continue;
-                    };
-                    scan.go_to(batch.position);
-                    if let Some(torn) = self.judge(number, &mut scan, &reason)? {
-                        return Ok(Some(torn));
+            let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
+            let Some(stretch) = stretch else { return Ok(None) };
+            for checked in stretch {
+                match checked {
+                    Checked::Good(batch) => self.pass(&segment, &mut indexer, &batch),
+                    Checked::Known => {}
+                    Checked::Bad(damage, _) if self.is_over(number)? => {
+                        // It was left by an append that failed before the next segment began.
+                        self.leftovers.push((number, damage.start));
+                        return Ok(None);
                     }
-                }
-                Some(Scanned::Bad(reason)) => {
-                    if let Some(torn) = self.judge(number, &mut scan, &reason)? {
-                        return Ok(Some(torn));
+                    Checked::Bad(damage, bad) => {
+                        if let Some(torn) = self.judge(number, &damage, &bad)? {
+                            return Ok(Some(torn));
+                        }
                     }
                 }
             }
         }
+    }
+
+    /// The facts that the headers of a segment must agree with. An epoch is in the history,
+    /// durably, before any batch of it is.
+    fn chain_of(&self, number: usize) -> Result<Chain, StorageError> {
+        let segment = &self.segments[number];
+        let next_base = self.segments.get(number + 1).map(|next| next.base());
+        let size = segment.size()?;
+        let digests = segment.digests()?;
+        segment.release_digests();
+        // The last segment may have lost what was never durable.
+        let digests = match next_base {
+            Some(_) => digests,
+            None => digests.iter().filter(|digest| digest.end <= size).copied().collect(),
+        };
+        Ok(Chain {
+            dense_from: self.dense_from,
+            end: next_base.unwrap_or(END_UNKNOWN),
+            size,
+            // Else it is seen where the next one begins that something is missing.
+            is_whole: next_base.is_some() && digests.last().is_some_and(|d| d.end > size),
+            epochs: self.stored.iter().flat_map(EpochCache::entries).copied().collect(),
+            digests,
+        })
     }
 
     /// Whether the next segment takes over here: it does where it begins, unless it has nothing and
@@ -215,20 +242,14 @@ impl<'a> Scanner<'a> {
         Ok(self.expected.offset >= self.durable || self.has_good(number + 1)?)
     }
 
-    /// The fault of a batch of another epoch than the history gives it. An epoch is in the history,
-    /// durably, before any batch of it is, and the checksum of a batch does not cover it.
-    fn wrong_epoch(&self, batch: &Located) -> Option<BadBatch> {
-        let (offset, found) = (batch.summary.base_offset, batch.summary.leader_epoch);
-        let history = self.stored.as_ref().filter(|_| offset < self.durable)?.epoch_at(offset);
-        history.filter(|epoch| *epoch != found).map(|before| BadBatch::Epoch { found, before })
-    }
-
     fn pass(&mut self, segment: &Segment, indexer: &mut Indexer, batch: &Located) {
         segment.push_entries(indexer.pass(batch));
         self.note_epoch(batch);
-        let offset = batch.summary.next_offset();
-        let dense = offset >= self.durable.max(self.gaps_below);
-        self.expected = Expected { offset, epoch: batch.summary.leader_epoch, dense };
+        self.expect(batch.summary.next_offset(), batch.summary.leader_epoch);
+    }
+
+    fn expect(&mut self, offset: Offset, epoch: LeaderEpoch) {
+        self.expected = Expected { offset, epoch, dense: offset >= self.dense_from };
     }
 
     /// Lets the history know of a batch. What began in a gap before it has no batch to tell of it
@@ -249,33 +270,24 @@ impl<'a> Scanner<'a> {
     fn judge(
         &mut self,
         number: usize,
-        scan: &mut BatchScan<'_>,
-        reason: &BadBatch,
+        damage: &Damage,
+        bad: &BadBatch,
     ) -> Result<Option<Torn>, StorageError> {
-        let segment = &self.segments[number];
-        let (position, offset) = (scan.position(), self.expected.offset);
-        let torn = Torn { segment: number, position, offset, reason: reason.to_string() };
+        let offset = damage.first;
+        let torn =
+            Torn { segment: number, position: damage.start, offset, reason: bad.to_string() };
         let was_durable = offset < self.durable;
-        if !was_durable && !self.same_boot {
+        let is_last = damage.end >= self.segments[number].size()?;
+        if !was_durable && (!self.same_boot || is_last && !self.has_good(number + 1)?) {
             return Ok(Some(torn));
         }
         let next_base = self.segments.get(number + 1).map(|next| next.base());
-        let found = scan.find_good(&self.expected, next_base);
-        let found = found.map_err(|error| segment.refused("read", error))?;
-        if !was_durable && found.is_none() && !self.has_good(number + 1)? {
-            return Ok(Some(torn));
-        }
-        let end = match found {
-            Some(batch) => batch.position,
-            None => segment.size()?,
+        let next = match next_base {
+            None if is_last => self.durable.max(offset),
+            _ => damage.next,
         };
-        let next = match found {
-            Some(batch) => batch.summary.base_offset,
-            None => next_base.unwrap_or(self.durable.max(offset)),
-        };
-        self.ends_in_damage = found.is_none() && next_base.is_none();
-        scan.go_to(end);
-        self.damaged(number, (position, end), next, &torn.reason);
+        self.ends_in_damage = is_last && next_base.is_none();
+        self.damaged(number, (damage.start, damage.end), next, &torn.reason);
         Ok(None)
     }
 
@@ -321,6 +333,6 @@ impl<'a> Scanner<'a> {
             "damage: these offsets are kept but not served"
         );
         self.damages.push(Damage { segment: segment.base(), start, end, first, next });
-        self.expected.offset = next;
+        self.expect(next, self.expected.epoch);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::io::{Clock, Disk, OpenFiles};
+use crate::storage::compaction::Compacted;
 use crate::storage::reserve::Purpose;
 use crate::storage::segments::{Damage, Damages, SegmentFile};
 use crate::storage::skipping::Skips;
@@ -78,6 +79,16 @@ impl Home {
     /// Whether a person has given up what a damaged stretch held, so that readers pass over it.
     pub(crate) fn is_skipped(&self, damage: &Damage) -> bool {
         self.skips.cover((&*self.disk, &self.dir), damage)
+    }
+
+    /// The offset from which on batches follow one another without a gap.
+    pub(crate) fn dense_from(&self) -> Result<Offset, StorageError> {
+        let compacted = Compacted::load(&*self.disk, &self.dir)
+            .map_err(|source| StorageError::read(&self.dir, source))?;
+        let may_have_gaps = self.config.load().cleanup_policy.compact;
+        // Where nothing says how far it is compacted, the file that does may have been lost.
+        let is_unknown = compacted == Compacted::default() && may_have_gaps;
+        Ok(if is_unknown { Offset::new(i64::MAX) } else { compacted.gaps_below })
     }
 
     /// The segments' files in the directory, with their names; none when there is no directory.

@@ -7,7 +7,7 @@
 use std::io::{self, ErrorKind};
 
 use crate::storage::StorageError;
-use crate::storage::segments::entry::OffsetEntry;
+use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::storage::segments::{BatchWalk, Damage, FileKind, Indexer, Located, Segment};
 use crate::types::{Offset, Timestamp};
 
@@ -77,26 +77,50 @@ impl Segment {
     }
 
     /// The first batch with records at or after `from` whose largest timestamp is at least
-    /// `timestamp`.
+    /// `timestamp`, and where the walk to it began.
+    ///
+    /// # Errors
+    /// `Corrupt` when damage on the way to it may have held what is wanted.
     pub(crate) fn first_at_or_after(
         &self,
         timestamp: Timestamp,
         from: Offset,
-    ) -> Result<Option<Located>, StorageError> {
-        let entry = self.ask_index(|| self.times.last_where(|e| e.timestamp < timestamp))?;
-        let start =
-            entry.map_or(self.base(), |entry| self.base().plus(entry.relative_offset.into()));
-        let start = start.max(from);
+    ) -> Result<(u64, Option<Located>), StorageError> {
+        let start = self.first_time_below(timestamp)?.max(from);
         let wanted = start.since(self.base());
         let mut walk =
             self.walk_from(self.size()?, |entry| i64::from(entry.relative_offset) <= wanted)?;
-        while let Some(batch) = self.step(&mut walk, |_| false)? {
+        let begin = walk.position();
+        while let Some(batch) = self.step(&mut walk, |damage| damage.next > start)? {
             let reached = batch.summary.last_offset >= start && batch.summary.record_count > 0;
             if reached && batch.summary.max_timestamp >= timestamp {
-                return Ok(Some(batch));
+                return Ok((begin, Some(batch)));
             }
         }
-        Ok(None)
+        Ok((begin, None))
+    }
+
+    /// An offset before which all records are older than `timestamp`, by the index of times. An
+    /// entry that is not that of its batch lets both indexes be made again.
+    fn first_time_below(&self, timestamp: Timestamp) -> Result<Offset, StorageError> {
+        let find = || self.ask_index(|| self.times.last_where(|e| e.timestamp < timestamp));
+        let Some(entry) = find()? else { return Ok(self.base()) };
+        let offset = |entry: TimeEntry| self.base().plus(entry.relative_offset.into());
+        let is_right = match self.locate(offset(entry)) {
+            Ok(batch) => batch.is_some_and(|batch| {
+                let summary = &batch.summary;
+                summary.last_offset == offset(entry) && summary.max_timestamp == entry.timestamp
+            }),
+            // What is damaged cannot contradict it.
+            Err(StorageError::Corrupt { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        if is_right {
+            return Ok(offset(entry));
+        }
+        self.note("of times does not match its batches");
+        self.index_anew()?;
+        Ok(find()?.map_or(self.base(), offset))
     }
 
     /// Shows all batches that end at or after `offset`; damaged stretches are passed over.

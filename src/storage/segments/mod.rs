@@ -25,7 +25,10 @@ pub(crate) use home::Home;
 pub(crate) use indexer::Indexer;
 pub use integrity::Damage;
 pub(in crate::storage) use integrity::SegmentCheck;
-pub(crate) use integrity::{Chain, Damages, SentFile, Vouched, WatchedFile};
+pub(crate) use integrity::{
+    BatchCheck, Chain, Checked, Damages, Digests, HeaderDigest, HeaderDigests,
+};
+pub(crate) use integrity::{Place, SentFile, Vouched, WatchedFile};
 pub(crate) use locate::Span;
 pub use scan::{BadBatch, Expected};
 pub(crate) use scan::{BatchScan, Scanned};

@@ -59,6 +59,12 @@ pub enum BadBatch {
         /// The epoch of the batch before.
         before: LeaderEpoch,
     },
+    /// Its header is not the one that was written.
+    #[error("the batch's base offset, length or leader epoch is not what was written")]
+    Header,
+    /// Some headers of its stretch are not those that were written, and nothing tells which.
+    #[error("of some neighbouring batches several headers are not what was written")]
+    Unproven,
 }
 
 /// What a scan found at its position.
@@ -116,6 +122,12 @@ impl<'f> BatchScan<'f> {
             self.position = batch.end();
         }
         Ok(Some(judged))
+    }
+
+    /// What the header at `position` says; `None` where the bytes are none.
+    pub(super) fn header(&mut self, position: u64) -> io::Result<Option<BatchSummary>> {
+        let header = self.window.bytes(position, HEADER_SIZE)?.first_chunk();
+        Ok(header.and_then(|header| BatchSummary::parse(header).ok()))
     }
 
     /// The first good batch beyond the position that begins at or after `expected` and before
@@ -192,7 +204,7 @@ impl<'f> BatchScan<'f> {
 }
 
 /// Whether a batch may come next.
-fn follows(summary: &BatchSummary, expected: &Expected) -> Result<(), BadBatch> {
+pub(super) fn follows(summary: &BatchSummary, expected: &Expected) -> Result<(), BadBatch> {
     let found = summary.base_offset;
     if found < expected.offset || (expected.dense && found != expected.offset) {
         return Err(BadBatch::Offset { found, expected: expected.offset });

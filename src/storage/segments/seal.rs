@@ -2,15 +2,19 @@
 //!
 //! Retention asks how old a segment is. Neither the times in its records, which are the producers'
 //! word, nor the file's own, which any copy changes, are enough alone: the seal keeps the broker's
-//! time at which the segment was left. `%020d.seal` is a checked text with one row,
+//! time at which the segment was left. `%020d.seal` is a checked text whose first row is
 //! `sealed_at max_timestamp next_offset size`. Without the file the segment counts as sealed when
 //! that was noticed: it is kept longer, never shorter.
+//!
+//! A row `start end sum weighted` for each stretch of batches follows: the digest of their headers.
+//! Releases that wrote none read no row but the first.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
 use crate::io::Disk;
+use crate::storage::segments::HeaderDigest;
 use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, Timestamp};
 
@@ -32,15 +36,41 @@ const VERSION: i64 = 0;
 impl Seal {
     /// The seal in `path`; `None` when there is none, or none that can be believed.
     pub(super) fn load(disk: &dyn Disk, path: &Path) -> io::Result<Option<Self>> {
-        match checked_text::read(disk, path, VERSION, parse)? {
-            Stored::Sound(seals) => Ok(seals.first().copied()),
-            Stored::Absent | Stored::Damaged(_) => Ok(None),
-        }
+        Ok(rows(disk, path)?.first().and_then(Self::from_row))
     }
 
-    /// Writes the seal, durably.
-    pub(super) fn store(&self, disk: &dyn Disk, path: &Path) -> io::Result<()> {
-        checked_text::write(disk, path, VERSION, std::iter::once(self))
+    /// The digests beside the seal in `path`; none when there is no seal that can be believed.
+    pub(crate) fn load_digests(disk: &dyn Disk, path: &Path) -> io::Result<Vec<HeaderDigest>> {
+        let digests = |row: &[i64; 4]| {
+            let [start, end, sum, weighted] = row.map(i64::cast_unsigned);
+            HeaderDigest { start, end, sum, weighted }
+        };
+        Ok(rows(disk, path)?.iter().skip(1).map(digests).collect())
+    }
+
+    /// Writes the seal with the digests of the segment's headers, durably.
+    pub(super) fn store(
+        &self,
+        disk: &dyn Disk,
+        path: &Path,
+        digests: &[HeaderDigest],
+    ) -> io::Result<()> {
+        let mut rows = vec![self.to_string()];
+        rows.extend(digests.iter().map(|digest| {
+            let HeaderDigest { start, end, sum, weighted } = digest;
+            format!("{start} {end} {sum} {weighted}")
+        }));
+        checked_text::write(disk, path, VERSION, rows.iter())
+    }
+
+    fn from_row(row: &[i64; 4]) -> Option<Self> {
+        let [sealed_at, max_timestamp, next_offset, size] = *row;
+        Some(Self {
+            sealed_at: Timestamp::from_millis(sealed_at),
+            max_timestamp: Timestamp::from_millis(max_timestamp),
+            next_offset: Offset::checked(next_offset)?,
+            size: u64::try_from(size).ok()?,
+        })
     }
 }
 
@@ -51,14 +81,17 @@ impl fmt::Display for Seal {
     }
 }
 
-fn parse(row: &str) -> Option<Seal> {
+/// The rows of the file; none when it is absent or damaged.
+fn rows(disk: &dyn Disk, path: &Path) -> io::Result<Vec<[i64; 4]>> {
+    match checked_text::read(disk, path, VERSION, numbers)? {
+        Stored::Sound(rows) => Ok(rows),
+        Stored::Absent | Stored::Damaged(_) => Ok(Vec::new()),
+    }
+}
+
+fn numbers(row: &str) -> Option<[i64; 4]> {
     let mut words = row.split(' ').map(|word| word.parse::<i64>().ok());
     let mut number = || words.next().flatten();
-    let seal = Seal {
-        sealed_at: Timestamp::from_millis(number()?),
-        max_timestamp: Timestamp::from_millis(number()?),
-        next_offset: Offset::checked(number()?)?,
-        size: u64::try_from(number()?).ok()?,
-    };
-    words.next().is_none().then_some(seal)
+    let row = [number()?, number()?, number()?, number()?];
+    words.next().is_none().then_some(row)
 }

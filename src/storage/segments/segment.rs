@@ -15,7 +15,8 @@ use crate::storage::segments::file_name;
 use crate::storage::segments::index::Index;
 use crate::storage::segments::indexer::Due;
 use crate::storage::segments::{
-    Damage, FileKind, Home, Indexer, Seal, SegmentFile, SentFile, Vouched, WatchedFile,
+    Damage, Digests, FileKind, HeaderDigests, Home, Indexer, Seal, SegmentFile, SentFile, Vouched,
+    WatchedFile,
 };
 use crate::types::{Offset, Timestamp};
 
@@ -34,6 +35,7 @@ pub(crate) struct Segment {
     /// Whether the indexes are known to be there, or empty by right.
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
+    pub(super) digests: Mutex<Digests>,
     vouched: Arc<Vouched>,
     /// Whether its files are removed, or about to be.
     is_deleted: AtomicBool,
@@ -60,6 +62,7 @@ impl Segment {
             times: Index::at(file(FileKind::TimeIndex)),
             is_indexed: Mutex::new(false),
             seal: Mutex::new(None),
+            digests: Mutex::default(),
             vouched,
             is_deleted: AtomicBool::new(false),
         }
@@ -218,7 +221,12 @@ impl Segment {
     }
 
     /// Says that the segment grows no more and what it holds; `write_seal` writes it down.
-    pub(crate) fn seal(&self, indexer: &mut Indexer, sealed_at: Timestamp, next_offset: Offset) {
+    pub(crate) fn seal(
+        &self,
+        (indexer, digests): (&mut Indexer, &HeaderDigests),
+        sealed_at: Timestamp,
+        next_offset: Offset,
+    ) {
         if let Some(entry) = indexer.time_entry() {
             self.times.push(entry);
         }
@@ -226,17 +234,13 @@ impl Segment {
         assert_ne!(size, UNKNOWN, "segment {} was never active", self.base);
         let max_timestamp = indexer.max_timestamp();
         *self.sealed() = Some(Seal { sealed_at, max_timestamp, next_offset, size });
+        self.lock_digests().hold(digests.all());
     }
 
     /// Writes the seal and the indexes of a sealed segment, durably.
     pub(crate) fn write_seal(&self) -> Result<(), StorageError> {
         self.write_indexes(true)?;
-        let seal = *self.sealed();
-        let Some(seal) = seal.filter(|_| !self.is_deleted()) else {
-            return Ok(());
-        };
-        let path = self.path(FileKind::Seal);
-        seal.store(&*self.home.disk, &path).map_err(|error| StorageError::io("write", &path, error))
+        self.write_seal_as(FileKind::Seal)
     }
 
     /// Writes the indexes and the seal of a sealed replacement, durably and with the name of its
@@ -246,9 +250,18 @@ impl Segment {
             .write_as(&self.path(FileKind::CleanedTimeIndex))
             .and_then(|()| self.offsets.write_as(&self.path(FileKind::CleanedOffsetIndex)))
             .map_err(|error| self.refused("index", error))?;
-        let Some(seal) = *self.sealed() else { return Ok(()) };
-        let path = self.path(FileKind::CleanedSeal);
-        seal.store(&*self.home.disk, &path).map_err(|error| StorageError::io("write", &path, error))
+        self.write_seal_as(FileKind::CleanedSeal)
+    }
+
+    fn write_seal_as(&self, kind: FileKind) -> Result<(), StorageError> {
+        let seal = *self.sealed();
+        let Some(seal) = seal.filter(|_| !self.is_deleted()) else { return Ok(()) };
+        let path = self.path(kind);
+        let mut digests = self.lock_digests();
+        seal.store(&*self.home.disk, &path, digests.held())
+            .map_err(|error| StorageError::io("write", &path, error))?;
+        *digests = Digests::default();
+        Ok(())
     }
 
     /// What is known of the finished segment, whose offsets end at `next_offset`; found out when
@@ -267,6 +280,8 @@ impl Segment {
         }
         let max_timestamp = self.end_at(size)?.0.max_timestamp();
         let seal = Seal { sealed_at: self.home.clock.now(), max_timestamp, next_offset, size };
+        // They go into the new seal: also those of bytes that the file has lost.
+        self.digests()?;
         *self.sealed() = Some(seal);
         match self.write_seal() {
             // It is known from now on, and found out again after a restart.
@@ -281,11 +296,16 @@ impl Segment {
     pub(crate) fn cut(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
         self.trim(size)?;
         *self.sealed() = None;
+        *self.lock_digests() = Digests::default();
         let below = next_offset.since(self.base);
         self.offsets
             .keep_where(|entry| i64::from(entry.relative_offset) < below)
             .and_then(|()| self.times.keep_where(|entry| i64::from(entry.relative_offset) < below))
             .map_err(|error| self.refused("index", error))?;
+        self.remove_seal()
+    }
+
+    pub(super) fn remove_seal(&self) -> Result<(), StorageError> {
         match self.home.disk.remove_file(&self.path(FileKind::Seal)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(self.refused("unseal", error))
@@ -319,6 +339,8 @@ impl Segment {
     pub(crate) fn detach(&self, next_offset: Offset) -> Result<(), StorageError> {
         self.file.keep_open().map_err(|error| self.refused("open", error))?;
         self.facts(next_offset)?;
+        self.digests()?;
+        self.lock_digests().keep();
         self.offsets
             .keep_open()
             .and_then(|()| self.times.keep_open())

@@ -30,7 +30,8 @@ fn what_is_written_is_what_was_committed() {
     }
     let is_there = |suffix: &str| names(&written).iter().filter(|n| n.ends_with(suffix)).count();
     assert_eq!((is_there(".log"), is_there(".index"), is_there(".timeindex")), (2, 2, 2));
-    assert_eq!((is_there(".seal"), is_there(".snapshot")), (1, 1));
+    // The segment that grows has one with its digests, since its log was closed in order.
+    assert_eq!((is_there(".seal"), is_there(".snapshot")), (2, 1));
     assert_eq!((is_there(".journal"), is_there(".mirror")), (1, 1));
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::io::FileRange;
 use crate::storage::StorageError;
-use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
 use crate::storage::segments::{
     Chain, Damage, FileKind, Medium, Segment, SegmentCheck, SegmentFile,
@@ -72,8 +71,28 @@ impl Log {
         Ok(Some(SegmentCheck::new(Arc::clone(&segments[number]), chain, medium)))
     }
 
+    /// Writes down the digests that a check of a whole segment has gained for it.
+    pub(in crate::storage) fn keep_digests(&self, check: &SegmentCheck) {
+        let segment = check.segment();
+        if let Some(digests) = check.gained() {
+            // A segment that was replaced, cut or removed meanwhile has others, or none.
+            let _segments = self.hold_segments();
+            let segments = self.segments.load_full();
+            let number = segments.iter().position(|other| Arc::ptr_eq(other, &segment));
+            let next = number.and_then(|number| segments.get(number + 1));
+            let next = next.filter(|next| check.is_of(next.base()));
+            let kept = next.map_or(Ok(()), |next| segment.gain_digests(digests, next.base()));
+            kept.unwrap_or_else(|error| {
+                tracing::warn!(partition = %self.home.partition, %error, "digests are not on disk");
+            });
+        }
+        segment.release_digests();
+    }
+
     /// Checks a range of batches and vouches for it. Where something is wrong the whole segment is
     /// checked, so that the damage is known with its bounds. Returns whether the range is sound.
+    ///
+    /// A stretch with a digest is checked as a whole, so more may be vouched for than was asked.
     pub(super) fn check_range(
         &self,
         segment: &Arc<Segment>,
@@ -86,11 +105,19 @@ impl Log {
         // Where the check reaches the end of the segment, the next one must go on: between them
         // another one may have been lost.
         let chain = self.chain_of(&segments, number)?;
+        let size = chain.size;
+        // Of a digest whose bytes are not all there, nothing can be proven.
+        let digest_around =
+            |position| chain.digest_around(position).filter(|digest| digest.end <= size);
+        let first = digest_around(range.position).map(|digest| digest.start);
         let end = range.position + range.length;
-        let ahead = (end + read_ahead(segment, range.position)).min(chain.size);
+        let end = digest_around(end - 1).map_or(end, |digest| digest.end);
+        let ahead = (end + read_ahead(segment, range.position)).min(size);
         let mut check = SegmentCheck::new(Arc::clone(segment), chain, Medium::Cache);
-        if let Some(batch) = segment.indexed_at(range.position)? {
-            check = check.starting_at(&batch);
+        if let Some(start) = first {
+            check = check.starting_at(start, None);
+        } else if let Some(batch) = segment.indexed_at(range.position)? {
+            check = check.starting_at(batch.position, Some(&batch));
         }
         let start = check.position();
         let file = segment.file();
@@ -103,14 +130,22 @@ impl Log {
             end
         };
         let checking = segment.vouched().begin_check(start);
-        let is_sound = check.advance(until)?.is_empty();
-        if is_sound {
-            checking.vouch_to(check.position());
-        } else {
+        let found = check.advance(until)?;
+        if !found.is_empty() || check.ends_in_damage() {
             drop(checking);
             self.check_whole_segment(segment.base())?;
+            return Ok(false);
         }
-        Ok(is_sound)
+        let damages = segment.damages();
+        checking.vouch_to(check.position(), &damages.iter().map(Damage::bytes).collect::<Vec<_>>());
+        if check.position() >= size {
+            segment.release_digests();
+        }
+        // Damage may have become known since the range was found.
+        let is_in_range = |damage: &Damage| {
+            damage.start < range.position + range.length && damage.end > range.position
+        };
+        Ok(!damages.iter().any(is_in_range))
     }
 
     /// Checks the segment that begins at `base`, notes its damage and vouches for all the rest.
@@ -123,9 +158,35 @@ impl Log {
             let checking = segment.vouched().begin_check(start);
             let found = check.advance(start + STRETCH)?;
             self.note_damage(&found);
-            checking.vouch_to(check.position());
+            if !check.ends_in_damage() {
+                let damages = segment.damages();
+                let damages: Vec<_> = damages.iter().map(Damage::bytes).collect();
+                checking.vouch_to(check.position(), &damages);
+            }
         }
+        self.keep_digests(&check);
         Ok(())
+    }
+
+    /// Checks a closed segment, unless it is vouched for: what is written anew from it must not
+    /// take damage over.
+    ///
+    /// # Errors
+    /// `Corrupt` when it has damage that nobody has skipped.
+    pub(in crate::storage) fn require_sound(
+        &self,
+        segment: &Arc<Segment>,
+    ) -> Result<(), StorageError> {
+        let size = segment.size()?;
+        if !(segment.vouched().covers(0, size) && segment.file().is_cached(0, size)) {
+            self.check_whole_segment(segment.base())?;
+        }
+        let unskipped = |damage: &&Damage| !self.home.is_skipped(damage);
+        let damages = segment.damages();
+        damages.iter().find(unskipped).map_or(Ok(()), |damage| {
+            let path = segment.path(FileKind::Log);
+            Err(self.home.corrupt((damage.first, damage.next), (&path, damage.start)))
+        })
     }
 
     /// The facts that the headers of one of the segments must agree with.
@@ -135,23 +196,22 @@ impl Log {
         number: usize,
     ) -> Result<Chain, StorageError> {
         let epochs = self.epochs()?;
-        let compacted = Compacted::load(&*self.home.disk, &self.home.dir)
-            .map_err(|source| StorageError::read(&self.home.dir, source))?;
-        let may_have_gaps = self.home.config.load().cleanup_policy.compact;
-        let dense_from = if compacted == Compacted::default() && may_have_gaps {
-            // Nothing says how far it is compacted, and the file that does may have been lost.
-            Offset::new(i64::MAX)
-        } else {
-            compacted.gaps_below
-        };
-        let (size, end) = if let Some(next) = segments.get(number + 1) {
-            (segments[number].size()?, next.base())
+        let dense_from = self.home.dense_from()?;
+        let segment = &segments[number];
+        let (size, end, digests) = if let Some(next) = segments.get(number + 1) {
+            (segment.size()?, next.base(), segment.digests()?)
         } else {
             // Appends would move the one between looks at both.
             let tail = self.awake_tail()?;
-            (segments[number].size()?, tail.next_offset)
+            let digests = match &tail.active {
+                Some(active) if Arc::ptr_eq(&active.segment, segment) => {
+                    active.digests.all().into()
+                }
+                _ => segment.digests()?,
+            };
+            (segment.size()?, tail.next_offset, digests)
         };
-        Ok(Chain { dense_from, end, size, is_whole: true, epochs })
+        Ok(Chain { dense_from, end, size, is_whole: true, epochs, digests })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
 use crate::storage::compaction::Compacted;
 use crate::storage::log::Log;
+use crate::storage::log::reading::read::{CHECKS_MAX, Extent};
 use crate::storage::segments::{FileKind, Located, Segment};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
@@ -56,7 +57,7 @@ impl Log {
                 continue;
             }
             let mut from = start.max(segment.base());
-            while let Some(batch) = segment.first_at_or_after(timestamp, from)? {
+            while let Some(batch) = self.sound_batch_at(segment, timestamp, from)? {
                 if let Some(record) = self.record_in(segment, &batch, (timestamp, start))? {
                     return Ok(Some(record));
                 }
@@ -64,6 +65,39 @@ impl Log {
             }
         }
         Ok(None)
+    }
+
+    /// The first batch of a segment with records at or after both a time and an offset. It and all
+    /// that were passed over on the way to it are vouched for, or checked now: a wrong header there
+    /// would lead elsewhere.
+    fn sound_batch_at(
+        &self,
+        segment: &Arc<Segment>,
+        timestamp: Timestamp,
+        from: Offset,
+    ) -> Result<Option<Located>, StorageError> {
+        let mut checks = 0;
+        loop {
+            let found = segment.first_at_or_after(timestamp, from);
+            let (start, batch) = match found {
+                Err(StorageError::Corrupt { first, next, .. })
+                    if first == next && checks < CHECKS_MAX =>
+                {
+                    checks += 1;
+                    self.check_whole_segment(segment.base())?;
+                    continue;
+                }
+                found => found?,
+            };
+            let end = batch.map_or(segment.size()?, |batch| batch.end());
+            let walked = Extent::of(segment, start, end - start);
+            // Once all damage is known the walk passes over none but what was skipped.
+            let is_known = walked.is_vouched() || start == end || checks > 0;
+            if is_known || self.check_range(segment, &walked.into_range())? {
+                return Ok(batch);
+            }
+            checks += 1;
+        }
     }
 
     /// The first record with the largest time in the log; `None` when the log is empty.

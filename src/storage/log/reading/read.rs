@@ -21,7 +21,7 @@ pub struct ReadLimit {
 }
 
 /// How often a segment is checked for one read before it is refused.
-const CHECKS_MAX: usize = 3;
+pub(super) const CHECKS_MAX: usize = 3;
 
 /// Whole batches of one segment.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn of(segment: &Arc<Segment>, position: u64, length: u64) -> Self {
+    pub(super) fn of(segment: &Arc<Segment>, position: u64, length: u64) -> Self {
         Self { segment: Arc::clone(segment), range: segment.range(position, length) }
     }
 
@@ -66,6 +66,13 @@ impl Log {
                         // It was removed, or replaced, since it was found.
                         Err(StorageError::Io { .. }) if !self.lists(&extent.segment) => {}
                         Err(error) => return Err(error),
+                    }
+                    checks += 1;
+                    if checks > CHECKS_MAX {
+                        let path = extent.segment.path(FileKind::Log);
+                        return Err(self
+                            .home
+                            .corrupt((from, from), (&path, extent.range.position)));
                     }
                 }
                 // Bytes that are no batch, where no damage is known: how far it goes is found out.
@@ -121,7 +128,7 @@ impl Log {
     /// Refuses to pass over offsets between two segments before the end of the first was checked:
     /// a segment between them may have been lost.
     fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
-        if segment.vouched().covers(0, segment.size()?) {
+        if is_vouched_for(segment)? {
             return Ok(());
         }
         let offsets = (segment.base(), segment.base());
@@ -248,4 +255,16 @@ impl Log {
         }
         Ok(None)
     }
+}
+
+/// Whether all of a segment is vouched for that is not known to be damaged.
+fn is_vouched_for(segment: &Segment) -> Result<bool, StorageError> {
+    let mut start = 0;
+    for damage in segment.damages() {
+        if !segment.vouched().covers(start, damage.start.saturating_sub(start)) {
+            return Ok(false);
+        }
+        start = start.max(damage.end);
+    }
+    Ok(segment.vouched().covers(start, segment.size()?.saturating_sub(start)))
 }

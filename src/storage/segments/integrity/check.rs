@@ -1,31 +1,16 @@
-//! Judging every batch of a segment, by its checksum and by the chain of headers.
+//! A check of one segment that may pause, as the scrubber's does between two stretches.
 //!
-//! Base offset, length, epoch and magic lie outside a batch's checksum. They are held against the
-//! batch before, the next segment's base and the epoch history. Damage that is known already is
-//! passed over; what is found new is returned, and for the caller to note.
+//! What it finds is returned, and for the caller to note; damage that is known already is passed
+//! over.
 
 use std::sync::Arc;
 
+use crate::storage::StorageError;
+use crate::storage::segments::integrity::batch_check::Place;
 use crate::storage::segments::{
-    BadBatch, BatchScan, Damage, Expected, Located, Medium, Scanned, Segment,
+    BatchCheck, Chain, Checked, Damage, HeaderDigest, Located, Medium, Segment,
 };
-use crate::storage::{EpochStart, StorageError};
 use crate::types::{LeaderEpoch, Offset};
-
-/// The facts about a log that the headers of one segment must agree with.
-#[derive(Clone, Debug)]
-pub(crate) struct Chain {
-    /// Offsets follow one another without a gap from here on.
-    pub(crate) dense_from: Offset,
-    /// The offset after the segment's last.
-    pub(crate) end: Offset,
-    /// The bytes of the segment that are checked.
-    pub(crate) size: u64,
-    /// Whether the last of these bytes ends at that offset.
-    pub(crate) is_whole: bool,
-    /// The epoch history, rising.
-    pub(crate) epochs: Vec<EpochStart>,
-}
 
 /// A walk over a segment that judges every batch. It may pause between calls of
 /// [`SegmentCheck::advance`] for as long as it likes.
@@ -34,52 +19,33 @@ pub(in crate::storage) struct SegmentCheck {
     segment: Arc<Segment>,
     chain: Chain,
     medium: Medium,
-    position: u64,
-    expected: Expected,
-    is_done: bool,
-}
-
-impl Chain {
-    /// The epoch that the history gives to an offset.
-    fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {
-        let after = self.epochs.partition_point(|entry| entry.start <= offset);
-        after.checked_sub(1).map(|index| self.epochs[index].epoch)
-    }
-
-    /// What follows a batch, or the beginning of the segment, that ends at `offset`.
-    fn expected(&self, offset: Offset, epoch: LeaderEpoch) -> Expected {
-        Expected { offset, epoch, dense: offset >= self.dense_from }
-    }
-
-    /// Whether a batch agrees with the epoch history, and ends where the segment may.
-    fn admits(&self, batch: &Located) -> Result<(), BadBatch> {
-        let (found, offset) = (batch.summary.leader_epoch, batch.summary.base_offset);
-        if let Some(before) = self.epoch_at(offset).filter(|epoch| *epoch != found) {
-            return Err(BadBatch::Epoch { found, before });
-        }
-        if batch.summary.next_offset() > self.end {
-            return Err(BadBatch::Offset { found: offset, expected: self.end });
-        }
-        Ok(())
-    }
+    start: u64,
+    place: Place,
+    /// What was found and not returned yet.
+    found: Vec<Damage>,
+    /// Whether all that was looked at is sound.
+    is_sound: bool,
 }
 
 impl SegmentCheck {
     /// A check of all batches of a segment below the chain's size, read from `medium`.
     pub(in crate::storage) fn new(segment: Arc<Segment>, chain: Chain, medium: Medium) -> Self {
-        let expected = chain.expected(segment.base(), LeaderEpoch::NONE);
-        Self { segment, chain, medium, position: 0, expected, is_done: false }
+        let place = Place::at(0, chain.expected(segment.base(), LeaderEpoch::NONE));
+        Self { segment, chain, medium, start: 0, place, found: Vec::new(), is_sound: true }
     }
 
-    /// The same check, but beginning at `batch`.
-    pub(in crate::storage) fn starting_at(self, batch: &Located) -> Self {
-        let expected = self.chain.expected(batch.summary.base_offset, LeaderEpoch::NONE);
-        Self { position: batch.position, expected, ..self }
+    /// The same check, but beginning at the batch at `position`: at `batch`, if there is no digest
+    /// to tell its offset.
+    pub(in crate::storage) fn starting_at(self, position: u64, batch: Option<&Located>) -> Self {
+        let offset = batch.map_or(self.segment.base(), |batch| batch.summary.base_offset);
+        let mut expected = self.chain.expected(offset, LeaderEpoch::NONE);
+        expected.dense &= batch.is_some();
+        Self { start: position, place: Place::at(position, expected), ..self }
     }
 
     /// The position of the first byte that is not checked yet.
     pub(in crate::storage) fn position(&self) -> u64 {
-        self.position
+        self.place.position
     }
 
     /// The segment that is checked.
@@ -94,88 +60,56 @@ impl SegmentCheck {
 
     /// Whether all there was at the beginning is checked.
     pub(in crate::storage) fn is_done(&self) -> bool {
-        self.is_done
+        self.place.is_done
     }
 
-    /// Judges the batches from the position up to the first that begins at or beyond `until`, and
+    /// Whether damage was found of which it is not known yet how far it reaches.
+    pub(in crate::storage) fn ends_in_damage(&self) -> bool {
+        self.place.is_in_damage()
+    }
+
+    /// Judges the batches from the position up to a stretch that begins at or beyond `until`, and
     /// returns the damage that was not known.
     ///
     /// # Errors
     /// When the disk refuses; the same call may be made again.
     pub(in crate::storage) fn advance(&mut self, until: u64) -> Result<Vec<Damage>, StorageError> {
         let segment = Arc::clone(&self.segment);
-        let refused = |error| segment.refused("read", error);
-        let mut found = Vec::new();
-        let mut scan =
-            BatchScan::new(&**segment.file(), self.position, self.chain.size, self.medium);
-        while self.position < until.min(self.chain.size) {
-            if let Some(known) = segment.home.damages.at(segment.base(), self.position) {
-                self.expected = self.chain.expected(known.next, self.expected.epoch);
-                self.position = known.end.max(self.position);
-                scan.go_to(self.position);
-                continue;
-            }
-            let judged = match scan.next(&self.expected).map_err(refused)? {
-                None => break,
-                Some(Scanned::Good(batch)) => self.chain.admits(&batch).map(|()| batch),
-                Some(Scanned::Bad(bad)) => Err(bad),
-            };
-            match judged {
-                Ok(batch) => {
-                    let summary = &batch.summary;
-                    self.expected =
-                        self.chain.expected(summary.next_offset(), summary.leader_epoch);
-                    self.position = batch.end();
+        let file = (&**segment.file(), self.medium);
+        let (known, place) = (segment.damages(), &mut self.place);
+        let mut check = BatchCheck::new(file, segment.base(), &self.chain, known, place);
+        while check.position() < until || check.position() >= self.chain.size {
+            let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
+            let Some(checked) = stretch else { break };
+            for found in checked {
+                match found {
+                    Checked::Good(_) => continue,
+                    Checked::Known => {}
+                    Checked::Bad(damage, bad) => {
+                        tracing::debug!(%damage, %bad, "no good batch");
+                        self.found.push(damage);
+                    }
                 }
-                Err(bad) => {
-                    tracing::debug!(position = self.position, %bad, "no good batch");
-                    found.push(self.pass_damage(&mut scan)?);
-                }
+                self.is_sound = false;
             }
         }
-        if self.position >= self.chain.size {
-            found.extend(self.missing_end());
-            self.is_done = true;
-        }
-        Ok(found)
+        Ok(std::mem::take(&mut self.found))
     }
 
-    /// Goes on behind what is no good batch, and returns how far that reaches.
-    fn pass_damage(&mut self, scan: &mut BatchScan<'_>) -> Result<Damage, StorageError> {
-        let (start, first) = (self.position, self.expected.offset);
-        scan.go_to(start);
-        let next = self.next_admitted(scan)?;
-        let (end, next) = match next {
-            Some(batch) => (batch.position, batch.summary.base_offset),
-            None => (self.chain.size, self.chain.end.max(first)),
-        };
-        scan.go_to(end);
-        self.position = end;
-        self.expected = self.chain.expected(next, self.expected.epoch);
-        Ok(Damage { segment: self.segment.base(), start, end, first, next })
+    /// Whether it is a check of a segment that ends at `end` with as many bytes as it has now.
+    pub(in crate::storage) fn is_of(&self, end: Offset) -> bool {
+        let size = self.segment.size();
+        self.chain.end == end && size.is_ok_and(|size| size == self.chain.size)
     }
 
-    /// The first good batch behind the position that the chain admits.
-    fn next_admitted(&self, scan: &mut BatchScan<'_>) -> Result<Option<Located>, StorageError> {
-        loop {
-            let found = scan.find_good(&self.expected, Some(self.chain.end));
-            let found = found.map_err(|error| self.segment.refused("read", error))?;
-            match found {
-                Some(batch) if self.chain.admits(&batch).is_err() => scan.go_to(batch.position),
-                found => return Ok(found),
-            }
-        }
-    }
-
-    /// The damage of a segment whose last batches are missing.
-    fn missing_end(&mut self) -> Option<Damage> {
-        let (first, next) = (self.expected.offset, self.chain.end);
-        // Compaction may have taken the last batches away.
-        if !self.chain.is_whole || !self.expected.dense || first >= next {
-            return None;
-        }
-        let size = self.chain.size;
-        self.expected = self.chain.expected(next, self.expected.epoch);
-        Some(Damage { segment: self.segment.base(), start: size, end: size, first, next })
+    /// The digests of a segment that has turned out sound, all of it, and lacked some.
+    pub(in crate::storage) fn gained(&self) -> Option<Vec<HeaderDigest>> {
+        let gained = self.place.gained.all();
+        let is_whole = self.chain.is_whole && self.place.is_done && self.start == 0;
+        (is_whole && self.is_sound && !gained.is_empty()).then(|| {
+            let mut digests: Vec<_> = self.chain.digests.iter().copied().chain(gained).collect();
+            digests.sort_unstable_by_key(|digest| digest.start);
+            digests
+        })
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::io::Disk;
@@ -51,6 +52,11 @@ impl Damage {
         } else {
             checked_text::write(disk, &path, VERSION, damages.iter())
         }
+    }
+
+    /// The positions of its bytes.
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        self.start..self.end
     }
 
     /// Whether a batch cannot be read that begins at `position`.

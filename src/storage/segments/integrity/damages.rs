@@ -110,6 +110,29 @@ impl Damages {
         Ok(())
     }
 
+    /// Forgets what lies beyond where the log in `dir` was cut: at or above `end`, or behind
+    /// `size` in the segment that begins at `base`. Durable on return.
+    pub(crate) fn cut(
+        &self,
+        (disk, dir): (&dyn Disk, &Path),
+        (base, size): (Offset, u64),
+        end: Offset,
+    ) -> io::Result<()> {
+        let known = self.all();
+        let is_left = |damage: &&Damage| {
+            damage.segment < base || damage.segment == base && damage.start < size
+        };
+        let left = known.iter().filter(is_left);
+        let left: Vec<_> = left
+            .map(|damage| {
+                let is_at_cut = damage.segment == base && damage.end > size;
+                let bound = if is_at_cut { size } else { damage.end };
+                Damage { end: bound, next: damage.next.min(end).max(damage.first), ..*damage }
+            })
+            .collect();
+        if left == known { Ok(()) } else { self.replace(disk, dir, left) }
+    }
+
     fn set(&self, mut damages: Vec<Damage>) {
         damages.sort_unstable_by_key(|damage| (damage.segment, damage.start));
         self.known.store((!damages.is_empty()).then(|| Arc::new(damages)));

@@ -1,14 +1,21 @@
 //! Whether a segment's bytes still are what was written: checks, and the damage they find.
 
+mod batch_check;
+mod chain;
 mod check;
 mod damage;
 mod damages;
+mod digest;
+mod sealed_digests;
 mod vouched;
 mod watched;
 
-pub(crate) use check::Chain;
+pub(crate) use batch_check::{BatchCheck, Checked, Place};
+pub(crate) use chain::Chain;
 pub(in crate::storage) use check::SegmentCheck;
 pub use damage::Damage;
 pub(crate) use damages::Damages;
+pub(crate) use digest::{HeaderDigest, HeaderDigests};
+pub(crate) use sealed_digests::Digests;
 pub(crate) use vouched::Vouched;
 pub(crate) use watched::{SentFile, WatchedFile};

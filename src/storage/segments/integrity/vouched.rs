@@ -122,13 +122,19 @@ fn unit_range(position: u64, length: u64) -> (u64, u64) {
 }
 
 impl Checking<'_> {
-    /// Vouches for the bytes up to `end`, as far as nothing was withdrawn since the check began.
-    pub(crate) fn vouch_to(self, end: u64) {
+    /// Vouches for the bytes up to `end` that lie in none of the sorted `damaged` ranges,
+    /// as far as nothing was withdrawn since the check began.
+    pub(crate) fn vouch_to(self, end: u64, damaged: &[Range<u64>]) {
         let mut state = self.vouched.lock();
         let found = state.checks.iter().find(|check| check.number == self.number);
-        if let Some(&CheckState { start, withdrawn_from, .. }) = found {
-            state.add(start..end.min(withdrawn_from));
+        let Some(&CheckState { start, withdrawn_from, .. }) = found else { return };
+        let end = end.min(withdrawn_from);
+        let mut from = start;
+        for bytes in damaged {
+            state.add(from..bytes.start.min(end));
+            from = from.max(bytes.end);
         }
+        state.add(from..end);
     }
 }
 
@@ -211,7 +217,7 @@ mod tests {
         let vouched = Vouched::default();
         let check = vouched.begin_check(100 * KB);
         vouched.withdraw(300 * KB, 1);
-        check.vouch_to(500 * KB);
+        check.vouch_to(500 * KB, &[]);
         assert!(vouched.covers(100 * KB, 156 * KB), "up to the unit that was read");
         assert!(!vouched.covers(256 * KB, 1));
         drop(vouched.begin_check(256 * KB));
@@ -219,7 +225,7 @@ mod tests {
         let check = vouched.begin_check(256 * KB);
         vouched.withdraw(0, 128 * KB);
         vouched.withdraw(600 * KB, KB);
-        check.vouch_to(500 * KB);
+        check.vouch_to(500 * KB, &[]);
         assert!(vouched.covers(128 * KB, 372 * KB), "others read before and behind it");
     }
 

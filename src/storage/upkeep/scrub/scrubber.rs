@@ -221,6 +221,9 @@ impl Shared {
                 return Ok(Some(Stopped));
             }
         }
+        if let Some(_hold) = self.directory.hold(log) {
+            log.keep_digests(&check);
+        }
         Ok(None)
     }
 
