@@ -52,8 +52,18 @@ pub(crate) enum Target {
     Unresolved(Start),
     /// At this offset.
     At(Offset),
+    /// At this offset, which the broker refuses as damaged: the error was given out, and the broker
+    /// is asked again from time to time.
+    Refused(Offset),
     /// Nowhere: an error was given out, and only a seek goes on.
     Stopped,
+}
+
+impl Target {
+    /// Whether an error was given out instead of what comes next.
+    pub(crate) fn is_given_up(self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Stopped)
+    }
 }
 
 impl Default for Assignment {
@@ -230,6 +240,13 @@ impl Slot {
     /// will ever fill: an answer that does not wait tells where it ends.
     pub(crate) fn may_wait(&self, position: Offset) -> bool {
         self.is_dry || self.high_watermark.is_some_and(|end| position >= end)
+    }
+
+    /// Takes in that the broker serves what it may have refused before.
+    pub(crate) fn served(&mut self, position: Offset) {
+        if self.target == Target::Refused(position) {
+            self.target = Target::At(position);
+        }
     }
 
     fn aim(&mut self, start: Start) {

@@ -16,8 +16,9 @@ impl Consumer {
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed; [`ClientError::OffsetOutOfRange`] and
-    /// [`ClientError::Damaged`] of a partition, which rests until it is sought elsewhere while the
-    /// others go on.
+    /// [`ClientError::Damaged`] of a partition, while the others go on. It rests until it is sought
+    /// elsewhere or, where the broker refused damaged records, until the broker serves what comes
+    /// next: once the damage was repaired or skipped.
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
         self.next_of(Wanted::ANY, timeout, || false)

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::assignment::{Slot, Target};
+use super::assignment::Slot;
 use super::handle::Consumer;
 use super::message::Message;
 use super::shared::Wanted;
@@ -136,7 +136,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
     pub fn is_done(&self) -> bool {
         let is_done = |(slot, end): (&Slot, &Option<Offset>)| {
             let is_reached = slot.position.zip(*end).is_some_and(|(at, end)| at >= end);
-            end.is_none() || is_reached || slot.target == Target::Stopped
+            end.is_none() || is_reached || slot.target.is_given_up()
         };
         self.consumer.borrow().slots().iter().zip(&self.ends).all(is_done)
     }

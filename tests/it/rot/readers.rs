@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use streamlog::client::{Client, ClientConfig, ClientError, ConsumerConfig, Message};
+use streamlog::client::{Client, ClientConfig, ClientError, Consumer, ConsumerConfig, Message};
 use streamlog::embedded::{Logs, Record, Start};
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
-use streamlog::types::Offset;
+use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 
 use super::{bytes_of, flip};
 use crate::support::{LocalBroker, TOPIC, batch, set_topic};
@@ -217,5 +217,39 @@ fn gaps_of_a_topic_that_was_compacted_in_former_times_stop_nobody() {
         assert!(error.is_none(), "{policy}: {error:?}");
         assert_eq!(found.last(), Some(&(119, 119)), "{policy}");
         assert!(found.len() <= 60 && found.is_sorted(), "{policy}: {found:?}");
+    }
+}
+
+/// The next message of a consumer, or the error instead.
+fn next(consumer: &Consumer) -> Result<(i64, u64), ClientError> {
+    let message = consumer.next(Some(PATIENCE))?.unwrap();
+    Ok((message.offset().get(), number(&message)))
+}
+
+#[test]
+fn a_running_consumer_goes_on_by_itself_behind_damage_once_that_is_skipped() {
+    // In a record, and in the base offset. The topic's log has no other gap.
+    for bit in [HEADER_BITS + 40, 60] {
+        let broker = filled();
+        let client = client(&broker);
+        let bit = in_second_header(&broker.disk, bit);
+        let (byte, bit_of_byte) = (u64::try_from(bit / 8).unwrap(), u8::try_from(bit % 8).unwrap());
+        broker.disk.flip_bit(Path::new(SEGMENT), byte, bit_of_byte).unwrap();
+        let consumer = client.consumer(&[TOPIC], ConsumerConfig::default()).unwrap();
+        for offset in 0..4 {
+            assert_eq!(next(&consumer).unwrap(), (offset, u64::try_from(offset).unwrap()));
+        }
+        let error = next(&consumer).unwrap_err();
+        assert!(matches!(error, ClientError::Damaged { offset, .. } if offset == Offset::new(4)));
+        // The error is told once.
+        assert!(matches!(consumer.next(Some(Duration::from_secs(3))), Ok(None)));
+        let partition =
+            TopicPartition { topic: TOPIC.parse().unwrap(), partition: PartitionIndex(0) };
+        let skipped =
+            client.admin().skip_damage(&partition, (Offset::new(4), Offset::new(8))).unwrap();
+        assert_eq!(skipped.len(), 1);
+        for offset in 8..12 {
+            assert_eq!(next(&consumer).unwrap(), (offset, u64::try_from(offset).unwrap()));
+        }
     }
 }

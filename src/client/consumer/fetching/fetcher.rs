@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::chunk::{Chunk, Source};
 use super::offset_rules::OffsetRules;
 use super::order::in_order;
+use super::refusals::Refusals;
 use super::request::{Fetched, Haul, Order};
 use crate::client::cluster::{Backoff, Connection, Footing, Route};
 use crate::client::consumer::assignment::{Slot, Target};
@@ -39,6 +40,7 @@ pub(crate) struct Fetcher {
     resolving: BTreeSet<usize>,
     /// Slots that met an error, and until when they are left alone.
     resting: HashMap<usize, Duration>,
+    refusals: Refusals,
     /// Of partitions whose batches were not dense.
     rules: HashMap<TopicPartition, OffsetRules>,
     stale: BTreeSet<TopicName>,
@@ -74,6 +76,7 @@ impl Fetcher {
             under_way: HashMap::new(),
             resolving: BTreeSet::new(),
             resting: HashMap::new(),
+            refusals: Refusals::default(),
             rules: HashMap::new(),
             stale: BTreeSet::new(),
             is_refreshing: false,
@@ -109,7 +112,8 @@ impl Fetcher {
         let slots = self.shared.assignment.snapshot();
         self.abandon_stale(&slots);
         self.resting.retain(|_, until| *until > now);
-        let mut next = self.resting.values().copied().min().unwrap_or(Duration::MAX);
+        let next = self.resting.values().copied().chain(self.refusals.expire(now)).min();
+        let mut next = next.unwrap_or(Duration::MAX);
         self.resolve(&slots);
         let room = self.shared.room(&slots);
         for (address, mut order) in self.orders(&slots, &room) {
@@ -134,10 +138,11 @@ impl Fetcher {
         let topology = self.shared.brokers.topology();
         let mut orders: HashMap<HostPort, Order> = HashMap::new();
         for (number, slot) in slots.iter().enumerate() {
-            let Target::At(position) = slot.target else { continue };
+            let (Target::At(position) | Target::Refused(position)) = slot.target else { continue };
             let has_room = room.get(slot.stream).is_some_and(|has_room| *has_room);
             let is_over = slot.until.is_some_and(|until| position >= until);
-            if is_over || slot.is_paused || !has_room || self.resting.contains_key(&number) {
+            let rests = self.resting.contains_key(&number) || self.refusals.rests(number, slot);
+            if is_over || slot.is_paused || !has_room || rests {
                 continue;
             }
             let TopicPartition { topic, partition } = &slot.partition;
@@ -294,6 +299,7 @@ impl Fetcher {
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
                 self.beyond(source, now);
             }
+            Err(error) if self.refusals.refuse(&self.shared, &source, &error, now) => {}
             Err(error) => self.stumble(&source, error, now),
         }
     }
@@ -320,6 +326,7 @@ impl Fetcher {
         shared.assignment.update(slot, generation, |slot| {
             slot.high_watermark = haul.high_watermark;
             slot.is_dry = haul.is_dry;
+            slot.served(source.position);
             if let Some(next) = next {
                 slot.target = Target::At(next);
                 slot.boundary = Some(next);

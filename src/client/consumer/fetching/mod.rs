@@ -9,6 +9,7 @@ mod offset_rules;
 mod order;
 #[cfg(test)]
 mod order_tests;
+mod refusals;
 mod request;
 
 pub(super) use arrivals::{Arrivals, Taken};
