@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use crate::config::ByteSize;
 use crate::io::faulty::Operation;
 use crate::io::{Disk, OpenMode};
 use crate::storage::segments::Medium;
 use crate::storage::world_tests::{
-    EPOCH, NOW, World, append, batch, crashed, file, texts, try_values, values,
+    EPOCH, NOW, World, append, append_timed, batch, crashed, file, texts, try_values, values,
 };
 use crate::storage::{Damage, Log, ReadLimit, StartPoint, StorageError};
-use crate::types::Offset;
+use crate::types::{Offset, Timestamp};
 
 /// Bytes of a batch of one letter.
 fn size() -> u64 {
@@ -238,6 +239,29 @@ fn a_look_up_by_time_answers_no_offset_of_a_damaged_header() {
             assert_eq!(log.damages(), [damage(3, 1)], "byte {byte}");
         }
     }
+}
+
+#[test]
+fn an_index_of_times_is_made_again_from_checked_batches_only() {
+    let mut world = World::new();
+    world.config.index_interval = ByteSize(100);
+    let log = world.start();
+    append_timed(&log, &[100, 40, 41, 42, 200, 4, 5, 6]);
+    let size = log.close().unwrap().durable;
+    drop(log);
+    for kind in ["index", "timeindex"] {
+        world.disk.remove_file(&file(0, kind)).unwrap();
+    }
+    // The first batch's largest time is 100 no more, but 64 less.
+    world.overwrite(&file(0, "log"), Some(42), &[36]);
+    let log = world.open(StartPoint::Clean { log_start: Offset::ZERO, log_end: size });
+    // The index is made again before anybody has found out.
+    assert_eq!(values(&log, 7, 8).len(), 1);
+    let found = log.offset_for_timestamp(Timestamp::from_millis(50));
+    assert!(
+        matches!(&found, Err(StorageError::Corrupt { first, .. }) if *first == Offset::ZERO),
+        "what may be there is damaged: {found:?}"
+    );
 }
 
 #[test]

@@ -178,16 +178,16 @@ fn an_index_that_is_absent_is_made_again_once() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(1000);
     let log = world.start();
-    let value = "x".repeat(1000);
-    for _ in 0..200 {
+    let value = "x".repeat(10_000);
+    for _ in 0..500 {
         append(&log, &[&value]);
     }
     log.roll(NOW).unwrap();
     log.close().unwrap();
-    let clean = StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(200) };
+    let clean = StartPoint::Clean { log_start: Offset::ZERO, log_end: Offset::new(500) };
     let reads_of_last = |log: &Log| {
         let before = world.disk.calls(Operation::Read);
-        assert_eq!(values(log, 199, 200).len(), 1);
+        assert_eq!(values(log, 499, 500).len(), 1);
         world.disk.calls(Operation::Read) - before
     };
     let log = world.open(clean);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use crate::config::ByteSize;
 use crate::io::{Disk, OpenMode};
-use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::compaction::Compacted;
 use crate::storage::world_tests::{
-    EPOCH, NOW, World, append, append_at, append_batch, at, batch, crashed, crashed_rebuilding,
-    file, stamp, stamped, texts, try_values, values,
+    EPOCH, NOW, World, append, append_at, append_batch, append_timed, at, batch, crashed,
+    crashed_rebuilding, file, stamp, stamped, texts, try_values, values,
 };
 use crate::storage::{AppendAt, Damage, Log, Marks, StartPoint, StorageError, verify};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
@@ -236,12 +235,7 @@ fn a_time_index_that_is_lost_is_made_again_from_the_first_batch() {
     let mut world = World::new();
     world.config.index_interval = ByteSize(100);
     let log = world.start();
-    for time in [100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] {
-        let mut builder = BatchBuilder::new();
-        builder.push(Timestamp::from_millis(time), None, Some(&[0; 60]), &[]).unwrap();
-        let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
-        append_batch(&log, batch, at()).unwrap();
-    }
+    append_timed(&log, &[100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     let Marks { log_start, durable, .. } = log.close().unwrap();
     drop(log);
     world.disk.remove_file(&file(0, "timeindex")).unwrap();
@@ -257,6 +251,25 @@ fn a_time_index_that_is_lost_is_made_again_from_the_first_batch() {
     let flaws = reports.iter().flat_map(|report| &report.findings);
     let of_index = flaws.filter(|flaw| flaw.path == file(0, "timeindex"));
     assert_eq!(of_index.map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn an_index_of_times_with_zeros_at_its_end_is_made_again_from_the_first_batch() {
+    let mut world = World::new();
+    world.config.index_interval = ByteSize(100);
+    let log = world.start();
+    append_timed(&log, &[100, 1, 2, 3, 4, 5, 6, 7]);
+    let Marks { log_start, durable, .. } = log.close().unwrap();
+    drop(log);
+    // A power failure may keep the length of what was not synced, and not its bytes.
+    world.overwrite(&file(0, "timeindex"), None, &[0; 24]);
+    let rebuild = Offset::new(5);
+    let log = world.open(StartPoint::Unclean { log_start, durable, rebuild, same_boot: false });
+    for wanted in [0, 1, 5, 50, 100] {
+        let found = log.offset_for_timestamp(Timestamp::from_millis(wanted)).unwrap();
+        assert_eq!(found.map(|record| record.offset), Some(Offset::ZERO), "at {wanted}");
+    }
+    assert_eq!(log.offset_for_timestamp(Timestamp::from_millis(101)).unwrap(), None);
 }
 
 #[test]

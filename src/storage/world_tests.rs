@@ -169,6 +169,16 @@ pub(super) fn append_batch(
     Ok(outcomes.remove(0).unwrap())
 }
 
+/// Appends a batch of one record of 60 bytes for each of some times.
+pub(super) fn append_timed(log: &Log, times: &[i64]) {
+    for time in times {
+        let mut builder = BatchBuilder::new();
+        builder.push(Timestamp::from_millis(*time), None, Some(&[0; 60]), &[]).unwrap();
+        let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
+        append_batch(log, batch, at()).unwrap();
+    }
+}
+
 pub(super) fn bytes_of(range: &FileRange) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
     read_exact_at(&*range.file, &mut bytes, range.position).unwrap();

@@ -20,6 +20,9 @@ pub(crate) trait Entry: Copy {
 
     /// Its bytes.
     fn encode(self) -> Self::Bytes;
+
+    /// Whether it can come right after `before` in an index.
+    fn follows(&self, before: &Self) -> bool;
 }
 
 /// Where a batch is.
@@ -54,6 +57,10 @@ impl Entry for OffsetEntry {
         bytes[4..].copy_from_slice(&self.position.to_be_bytes());
         bytes
     }
+
+    fn follows(&self, before: &Self) -> bool {
+        self.relative_offset > before.relative_offset && self.position > before.position
+    }
 }
 
 impl Entry for TimeEntry {
@@ -70,6 +77,10 @@ impl Entry for TimeEntry {
         bytes[..8].copy_from_slice(&self.timestamp.millis().to_be_bytes());
         bytes[8..].copy_from_slice(&self.relative_offset.to_be_bytes());
         bytes
+    }
+
+    fn follows(&self, before: &Self) -> bool {
+        self.timestamp > before.timestamp && self.relative_offset >= before.relative_offset
     }
 }
 

@@ -11,6 +11,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::io::{CachedFile, File, read_exact_at, write_all_at};
 use crate::storage::segments::entry::Entry;
 
+/// Entries that are read at once where all of them are.
+const ENTRIES_AT_ONCE: u64 = 8 * 1024;
+
 /// An index of one segment.
 #[derive(Debug)]
 pub(super) struct Index<E> {
@@ -103,6 +106,32 @@ impl<E: Entry> Index<E> {
             }
         }
         Ok(found)
+    }
+
+    /// Whether all entries come in order. Those that a power failure has taken are zeros, among
+    /// which no search finds its way.
+    pub(super) fn is_in_order(&self) -> io::Result<bool> {
+        let state = self.looked()?;
+        let size = entry_size::<E>();
+        let mut before: Option<E> = None;
+        let mut follows = |entry: E| {
+            let is_next = before.is_none_or(|before| entry.follows(&before));
+            before = Some(entry);
+            is_next
+        };
+        let mut buffer = Vec::new();
+        let mut number = 0;
+        while number < state.written {
+            let count = (state.written - number).min(ENTRIES_AT_ONCE);
+            buffer.resize(usize::try_from(count * size).unwrap_or_default(), 0);
+            read_exact_at(&*self.file, &mut buffer, number * size)?;
+            let mut entries = buffer.chunks_exact(size_of::<E::Bytes>()).map(decoded::<E>);
+            if !entries.all(&mut follows) {
+                return Ok(false);
+            }
+            number += count;
+        }
+        Ok(state.pending.iter().copied().all(follows))
     }
 
     /// Forgets the entries that `holds` is not true of, which are the last ones.
@@ -225,6 +254,12 @@ impl<E: Entry> Index<E> {
 
 fn entry_size<E: Entry>() -> u64 {
     size_of::<E::Bytes>() as u64
+}
+
+fn decoded<E: Entry>(bytes: &[u8]) -> E {
+    let mut entry = E::Bytes::default();
+    entry.as_mut().copy_from_slice(bytes);
+    E::decode(&entry)
 }
 
 fn encoded<E: Entry>(entry: &E) -> impl Iterator<Item = u8> {

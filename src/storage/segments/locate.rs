@@ -8,8 +8,10 @@ use std::io::{self, ErrorKind};
 
 use crate::storage::StorageError;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
-use crate::storage::segments::{BatchWalk, Damage, FileKind, Indexer, Located, Segment};
-use crate::types::{Offset, Timestamp};
+use crate::storage::segments::{
+    BatchScan, BatchWalk, Damage, Expected, FileKind, Indexer, Located, Medium, Scanned, Segment,
+};
+use crate::types::{LeaderEpoch, Offset, Timestamp};
 
 /// How much of a segment a reader wants.
 #[derive(Clone, Copy, Debug)]
@@ -105,22 +107,30 @@ impl Segment {
     fn first_time_below(&self, timestamp: Timestamp) -> Result<Offset, StorageError> {
         let find = || self.ask_index(|| self.times.last_where(|e| e.timestamp < timestamp));
         let Some(entry) = find()? else { return Ok(self.base()) };
-        let offset = |entry: TimeEntry| self.base().plus(entry.relative_offset.into());
-        let is_right = match self.locate(offset(entry)) {
-            Ok(batch) => batch.is_some_and(|batch| {
-                let summary = &batch.summary;
-                summary.last_offset == offset(entry) && summary.max_timestamp == entry.timestamp
-            }),
-            // What is damaged cannot contradict it.
-            Err(StorageError::Corrupt { .. }) => true,
-            Err(error) => return Err(error),
-        };
-        if is_right {
-            return Ok(offset(entry));
+        if self.is_time_right(&entry)? {
+            return Ok(self.offset_of(&entry));
         }
         self.note("of times does not match its batches");
         self.index_anew()?;
-        Ok(find()?.map_or(self.base(), offset))
+        Ok(find()?.map_or(self.base(), |entry| self.offset_of(&entry)))
+    }
+
+    /// Whether an entry of the index of times is that of its batch, if that can be read.
+    fn is_time_right(&self, entry: &TimeEntry) -> Result<bool, StorageError> {
+        let offset = self.offset_of(entry);
+        match self.locate(offset) {
+            Ok(batch) => Ok(batch.is_some_and(|batch| {
+                let summary = &batch.summary;
+                summary.last_offset == offset && summary.max_timestamp == entry.timestamp
+            })),
+            // What is damaged cannot contradict it.
+            Err(StorageError::Corrupt { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn offset_of(&self, entry: &TimeEntry) -> Offset {
+        self.base().plus(entry.relative_offset.into())
     }
 
     /// Shows all batches that end at or after `offset`; damaged stretches are passed over.
@@ -145,9 +155,10 @@ impl Segment {
         let interval = self.home.config.load().index_interval.0;
         let mut walk = self.walk_from(size, |_| true)?;
         let mut time = self.ask_index(|| self.times.last())?;
-        if walk.position() > 0 && time.is_none() {
-            // One index without the other: a file is missing.
-            self.note("has no index of times beside it");
+        let is_right = |time: &TimeEntry| self.is_time_right(time);
+        if walk.position() > 0 && !time.as_ref().map_or(Ok(false), is_right)? {
+            // The largest time so far comes from there, and is not in the batches that follow.
+            self.note("has no sound index of times beside it");
             self.index_anew()?;
             time = self.ask_index(|| self.times.last())?;
         }
@@ -202,11 +213,20 @@ impl Segment {
         }
     }
 
-    /// As `indexed_below`, for those who go on with the indexes from there: `None` where the other
-    /// index is missing, since it has to be made again from the first batch.
+    /// As `indexed_below`, for those who go on with the indexes from there: `None` where an index
+    /// is missing or a power failure has torn it, since both have to be made again from the first
+    /// batch.
     pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
-        let time = self.ask_index(|| self.times.last())?;
-        if time.is_some() { self.indexed_below(offset) } else { Ok(None) }
+        if !self.ask_index(|| Ok(self.times.is_in_order()? && self.offsets.is_in_order()?))? {
+            self.note("is not in order");
+            return Ok(None);
+        }
+        let Some(batch) = self.indexed_below(offset)? else { return Ok(None) };
+        let last = batch.summary.last_offset.since(self.base());
+        let is_before = |entry: &TimeEntry| i64::from(entry.relative_offset) <= last;
+        let time = self.ask_index(|| self.times.last_where(is_before))?;
+        let is_right = time.map_or(Ok(false), |time| self.is_time_right(&time))?;
+        Ok(is_right.then_some(batch))
     }
 
     /// Forgets the index entries beyond `batch`, or all, and returns the indexer to go on with: at
@@ -302,26 +322,30 @@ impl Segment {
         tracing::warn!(path = %path.display(), "an index {what}; it is made again");
     }
 
-    /// Makes both indexes again, in memory, from the batches: up to the first of which nothing can
-    /// be read, for those who want what is before it.
+    /// Makes both indexes again, in memory, from batches whose checksums hold: up to the first bad
+    /// one that is not known, for those who want what is before it. A time that is wrong would hide
+    /// records from later look-ups.
     fn index_anew(&self) -> Result<(), StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut indexer = Indexer::new(self.base(), interval);
         let (mut offsets, mut times) = (Vec::new(), Vec::new());
-        let mut walk = BatchWalk::new(&**self.file(), 0, self.size()?);
+        let mut scan = BatchScan::new(&**self.file(), 0, self.size()?, Medium::Cache);
+        let mut expected = Expected { offset: self.base(), epoch: LeaderEpoch::NONE, dense: false };
         loop {
-            let batch = match self.step(&mut walk, |_| false) {
-                Ok(Some(batch)) => batch,
-                Ok(None) | Err(StorageError::Corrupt { .. }) => break,
-                Err(error) => return Err(error),
-            };
+            if let Some(damage) = self.home.damages.at(self.base(), scan.position()) {
+                scan.go_to(damage.end);
+            }
+            let scanned = scan.next(&expected).map_err(|error| self.refused("read", error))?;
+            let Some(Scanned::Good(batch)) = scanned else { break };
+            expected.offset = batch.summary.next_offset();
             let due = indexer.pass(&batch);
             offsets.extend(due.offset);
             times.extend(due.time);
         }
         times.extend(indexer.time_entry());
-        self.offsets.replace(offsets);
+        // An offset entry that is added meanwhile must not lose the time entry added with it.
         self.times.replace(times);
+        self.offsets.replace(offsets);
         Ok(())
     }
 
