@@ -53,6 +53,9 @@ pub mod replication;
 #[doc(hidden)]
 pub mod group;
 
+#[doc(hidden)]
+pub mod engine;
+
 pub mod broker;
 
 pub mod embedded;

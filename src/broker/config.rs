@@ -3,23 +3,20 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::broker::listeners::{
     check_listeners, parse_listeners, parse_protocols, show_listeners, show_protocols,
 };
-use crate::broker::topic_settings::{broker_names, set_default, topic_key, unit};
 use crate::broker::{Listener, OffsetsTopicConfig, unserved};
 use crate::config::{
-    ByteSize, ConfigError, Fault, Key, Kind, in_unit_of, millis, number, read_properties,
-    read_toml, size, switch,
+    ByteSize, ConfigError, Fault, Key, Kind, in_unit_of, millis, names, number, read_properties,
+    read_toml, set_row, size, switch,
 };
+use crate::engine::{EngineConfig, broker_names, topic_key, unit};
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
-use crate::metadata::MetadataConfig;
-use crate::storage::{FlusherOptions, LogConfig, ProducerLimits, ScrubOptions, UpkeepOptions};
-use crate::types::BrokerId;
 
 /// Names that Kafka gives to some of the settings beside their own.
 const OTHER_NAMES: &[(&str, &str)] = &[("log.dir", "log.dirs"), ("node.id", "broker.id")];
@@ -42,6 +39,8 @@ pub enum Verdict {
 /// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BrokerConfig {
+    /// The engine behind the connections: data directory, flushing, retention, topic defaults.
+    pub engine: EngineConfig,
     /// Where it listens, at one address at least; port 0 takes any free one.
     pub listeners: Vec<Listener>,
     /// What clients of some listeners are told to connect to; those of the others are told the
@@ -49,16 +48,10 @@ pub struct BrokerConfig {
     pub advertised_listeners: Vec<Listener>,
     /// The protocols of listeners whose name is not one.
     pub listener_protocols: BTreeMap<String, String>,
-    /// Where everything is kept.
-    pub data_dir: PathBuf,
-    /// Its number in the cluster.
-    pub broker_id: BrokerId,
     /// Threads that serve connections; 0 for one per core.
     pub shards: usize,
     /// Whether asking for an unknown topic makes it.
     pub auto_create_topics: bool,
-    /// What a topic gets that is made without saying it.
-    pub metadata: MetadataConfig,
     /// How consumer groups are coordinated.
     pub group: GroupConfig,
     /// How their internal topic is made.
@@ -73,16 +66,6 @@ pub struct BrokerConfig {
     pub connections_max_per_ip: usize,
     /// Fetch sessions at once.
     pub fetch_sessions_max: usize,
-    /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
-    pub flusher: FlusherOptions,
-    /// How often the data directory is looked after, and how large it may grow.
-    pub upkeep: UpkeepOptions,
-    /// What is remembered of idempotent producers.
-    pub producers: ProducerLimits,
-    /// Logs that are recovered at a time after an unclean stop.
-    pub recovery_threads: usize,
-    /// What every topic has unless something else is said of it.
-    pub log: LogConfig,
     /// A connection that says nothing for so long is closed.
     pub connections_idle: Duration,
     /// A frame begun must be complete after this; an answer must have been taken.
@@ -92,14 +75,12 @@ pub struct BrokerConfig {
 impl Default for BrokerConfig {
     fn default() -> Self {
         Self {
+            engine: EngineConfig::default(),
             listeners: Listener::alone("127.0.0.1", 9092),
             advertised_listeners: Vec::new(),
             listener_protocols: BTreeMap::new(),
-            data_dir: PathBuf::from("streamlog-data"),
-            broker_id: BrokerId(1),
             shards: 0,
             auto_create_topics: true,
-            metadata: MetadataConfig::default(),
             group: GroupConfig::default(),
             offsets_topic: OffsetsTopicConfig::default(),
             frame_max: ByteSize(100 << 20),
@@ -107,11 +88,6 @@ impl Default for BrokerConfig {
             connections_max: 10_000,
             connections_max_per_ip: 10_000,
             fetch_sessions_max: 1000,
-            flusher: FlusherOptions::default(),
-            upkeep: UpkeepOptions::default(),
-            producers: ProducerLimits::default(),
-            recovery_threads: 2,
-            log: LogConfig::default(),
             connections_idle: Duration::from_mins(10),
             transfer_deadline: Duration::from_secs(30),
         }
@@ -142,29 +118,6 @@ impl BrokerConfig {
             kind: Kind::List,
             set: |c, text| parse_protocols(text).map(|v| c.listener_protocols = v),
             get: |c| show_protocols(&c.listener_protocols),
-        },
-        Key {
-            name: "log.dirs",
-            about: "Directory where records and metadata are kept.",
-            kind: Kind::String,
-            set: |c, text| match text.trim() {
-                "" => Err("a directory".to_owned()),
-                text if text.contains(',') => Err("one directory".to_owned()),
-                text => {
-                    c.data_dir = PathBuf::from(text);
-                    Ok(())
-                }
-            },
-            get: |c| c.data_dir.display().to_string(),
-        },
-        Key {
-            name: "broker.id",
-            about: "Number of this broker in its cluster, from 0.",
-            kind: Kind::Int,
-            set: |c, text| {
-                number(text, 0, i64::from(i32::MAX)).map(|v: i32| c.broker_id = BrokerId(v))
-            },
-            get: |c| c.broker_id.to_string(),
         },
         Key {
             name: "num.network.threads",
@@ -214,89 +167,6 @@ impl BrokerConfig {
             kind: Kind::Int,
             set: |c, text| number(text, 0, 1 << 20).map(|v| c.fetch_sessions_max = v),
             get: |c| c.fetch_sessions_max.to_string(),
-        },
-        Key {
-            name: "unflushed.max.bytes",
-            about: "Bytes appended and not flushed, over all logs, beyond which producers wait.",
-            kind: Kind::Long,
-            set: |c, text| size(text, 1 << 20, 1 << 40).map(|v| c.flusher.budget = v),
-            get: |c| c.flusher.budget.to_string(),
-        },
-        Key {
-            name: "flush.threads",
-            about: "Threads that flush logs.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 64).map(|v| c.flusher.threads = v),
-            get: |c| c.flusher.threads.to_string(),
-        },
-        Key {
-            name: "log.retention.check.interval.ms",
-            about: "Milliseconds between looks at what has outlived its retention.",
-            kind: Kind::Long,
-            set: |c, text| millis(text, 1).map(|v| c.upkeep.retention_interval = v),
-            get: |c| c.upkeep.retention_interval.as_millis().to_string(),
-        },
-        Key {
-            name: "log.retention.grace.ms",
-            about: "When the wall clock jumps, or is more than a day from where the last run left \
-                    it, nothing is removed for its age for so many milliseconds.",
-            kind: Kind::Long,
-            set: |c, text| millis(text, 0).map(|v| c.upkeep.retention_grace = v),
-            get: |c| c.upkeep.retention_grace.as_millis().to_string(),
-        },
-        Key {
-            name: "data.dir.max.bytes",
-            about: "Bytes of all logs beyond which the oldest segments go; -1 for no limit.",
-            kind: Kind::Long,
-            set: |c, text| match text.trim() {
-                "-1" => {
-                    c.upkeep.size_max = None;
-                    Ok(())
-                }
-                text => size(text, 1 << 20, 1 << 60).map(|v| c.upkeep.size_max = Some(v)),
-            },
-            get: |c| c.upkeep.size_max.map_or_else(|| "-1".to_owned(), |size| size.to_string()),
-        },
-        Key {
-            name: "log.cleaner.backoff.ms",
-            about: "Milliseconds between looks at what is to be compacted.",
-            kind: Kind::Long,
-            set: |c, text| millis(text, 1).map(|v| c.upkeep.compaction.interval = v),
-            get: |c| c.upkeep.compaction.interval.as_millis().to_string(),
-        },
-        Key {
-            name: "log.cleaner.dedupe.buffer.size",
-            about: "Bytes of memory for the keys of a compaction; further keys wait for the next.",
-            kind: Kind::Long,
-            set: |c, text| size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.map_size = v),
-            get: |c| c.upkeep.compaction.map_size.to_string(),
-        },
-        Key {
-            name: "log.cleaner.io.max.bytes.per.second",
-            about: "Bytes that compaction reads in a second at most; -1 for no limit.",
-            kind: Kind::Long,
-            set: |c, text| match text.trim() {
-                "-1" => {
-                    c.upkeep.compaction.rate = None;
-                    Ok(())
-                }
-                text => size(text, 1 << 16, 1 << 40).map(|v| c.upkeep.compaction.rate = Some(v)),
-            },
-            get: |c| c.upkeep.compaction.rate.map_or_else(|| "-1".to_owned(), |v| v.to_string()),
-        },
-        Key {
-            name: "producer.id.expiration.ms",
-            about: "Milliseconds after which a silent idempotent producer is forgotten.",
-            kind: Kind::Long,
-            set: |c, text| millis(text, 1).map(|v| c.producers.expiration = v),
-            get: |c| c.producers.expiration.as_millis().to_string(),
-        },
-        Key {
-            name: "num.recovery.threads.per.data.dir",
-            about: "Logs that are recovered at a time after an unclean stop.",
-            kind: Kind::Int,
-            set: |c, text| number(text, 1, 256).map(|v| c.recovery_threads = v),
-            get: |c| c.recovery_threads.to_string(),
         },
         Key {
             name: "connections.max.idle.ms",
@@ -418,11 +288,9 @@ impl BrokerConfig {
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         let own = own_name(name);
         set_row(self, Self::KEYS, own, value)
-            .or_else(|| set_row(&mut self.metadata, MetadataConfig::KEYS, own, value))
+            .or_else(|| self.engine.set_one(own, value))
             .or_else(|| set_row(&mut self.group, GroupConfig::KEYS, own, value))
             .or_else(|| set_row(&mut self.offsets_topic, OffsetsTopicConfig::KEYS, own, value))
-            .or_else(|| set_row(&mut self.upkeep.scrub, ScrubOptions::KEYS, own, value))
-            .or_else(|| set_default(&mut self.log, own, value))
             .or_else(|| unserved::judge(name, value).map(|judged| judged.map(drop)))
             .unwrap_or_else(|| Err(Fault::unknown(name, Self::names().chain(unserved::names()))))
     }
@@ -435,9 +303,8 @@ impl BrokerConfig {
 
     /// Names of the settings that are read when a broker starts, and never again.
     pub(crate) fn names_at_start() -> impl Iterator<Item = &'static str> {
-        let own = names(Self::KEYS).chain(names(MetadataConfig::KEYS));
-        let groups = names(GroupConfig::KEYS).chain(names(OffsetsTopicConfig::KEYS));
-        own.chain(groups).chain(names(ScrubOptions::KEYS))
+        let own = names(Self::KEYS).chain(EngineConfig::names());
+        own.chain(names(GroupConfig::KEYS)).chain(names(OffsetsTopicConfig::KEYS))
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
@@ -450,7 +317,7 @@ impl BrokerConfig {
                 format!("at least socket.request.max.bytes, {}", self.frame_max),
             ));
         }
-        for checked in [self.log.validate(), self.group.validate()] {
+        for checked in [self.engine.validate(), self.group.validate()] {
             faults.extend(checked.err().into_iter().flat_map(|error| error.faults));
         }
         ConfigError::from_faults(faults)
@@ -473,24 +340,10 @@ fn rank(name: &str) -> impl Ord + use<> {
     (!OUTRANKED.contains(&name), Reverse(unit(name)))
 }
 
-/// Sets the row of this name; `None` if there is none.
-fn set_row<C>(
-    config: &mut C,
-    rows: &[Key<C>],
-    name: &str,
-    value: &str,
-) -> Option<Result<(), Fault>> {
-    let row = rows.iter().find(|row| row.name == name)?;
-    Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
-}
-
-fn names<C>(rows: &'static [Key<C>]) -> impl Iterator<Item = &'static str> {
-    rows.iter().map(|row| row.name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::BrokerId;
 
     #[test]
     fn every_row_takes_back_what_it_shows() {
@@ -530,26 +383,26 @@ mod tests {
         for rows in [[shipped, for_ever], [for_ever, shipped]] {
             let mut config = BrokerConfig::default();
             config.set(rows).unwrap();
-            assert_eq!(config.log.retention, None, "{rows:?}");
+            assert_eq!(config.engine.log.retention, None, "{rows:?}");
         }
         let mut config = BrokerConfig::default();
         let roll = [("log.roll.ms", "60000"), ("log.roll.hours", "1")];
         let jitter = [("log.roll.jitter.ms", "500"), ("log.roll.jitter.hours", "1")];
         config.set(roll.into_iter().chain(jitter)).unwrap();
-        assert_eq!(config.log.segment_age, Duration::from_mins(1));
-        assert_eq!(config.log.segment_jitter, Duration::from_millis(500));
+        assert_eq!(config.engine.log.segment_age, Duration::from_mins(1));
+        assert_eq!(config.engine.log.segment_jitter, Duration::from_millis(500));
         config
             .set([("log.retention.minutes", "3"), shipped, ("log.dirs", "a"), ("log.dir", "b")])
             .unwrap();
-        assert_eq!(config.log.retention, Some(Duration::from_mins(3)));
-        assert_eq!(config.data_dir, Path::new("a"));
+        assert_eq!(config.engine.log.retention, Some(Duration::from_mins(3)));
+        assert_eq!(config.engine.data_dir, Path::new("a"));
     }
 
     #[test]
     fn a_later_source_counts_whatever_the_names() {
         let mut config = BrokerConfig::default();
         config.set_sources([[("log.retention.ms", "-1")], [("log.retention.hours", "1")]]).unwrap();
-        assert_eq!(config.log.retention, Some(Duration::from_hours(1)));
+        assert_eq!(config.engine.log.retention, Some(Duration::from_hours(1)));
     }
 
     #[test]
@@ -567,6 +420,9 @@ mod tests {
     fn a_second_name_of_kafkas_sets_the_same() {
         let mut config = BrokerConfig::default();
         config.set([("node.id", "7"), ("log.dir", "elsewhere")]).unwrap();
-        assert_eq!((config.broker_id, config.data_dir), (BrokerId(7), "elsewhere".into()));
+        assert_eq!(
+            (config.engine.broker_id, config.engine.data_dir),
+            (BrokerId(7), "elsewhere".into())
+        );
     }
 }

@@ -65,7 +65,7 @@ impl Call<'_> {
         if !self.session.may(operation, Resource::Topic(topic)) {
             return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
         }
-        let partition = self.shared.partitions.get(topic, PartitionIndex(index));
+        let partition = self.shared.engine.partitions.get(topic, PartitionIndex(index));
         let partition = partition.ok_or_else(|| Refusal::of(ErrorCode::UnknownTopicOrPartition))?;
         self.open(&partition).await;
         Ok(partition)
@@ -78,7 +78,8 @@ impl Call<'_> {
             return;
         }
         let opening = Arc::clone(partition);
-        if let Ok(Err(error)) = self.shared.control.run_blocking(move || opening.open()).await
+        if let Ok(Err(error)) =
+            self.shared.engine.control.run_blocking(move || opening.open()).await
             && !is_logged(&error)
         {
             tracing::error!("{} cannot be opened: {error}", partition.id());
@@ -205,7 +206,7 @@ async fn produce(
 
 async fn lead(partition: Arc<Partition>, shared: &Arc<Shared>) {
     let name = partition.id().clone();
-    match shared.control.run_blocking(move || partition.lead()).await {
+    match shared.engine.control.run_blocking(move || partition.lead()).await {
         // Upkeep tells of a full disk, once a minute.
         Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
         Ok(Err(error)) if is_logged(&error) => {}

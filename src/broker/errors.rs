@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::engine::{EngineError, Unavailable as Stopping};
 use crate::group::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
 use crate::metadata::{MetadataError, StoreError};
 use crate::record::{RecordError, RejectedRecord, Rejection};
@@ -132,6 +133,24 @@ impl From<MetadataError> for Refusal {
             _ => ErrorCode::UnknownServerError,
         };
         Self::because(code, &WithCauses(&error))
+    }
+}
+
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Metadata(error) => error.into(),
+            EngineError::Storage(error) => Self::from(&error),
+            EngineError::NotApplied => Self::because(ErrorCode::RequestTimedOut, &error),
+            EngineError::Stopping => Self::because(ErrorCode::BrokerNotAvailable, &error),
+            _ => Self::because(ErrorCode::UnknownServerError, &WithCauses(&error)),
+        }
+    }
+}
+
+impl From<Stopping> for Refusal {
+    fn from(error: Stopping) -> Self {
+        Self::because(ErrorCode::BrokerNotAvailable, &error)
     }
 }
 

@@ -8,9 +8,7 @@ mod authorize;
 mod config;
 mod connection;
 mod context;
-mod control;
 mod coordinator;
-mod core;
 mod dispatch;
 mod error;
 mod errors;
@@ -18,22 +16,20 @@ mod fetch_session;
 mod handlers;
 mod isolation;
 mod listeners;
+mod offline;
 mod server;
 mod settings;
-mod topic_settings;
 mod topics;
-mod topology;
 mod unserved;
 
 pub use crate::config::HostPort;
+pub use crate::engine::{EngineConfig, EngineError};
 pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
-pub use core::{
+pub use error::BrokerError;
+pub use listeners::Listener;
+pub use offline::{
     DirectoryFinding, RebuiltMetadata, rebuild_metadata, rebuild_on, verify_directory,
     verify_directory_on,
 };
-pub(crate) use core::{Engine, Inside, control_runtime};
-pub use error::BrokerError;
-pub use listeners::Listener;
 pub use server::Broker;
-pub(crate) use topic_settings::produce_rules;

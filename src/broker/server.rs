@@ -9,9 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::broker::connection::{Admission, Shard, accept, descriptors_for_connections};
 use crate::broker::context::Shared;
-use crate::broker::core::{Engine, Inside, bind, control_runtime};
+use crate::broker::coordinator::{Coordinators, forget_deleted_topics};
+use crate::broker::fetch_session::FetchSessions;
+use crate::broker::listeners::bind;
 use crate::broker::{BrokerConfig, BrokerError};
+use crate::config::ByteSize;
+use crate::engine::{Engine, EngineHandle, control_runtime};
 use crate::io::{Clock, Disk, SystemClock, SystemDisk, open_file_limit};
+use crate::net::Budget;
 
 /// A broker that answers until it is stopped or its disk fails.
 ///
@@ -27,6 +32,7 @@ use crate::io::{Clock, Disk, SystemClock, SystemDisk, open_file_limit};
 pub struct Broker {
     shards: Vec<JoinHandle<()>>,
     engine: Engine,
+    shared: Arc<Shared>,
 }
 
 impl Broker {
@@ -51,39 +57,58 @@ impl Broker {
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
         let (sockets, listeners) = bind(&config, &runtime)?;
-        let engine = Engine::start_behind(listeners, config, (disk, clock), runtime)?;
-        let shared = engine.shared();
-        let shards = start_shards(shared)?;
+        let (engine, addresses) = (config.engine.clone(), listeners.registered());
+        let engine = Engine::open(engine, addresses, (disk, clock), runtime)?;
+        let shared = Arc::new(Shared {
+            request_memory: Budget::new(
+                in_memory(config.request_memory),
+                in_memory(config.frame_max),
+            ),
+            fetch_sessions: FetchSessions::new(config.fetch_sessions_max),
+            coordinators: Arc::new(Coordinators::new(config.group.clone())),
+            engine: Arc::clone(engine.state()),
+            listeners,
+            config,
+        });
+        let coordinators = Arc::clone(&shared.coordinators);
+        engine.run(coordinators);
+        forget_deleted_topics(&shared.engine, &shared.coordinators);
+        let shards = start_shards(&shared)?;
         let queues: Vec<_> = shards.iter().map(|shard| shard.queue.clone()).collect();
         warn_of_few_descriptors(&shared.config);
-        let admission = Arc::new(Admission::new(shared.logs.data.open_files().clone()));
+        let admission = Arc::new(Admission::new(shared.engine.logs.data.open_files().clone()));
         for socket in sockets {
             let admission = Arc::clone(&admission);
-            shared.control.start(accept(socket, queues.clone(), admission, Arc::clone(shared)));
+            shared.engine.control.start(accept(
+                socket,
+                queues.clone(),
+                admission,
+                Arc::clone(&shared),
+            ));
         }
         let shards = shards.into_iter().map(|shard| shard.thread).collect();
-        Ok(Self { shards, engine })
+        Ok(Self { shards, engine, shared })
     }
 
     /// Where its first listener is; with port 0 asked for, the port it got.
     pub fn address(&self) -> SocketAddr {
-        self.engine.shared().listeners.first()
+        self.shared.listeners.first()
     }
 
     /// Where all its listeners are, each by its name, in the order of the configuration.
     pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
-        let addresses = self.engine.shared().listeners.addresses();
+        let addresses = self.shared.listeners.addresses();
         addresses.map(|(name, address)| (name.to_owned(), address)).collect()
     }
 
     /// Cancelled when the broker stops, whether it was told to or its disk failed.
     pub fn stopping(&self) -> CancellationToken {
-        self.engine.shared().stopping.clone()
+        self.engine.state().stopping.clone()
     }
 
-    /// The way in for callers in this process.
-    pub(crate) fn inside(&self) -> Inside {
-        self.engine.inside()
+    /// A handle to the engine for callers in this process.
+    pub(crate) fn engine(&self) -> EngineHandle {
+        self.engine.handle()
     }
 
     /// Stops: nothing more is accepted, everything is flushed, the next start needs no recovery.
@@ -95,11 +120,11 @@ impl Broker {
     }
 
     fn tear_down(&mut self) -> Result<(), BrokerError> {
-        self.engine.shared().stopping.cancel();
+        self.engine.state().stopping.cancel();
         for thread in self.shards.drain(..) {
             join(thread);
         }
-        self.engine.stop()
+        Ok(self.engine.stop()?)
     }
 }
 
@@ -115,6 +140,11 @@ fn join(thread: JoinHandle<()>) {
     if thread.join().is_err() {
         tracing::error!("a thread of the broker ended by a panic");
     }
+}
+
+/// Converts a size to one of memory.
+fn in_memory(size: ByteSize) -> usize {
+    usize::try_from(size.0).unwrap_or(usize::MAX)
 }
 
 /// Says so when there cannot be as many connections as the settings allow.

@@ -56,6 +56,22 @@ pub fn set_all<'a, C>(
     ConfigError::from_faults(faults)
 }
 
+/// Sets the row of this name; `None` if there is none.
+pub(crate) fn set_row<C>(
+    config: &mut C,
+    rows: &[Key<C>],
+    name: &str,
+    value: &str,
+) -> Option<Result<(), Fault>> {
+    let row = rows.iter().find(|row| row.name == name)?;
+    Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
+}
+
+/// The names of all rows.
+pub(crate) fn names<C>(rows: &'static [Key<C>]) -> impl Iterator<Item = &'static str> {
+    rows.iter().map(|row| row.name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

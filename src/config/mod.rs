@@ -15,6 +15,7 @@ mod value;
 pub use address::HostPort;
 pub use error::{ConfigError, Fault, nearest};
 pub use key::{Key, Kind, set_all};
+pub(crate) use key::{names, set_row};
 pub use size::ByteSize;
 pub use source::{read_properties, read_toml};
 pub use typed::{duration, in_unit_of};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::broker::BrokerError;
+use crate::engine::EngineError;
 use crate::record::{RecordError, Rejection};
 use crate::replication::PartitionError;
 use crate::storage::StorageError;
@@ -30,11 +30,11 @@ pub enum EmbeddedError {
         /// Where it is.
         path: PathBuf,
         /// Why not.
-        source: BrokerError,
+        source: EngineError,
     },
     /// A topic could not be made or removed, or the directory not be closed in order.
     #[error(transparent)]
-    Broker(#[from] BrokerError),
+    Engine(#[from] EngineError),
     /// No topic can have this name.
     #[error("'{name}' cannot be the name of a topic")]
     InvalidName {
@@ -119,11 +119,11 @@ impl EmbeddedError {
     /// What a caller may do about it.
     pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Broker(BrokerError::NotApplied) => Remedy::Retry,
-            Self::Broker(BrokerError::Metadata(_))
+            Self::Engine(EngineError::NotApplied) => Remedy::Retry,
+            Self::Engine(EngineError::Metadata(_))
             | Self::UnknownTopic { .. }
             | Self::UnknownPartition { .. } => Remedy::Refresh,
-            Self::NotOpened { .. } | Self::Broker(_) | Self::Failed { .. } => Remedy::Fatal,
+            Self::NotOpened { .. } | Self::Engine(_) | Self::Failed { .. } => Remedy::Fatal,
             Self::Partition { source, .. } => of_partition(source),
             Self::InvalidName { .. }
             | Self::Internal { .. }
@@ -147,15 +147,15 @@ fn of_partition(error: &PartitionError) -> Remedy {
     }
 }
 
-fn hint(source: &BrokerError) -> &'static str {
+fn hint(source: &EngineError) -> &'static str {
     match source {
-        BrokerError::Storage(StorageError::Locked { .. }) => {
+        EngineError::Storage(StorageError::Locked { .. }) => {
             ": it is in use; close it there, or connect to the broker that serves it"
         }
-        BrokerError::Storage(StorageError::Foreign { .. }) => {
+        EngineError::Storage(StorageError::Foreign { .. }) => {
             ": it is somebody else's; set `broker_id` to its owner's, or take another directory"
         }
-        BrokerError::Storage(StorageError::TooNew { .. }) => {
+        EngineError::Storage(StorageError::TooNew { .. }) => {
             ": a later release has written it; use that one"
         }
         _ => "",

@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::broker::{Broker, BrokerConfig, Engine, Inside, control_runtime};
+use crate::broker::Broker;
 use crate::embedded::{EmbeddedError, Partition, parking};
+use crate::engine::{Engine, EngineConfig, EngineHandle, NoListener, control_runtime};
 use crate::io::{Clock, Disk, SystemClock, SystemDisk};
 use crate::metadata::{MetadataError, NewTopic};
 use crate::replication::Topic;
@@ -17,7 +18,7 @@ use crate::types::{InvalidTopicName, PartitionIndex, TopicName};
 /// sent. Dropped without [`close`](Self::close), it closes too, and nobody hears how that went.
 /// Neither may happen within an asynchronous task: closing waits for the disk.
 pub struct Logs {
-    inside: Inside,
+    handle: EngineHandle,
     /// Ours to stop; that of a broker is the broker's.
     engine: Option<Engine>,
 }
@@ -30,14 +31,14 @@ impl Logs {
     /// [`EmbeddedError::NotOpened`]: somebody has it open, or it cannot be used.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, EmbeddedError> {
         let data_dir = dir.as_ref().to_owned();
-        Self::open_with(BrokerConfig { data_dir, ..BrokerConfig::default() })
+        Self::open_with(EngineConfig { data_dir, ..EngineConfig::default() })
     }
 
     /// Opens `config.data_dir`. What concerns connections is not looked at: nobody can connect.
     ///
     /// # Errors
     /// As [`Logs::open`].
-    pub fn open_with(config: BrokerConfig) -> Result<Self, EmbeddedError> {
+    pub fn open_with(config: EngineConfig) -> Result<Self, EmbeddedError> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         Self::open_on(config, &disk, &clock)
@@ -48,21 +49,22 @@ impl Logs {
     /// # Errors
     /// As [`Logs::open`].
     pub fn open_on(
-        config: BrokerConfig,
+        config: EngineConfig,
         disk: &Arc<dyn Disk>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, EmbeddedError> {
         let path = config.data_dir.clone();
         let engine = control_runtime()
-            .and_then(|runtime| Engine::start(config, (disk, clock), runtime))
+            .and_then(|runtime| Engine::open(config, Vec::new(), (disk, clock), runtime))
             .map_err(|source| EmbeddedError::NotOpened { path, source })?;
-        Ok(Self { inside: engine.inside(), engine: Some(engine) })
+        engine.run(Arc::new(NoListener));
+        Ok(Self { handle: engine.handle(), engine: Some(engine) })
     }
 
     /// The logs of a broker in this process, which goes on serving its clients. When the broker
     /// stops, these are closed.
     pub fn of(broker: &Broker) -> Self {
-        Self { inside: broker.inside(), engine: None }
+        Self { handle: broker.engine(), engine: None }
     }
 
     /// Makes a topic with so many partitions. `settings` are those of topics, by Kafka's names;
@@ -88,7 +90,7 @@ impl Logs {
         let configs = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let name = own_name(name)?;
         let topic = NewTopic { partitions, configs: configs.collect(), ..NewTopic::named(name) };
-        parking::wait(self.inside.create_topic(topic))?;
+        parking::wait(self.handle.create_topic(topic))?;
         Ok(())
     }
 
@@ -103,7 +105,7 @@ impl Logs {
         partitions: i32,
         settings: &[(&str, &str)],
     ) -> Result<bool, EmbeddedError> {
-        if self.inside.topic(name).is_some() {
+        if self.handle.topic(name).is_some() {
             return Ok(false);
         }
         match self.create_topic(name, partitions, settings) {
@@ -119,13 +121,13 @@ impl Logs {
     /// # Errors
     /// `UnknownTopic`, or that the change could not be written.
     pub fn delete_topic(&self, name: &str) -> Result<(), EmbeddedError> {
-        let id = self.topic(own_name(name)?.as_str())?.id;
-        Ok(parking::wait(self.inside.delete_topic(id))?)
+        let topic = self.topic(own_name(name)?.as_str())?;
+        Ok(parking::wait(self.handle.delete_topic(&topic.name, topic.id))?)
     }
 
     /// The names of all topics, sorted; those that the engine keeps for itself are left out.
     pub fn topics(&self) -> Vec<String> {
-        let topics = self.inside.topics();
+        let topics = self.handle.topics();
         let public = topics.iter().filter(|topic| !topic.name.is_internal());
         let mut names: Vec<_> = public.map(|topic| topic.name.to_string()).collect();
         names.sort_unstable();
@@ -143,7 +145,7 @@ impl Logs {
             let (topic, count) = (topic.to_owned(), found.partitions().count());
             EmbeddedError::UnknownPartition { topic, index, count }
         })?;
-        Partition::open(self.inside.clone(), Arc::clone(partition))
+        Partition::open(self.handle.clone(), Arc::clone(partition))
     }
 
     /// Flushes everything and closes the directory; the next opening needs no recovery. Those who
@@ -160,7 +162,7 @@ impl Logs {
 
     fn topic(&self, name: &str) -> Result<Arc<Topic>, EmbeddedError> {
         let unknown = || EmbeddedError::UnknownTopic { topic: name.to_owned() };
-        self.inside.topic(name).ok_or_else(unknown)
+        self.handle.topic(name).ok_or_else(unknown)
     }
 }
 
@@ -176,8 +178,8 @@ fn own_name(text: &str) -> Result<TopicName, EmbeddedError> {
 }
 
 fn is_taken(error: &EmbeddedError) -> bool {
-    use crate::broker::BrokerError::Metadata;
-    matches!(error, EmbeddedError::Broker(Metadata(MetadataError::TopicExists(_))))
+    use crate::engine::EngineError::Metadata;
+    matches!(error, EmbeddedError::Engine(Metadata(MetadataError::TopicExists(_))))
 }
 
 impl fmt::Debug for Logs {

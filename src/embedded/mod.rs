@@ -41,6 +41,7 @@ mod records;
 mod start;
 mod ticket;
 
+pub use crate::engine::{EngineConfig, EngineError};
 pub use crate::record::{Header, Headers};
 pub use error::{EmbeddedError, Remedy};
 pub use logs::Logs;

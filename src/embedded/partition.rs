@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::broker::{Inside, produce_rules};
 use crate::embedded::{EmbeddedError, NewRecord, Records, Start, Ticket};
+use crate::engine::{EngineHandle, produce_rules};
 use crate::record::{
     BatchBuilder, BatchSettings, Compressor, RecordError, Repacker, validate_produced,
 };
@@ -15,13 +15,16 @@ use crate::types::{Offset, Timestamp, TopicPartition};
 /// A partition of a topic. Clones are the same partition, and may be used by several threads.
 #[derive(Clone)]
 pub struct Partition {
-    inside: Inside,
+    handle: EngineHandle,
     led: Arc<LedPartition>,
 }
 
 impl Partition {
-    pub(super) fn open(inside: Inside, led: Arc<LedPartition>) -> Result<Self, EmbeddedError> {
-        let partition = Self { inside, led };
+    pub(super) fn open(
+        handle: EngineHandle,
+        led: Arc<LedPartition>,
+    ) -> Result<Self, EmbeddedError> {
+        let partition = Self { handle, led };
         if !partition.led.is_open() {
             partition.led.open().map_err(|error| partition.refused(error))?;
         }
@@ -59,10 +62,10 @@ impl Partition {
         if self.id().topic.is_internal() {
             return Err(EmbeddedError::Internal { topic: self.id().topic.to_string() });
         }
-        let now = self.inside.clock().now();
+        let now = self.handle.clock().now();
         let batch = self.batch(records.into_iter().map(Into::into), now)?;
         let mut batch = self.checked(batch, now).map_err(|error| self.rejected(error))?;
-        self.inside.wait_for_room();
+        self.handle.wait_for_room();
         if !self.led.is_appendable() {
             self.led.lead().map_err(|error| self.refused(error))?;
         }
@@ -124,8 +127,8 @@ impl Partition {
         self.led.id()
     }
 
-    pub(super) fn inside(&self) -> &Inside {
-        &self.inside
+    pub(super) fn handle(&self) -> &EngineHandle {
+        &self.handle
     }
 
     pub(super) fn led(&self) -> &Arc<LedPartition> {
@@ -134,7 +137,7 @@ impl Partition {
 
     /// The error of a call that this partition refused.
     pub(super) fn refused(&self, source: PartitionError) -> EmbeddedError {
-        match self.inside.failure() {
+        match self.handle.failure() {
             Some(reason) => EmbeddedError::Failed { reason },
             None => EmbeddedError::Partition { partition: self.id().clone(), source },
         }

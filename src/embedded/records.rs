@@ -83,7 +83,7 @@ impl Records {
     /// The next record, waited for no longer than `patience`; `None` when none came, or at the end.
     /// With no patience at all it takes what is there.
     pub fn next_within(&mut self, patience: Duration) -> Option<Result<Record, EmbeddedError>> {
-        let clock = self.partition.inside().clock();
+        let clock = self.partition.handle().clock();
         let deadline = clock.monotonic().saturating_add(patience);
         self.next_by(Some(deadline))
     }
@@ -229,19 +229,19 @@ impl Records {
     /// Waits until something beyond the position is flushed; false when the time is over, or the
     /// directory closed.
     fn wait(&self, deadline: Option<Duration>) -> Result<bool, EmbeddedError> {
-        let inside = self.partition.inside();
+        let handle = self.partition.handle();
         let has_moved = match deadline {
             None => {
                 parking::wait(self.moved());
                 true
             }
             Some(deadline) => {
-                let clock = inside.clock();
+                let clock = handle.clock();
                 let left = deadline.saturating_sub(clock.monotonic());
                 parking::wait_for(self.moved(), left, clock).is_some()
             }
         };
-        match inside.failure() {
+        match handle.failure() {
             Some(reason) => Err(EmbeddedError::Failed { reason }),
             None => Ok(has_moved && !self.is_closed()),
         }
@@ -249,7 +249,7 @@ impl Records {
 
     /// Ready when something beyond the position is flushed, or will never be.
     async fn moved(&self) {
-        let (led, stopping) = (self.partition.led(), self.partition.inside().stopping());
+        let (led, stopping) = (self.partition.led(), self.partition.handle().stopping());
         let wake = Arc::new(Notify::new());
         let _place = led.wait_beyond(self.position, &wake);
         if led.high_watermark() > self.position || led.check_running().is_err() {
@@ -263,7 +263,7 @@ impl Records {
 
     /// Whether the directory was closed, and not the topic deleted.
     fn is_closed(&self) -> bool {
-        self.partition.inside().stopping().is_cancelled()
+        self.partition.handle().stopping().is_cancelled()
     }
 
     fn damaged(&self, source: RecordError) -> EmbeddedError {

@@ -45,7 +45,7 @@ impl Ticket {
         if led.log().is_some_and(|log| log.flushed_offset() >= self.next_offset()) {
             return Ok(true);
         }
-        if let Some(reason) = self.partition.inside().failure() {
+        if let Some(reason) = self.partition.handle().failure() {
             return Err(EmbeddedError::Failed { reason });
         }
         led.check_running().map_err(|error| self.partition.refused(error))?;
@@ -65,7 +65,7 @@ impl Ticket {
     /// # Errors
     /// As [`Ticket::is_flushed`].
     pub fn wait_flushed_for(&self, patience: Duration) -> Result<bool, EmbeddedError> {
-        let clock = self.partition.inside().clock();
+        let clock = self.partition.handle().clock();
         match parking::wait_for(self.flushed(), patience, clock) {
             Some(done) => done.map(|()| true),
             None => Ok(false),
@@ -80,7 +80,7 @@ impl Ticket {
         if self.is_flushed()? {
             return Ok(());
         }
-        let stopping = self.partition.inside().stopping();
+        let stopping = self.partition.handle().stopping();
         let last = Offset::checked(self.next_offset().get() - 1).unwrap_or_default();
         let wake = Arc::new(Notify::new());
         loop {

@@ -49,7 +49,7 @@ struct AtExit {
 impl Broker {
     fn start(py: Python<'_>, config: BrokerConfig, is_temporary: bool) -> PyResult<Self> {
         logging::install(py)?;
-        let data_dir = config.data_dir.clone();
+        let data_dir = config.engine.data_dir.clone();
         let started = py.detach(|| broker::Broker::start(config));
         let broker = started.map_err(|error| failed(&error)).inspect_err(|_| {
             if is_temporary {
@@ -92,9 +92,9 @@ impl Broker {
             settings.set_item("data_dir", py.import("os")?.call_method1("fspath", (path,))?)?;
         }
         let mut config = read_config(&settings)?;
-        let is_temporary = config.data_dir == BrokerConfig::default().data_dir;
+        let is_temporary = config.engine.data_dir == BrokerConfig::default().engine.data_dir;
         if is_temporary {
-            config.data_dir = temporary_folder(py)?;
+            config.engine.data_dir = temporary_folder(py)?;
         }
         Self::start(py, config, is_temporary)
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use streamlog::broker::{Broker, BrokerConfig, Listener};
+use streamlog::broker::{Broker, BrokerConfig, EngineConfig, Listener};
 use streamlog::client::{Client, ClientConfig};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ impl TestBroker {
         let data = TempDir::new().unwrap();
         let mut config = BrokerConfig {
             listeners: Listener::alone("127.0.0.1", 0),
-            data_dir: data.path().to_owned(),
+            engine: EngineConfig::at(data.path()),
             shards: 1,
             ..BrokerConfig::default()
         };
@@ -43,7 +43,7 @@ impl TestBroker {
 
     /// Where it keeps its data.
     pub(crate) fn data(&self) -> &Path {
-        &self.config.data_dir
+        &self.config.engine.data_dir
     }
 
     /// How to reach it.

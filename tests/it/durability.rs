@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use streamlog::broker::BrokerError;
+use streamlog::broker::{BrokerError, EngineError};
 use streamlog::io::faulty::{Failure, Fault, Operation};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
@@ -57,7 +57,7 @@ fn a_failed_fdatasync_stops_the_broker_and_its_batch_is_never_acknowledged() {
     client.send_batch(batch([1]), -1).unwrap();
     assert!(!matches!(client.receive_offset(), Ok(Ok(_))), "acknowledged after a failed flush");
     let disk = broker.disk.clone();
-    assert!(matches!(broker.failure(), BrokerError::Failed { .. }));
+    assert!(matches!(broker.failure(), BrokerError::Engine(EngineError::Failed { .. })));
 
     disk.clear_faults();
     let broker = LocalBroker::on(disk, &[]).unwrap();
@@ -77,7 +77,9 @@ fn a_failed_fdatasync_of_the_metadata_stops_the_broker_too() {
     let answer = client.call(9, &request);
     assert!(answer.is_err() || answer.unwrap().topics[0].error_code != ErrorCode::None);
     let disk = broker.disk.clone();
-    let BrokerError::Failed { reason } = broker.failure() else { panic!("it did not fail") };
+    let BrokerError::Engine(EngineError::Failed { reason }) = broker.failure() else {
+        panic!("it did not fail")
+    };
     assert!(reason.contains("metadata") && reason.contains("os error 5"), "{reason}");
 
     disk.clear_faults();

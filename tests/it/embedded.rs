@@ -1,11 +1,11 @@
 //! The engine without a socket: what it promises, and whose data directory it shares.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use streamlog::broker::{Broker, BrokerConfig, Listener};
+use streamlog::broker::{Broker, BrokerConfig, EngineConfig, Listener};
 use streamlog::client::{Client, ClientConfig, ConsumerConfig, ProducerConfig, ProducerRecord};
 use streamlog::embedded::{
     EmbeddedError, Header, Logs, NewRecord, Partition, Records, Remedy, Start,
@@ -28,7 +28,7 @@ fn faulty(seed: u64) -> FaultyDisk {
 fn open_on(disk: &FaultyDisk) -> Logs {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let config = BrokerConfig { data_dir: PathBuf::from("/data"), ..BrokerConfig::default() };
+    let config = EngineConfig::at("/data");
     Logs::open_on(config, &disk, &clock).unwrap()
 }
 
@@ -49,7 +49,7 @@ fn all(partition: &Partition) -> Vec<String> {
 fn start_broker(dir: &Path) -> (Broker, Client) {
     let config = BrokerConfig {
         listeners: Listener::alone("127.0.0.1", 0),
-        data_dir: dir.to_owned(),
+        engine: EngineConfig::at(dir),
         shards: 1,
         ..BrokerConfig::default()
     };
@@ -124,7 +124,7 @@ fn one_data_directory_is_open_once() {
     assert!(refusal.to_string().contains("close it there"), "{refusal}");
     let config = BrokerConfig {
         listeners: Listener::alone("127.0.0.1", 0),
-        data_dir: data.path().to_owned(),
+        engine: EngineConfig::at(data.path()),
         ..BrokerConfig::default()
     };
     let refusal = Broker::start(config.clone()).unwrap_err();

@@ -1,6 +1,6 @@
 //! A broker with several listeners tells each client the address of the one it came by.
 
-use streamlog::broker::{Broker, BrokerConfig};
+use streamlog::broker::{Broker, BrokerConfig, EngineConfig};
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::{DescribeClusterRequest, MetadataRequest};
 
@@ -8,7 +8,7 @@ use crate::support::Connection;
 
 fn config(dir: &tempfile::TempDir, settings: &[(&str, &str)]) -> BrokerConfig {
     let mut config =
-        BrokerConfig { data_dir: dir.path().to_owned(), shards: 1, ..BrokerConfig::default() };
+        BrokerConfig { engine: EngineConfig::at(dir.path()), shards: 1, ..BrokerConfig::default() };
     config.set(settings.iter().copied()).unwrap();
     config
 }

@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use streamlog::broker::{Broker, BrokerConfig, BrokerError, Listener};
+use streamlog::broker::{Broker, BrokerConfig, BrokerError, EngineConfig, EngineError, Listener};
 use streamlog::storage::StorageError;
 use tempfile::TempDir;
 
 fn config(data: &TempDir) -> BrokerConfig {
     BrokerConfig {
         listeners: Listener::alone("127.0.0.1", 0),
-        data_dir: data.path().to_owned(),
+        engine: EngineConfig::at(data.path()),
         shards: 1,
         ..BrokerConfig::default()
     }
@@ -25,7 +25,10 @@ fn a_second_broker_on_the_same_data_is_told_who_has_it() {
     let data = TempDir::new().unwrap();
     let first = Broker::start(config(&data)).unwrap();
     let refused = refusal(config(&data));
-    assert!(matches!(refused, BrokerError::Storage(StorageError::Locked { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, BrokerError::Engine(EngineError::Storage(StorageError::Locked { .. }))),
+        "{refused:?}"
+    );
     let said = refused.to_string();
     let owner = format!("process {}", std::process::id());
     assert!(said.contains(&owner), "{said}");
@@ -70,7 +73,10 @@ fn data_of_a_later_release_is_left_alone() {
     assert_ne!(text, later);
     fs::write(&path, &later).unwrap();
     let refused = refusal(config(&data));
-    assert!(matches!(refused, BrokerError::Storage(StorageError::TooNew { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, BrokerError::Engine(EngineError::Storage(StorageError::TooNew { .. }))),
+        "{refused:?}"
+    );
     let said = refused.to_string();
     assert!(said.contains("meta.properties") && said.contains("later release"), "{said}");
     assert_eq!(fs::read_to_string(&path).unwrap(), later);

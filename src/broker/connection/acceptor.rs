@@ -27,7 +27,7 @@ pub(crate) async fn accept(
     let mut turn = shards.iter().cycle();
     loop {
         let accepted = tokio::select! {
-            () = shared.stopping.cancelled() => return,
+            () = shared.engine.stopping.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
         let Some(queue) = turn.next() else { return };
@@ -60,19 +60,19 @@ const FILES_RELEASED: usize = 16;
 /// free, so its number tells how many are taken; files that may be closed do not count.
 fn is_kept_for_files(stream: &TcpStream, shared: &Shared) -> bool {
     let Ok(limit) = open_file_limit() else { return false };
-    let files = shared.logs.data.open_files().open_count();
+    let files = shared.engine.logs.data.open_files().open_count();
     let taken = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX).saturating_sub(files);
     u64::try_from(taken).is_ok_and(|taken| taken >= descriptors_for_connections(limit))
 }
 
 /// Whether accepting failed for want of a descriptor, and closing files has freed some.
 fn has_found_descriptors(error: &io::Error, shared: &Shared) -> bool {
-    is_out_of_descriptors(error) && shared.logs.data.open_files().release(FILES_RELEASED) > 0
+    is_out_of_descriptors(error) && shared.engine.logs.data.open_files().release(FILES_RELEASED) > 0
 }
 
 /// How many connections there may be by now.
 fn room(shared: &Shared) -> Room {
-    let config = in_force(&shared.config, &shared.image());
+    let config = in_force(&shared.config, &shared.engine.image());
     Room { in_all: config.connections_max, per_ip: config.connections_max_per_ip }
 }
 

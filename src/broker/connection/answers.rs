@@ -135,7 +135,8 @@ impl<'a> Answers<'a> {
         let failure = loop {
             match self.out.write_to(self.stream, stall_max).await {
                 Ok(Written::All) => return Ok(()),
-                Ok(Written::UntilCold(range)) => match self.shared.control.load(range).await {
+                Ok(Written::UntilCold(range)) => match self.shared.engine.control.load(range).await
+                {
                     Ok(bytes) => self.out.supply(bytes),
                     // The length is out already, and the bytes are no more what they were.
                     Err(error) => break error,

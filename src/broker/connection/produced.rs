@@ -72,7 +72,7 @@ impl Produced {
     pub(crate) async fn settle_next(&mut self, shared: &Shared, session: &Session) {
         let Some(request) = self.requests.get(self.answered) else { return };
         let parts = &mut self.parts[request.parts.clone()];
-        let left = request.deadline.saturating_sub(shared.clock.monotonic());
+        let left = request.deadline.saturating_sub(shared.engine.clock.monotonic());
         let settled = async {
             for part in &mut *parts {
                 part.settle().await;

@@ -88,7 +88,7 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
     };
     tokio::select! {
         closed = both => closed,
-        () = shared.stopping.cancelled() => Closed::Stopping,
+        () = shared.engine.stopping.cancelled() => Closed::Stopping,
     }
 }
 
@@ -120,7 +120,7 @@ impl Reader<'_> {
                 }
                 Err(closed) => return closed,
             }
-            self.shared.unflushed_room().await;
+            self.shared.engine.unflushed_room().await;
             // Otherwise a peer that never pauses would keep its own answers waiting.
             yield_now().await;
         }

@@ -48,11 +48,11 @@ impl Shard {
 async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     let notice = |ended: Result<(), JoinError>| {
-        let _ = ended.inspect_err(|error| shared.failure.notice(error));
+        let _ = ended.inspect_err(|error| shared.engine.failure.notice(error));
     };
     loop {
         tokio::select! {
-            () = shared.stopping.cancelled() => break,
+            () = shared.engine.stopping.cancelled() => break,
             Some(ended) = connections.join_next() => notice(ended),
             next = accepted.recv() => match next {
                 Some(next) => { connections.spawn_local(attend(next, Arc::clone(&shared))); }

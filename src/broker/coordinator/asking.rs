@@ -62,7 +62,7 @@ pub(crate) async fn list_groups(
 }
 
 fn inbox_of(shared: &Shared, group: &GroupId) -> Result<Inbox, GroupError> {
-    let place = place_of(&shared.image(), group);
+    let place = place_of(&shared.engine.image(), group);
     let inbox = place.and_then(|place| shared.coordinators.inbox(place));
     inbox.ok_or_else(|| Unavailable::NotCoordinator.into())
 }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::{Sender, channel};
 
-use crate::broker::context::Shared;
 use crate::broker::coordinator::task::{Message, Task};
+use crate::engine::{EngineState, PartitionsListener};
+use crate::group::GroupConfig;
 use crate::replication::{Partition, Topic};
 use crate::types::{PartitionIndex, TopicName};
 
@@ -20,8 +21,9 @@ const QUEUE: usize = 1024;
 pub(super) type Inbox = Sender<Message>;
 
 /// The coordinators of one broker, by partition of the internal topic.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Coordinators {
+    config: GroupConfig,
     seats: Mutex<HashMap<PartitionIndex, Seat>>,
 }
 
@@ -33,6 +35,11 @@ struct Seat {
 }
 
 impl Coordinators {
+    /// No coordinators yet; each will go by `config`.
+    pub(crate) fn new(config: GroupConfig) -> Self {
+        Self { config, seats: Mutex::default() }
+    }
+
     /// The coordinator of a partition, if this broker has it.
     pub(super) fn inbox(&self, place: PartitionIndex) -> Option<Inbox> {
         self.lock().get(&place).map(|seat| seat.inbox.clone())
@@ -53,9 +60,32 @@ impl Coordinators {
         }
     }
 
-    /// Whether groups can live in a topic as its partitions here are now; true of any but the
-    /// internal one.
-    pub(crate) fn are_seated(&self, topic: &Topic) -> bool {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PartitionIndex, Seat>> {
+        // Each change is one call that leaves the map whole.
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PartitionsListener for Coordinators {
+    /// Starts a coordinator for each partition of the internal topic that this broker leads since
+    /// the last call, and ends those of partitions it no longer leads.
+    fn partitions_changed(&self, engine: &Arc<EngineState>) {
+        let topic = engine.partitions.topic(TopicName::CONSUMER_OFFSETS);
+        let mut seats = self.lock();
+        let led = topic.iter().flat_map(|topic| topic.partitions());
+        let mut next = HashMap::with_capacity(seats.len());
+        for partition in led {
+            let place = partition.id().partition;
+            let same = |seat: &Seat| Arc::ptr_eq(&seat.partition, partition);
+            let seat = seats.remove(&place).filter(same);
+            next.insert(place, seat.unwrap_or_else(|| seat_new(engine, &self.config, partition)));
+        }
+        *seats = next;
+    }
+
+    /// Returns whether each partition of the internal topic has its coordinator; true for any other
+    /// topic.
+    fn is_ready(&self, topic: &Topic) -> bool {
         if topic.name.as_str() != TopicName::CONSUMER_OFFSETS {
             return true;
         }
@@ -65,52 +95,32 @@ impl Coordinators {
             seat.is_some_and(|seat| Arc::ptr_eq(&seat.partition, partition))
         })
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<PartitionIndex, Seat>> {
-        // Each change is one call that leaves the map whole.
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Seats a coordinator for each partition of the internal topic that this broker leads since the
-/// last call, and unseats those of partitions it leads no more.
-pub(crate) fn follow_partitions(shared: &Arc<Shared>) {
-    let topic = shared.partitions.topic(TopicName::CONSUMER_OFFSETS);
-    let mut seats = shared.coordinators.lock();
-    let led = topic.iter().flat_map(|topic| topic.partitions());
-    let mut next = HashMap::with_capacity(seats.len());
-    for partition in led {
-        let place = partition.id().partition;
-        let same = |seat: &Seat| Arc::ptr_eq(&seat.partition, partition);
-        let seat = seats.remove(&place).filter(same);
-        next.insert(place, seat.unwrap_or_else(|| seat_new(shared, partition)));
-    }
-    *seats = next;
-}
-
-fn seat_new(shared: &Arc<Shared>, partition: &Arc<Partition>) -> Seat {
+fn seat_new(engine: &Arc<EngineState>, config: &GroupConfig, partition: &Arc<Partition>) -> Seat {
     let (inbox, messages) = channel(QUEUE);
-    let task = Task::new(shared, partition, messages);
-    shared.control.start(task.run());
+    let task = Task::new(engine, config, partition, messages);
+    engine.control.start(task.run());
     Seat { partition: Arc::clone(partition), inbox }
 }
 
-/// Tells every coordinator, from now on, when topics were deleted.
-pub(crate) fn forget_deleted_topics(shared: &Arc<Shared>) {
-    let mut changes = shared.metadata.changes();
-    let following = Arc::clone(shared);
-    shared.control.start(async move {
+/// Informs every coordinator, from now on, when topics were deleted.
+pub(crate) fn forget_deleted_topics(engine: &Arc<EngineState>, coordinators: &Arc<Coordinators>) {
+    let mut changes = engine.metadata.changes();
+    let (engine, coordinators) = (Arc::clone(engine), Arc::clone(coordinators));
+    let control = engine.control.clone();
+    control.start(async move {
         loop {
             let change = tokio::select! {
-                () = following.stopping.cancelled() => return,
+                () = engine.stopping.cancelled() => return,
                 change = changes.next() => change,
             };
             let Some((_, delta)) = change else { return };
             if delta.removed.is_empty() {
                 continue;
             }
-            for inbox in following.coordinators.inboxes() {
-                // Who has ended needs no telling.
+            for inbox in coordinators.inboxes() {
+                // A coordinator that has ended need not know.
                 let _ = inbox.send(Message::TopicsDeleted).await;
             }
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::broker::control::{Control, Unavailable as Stopping};
+use crate::engine::{Control, Unavailable as Stopping};
 use crate::group::{Append, AppendId, Unavailable};
 use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError};
 use crate::replication::{Acks, Partition, PartitionError, Registration, Target};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::broker::control::{Control, Unavailable as Stopping};
+use crate::engine::{Control, Unavailable as Stopping};
 use crate::group::GroupRecord;
 use crate::io::{FileRange, read_exact_at};
 use crate::record::{Batch, Batches, Decompressor, Limits, RecordError};

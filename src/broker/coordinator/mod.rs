@@ -16,7 +16,7 @@ mod question;
 mod task;
 
 pub(crate) use asking::{ask, ask_each, list_groups};
-pub(crate) use coordinators::{Coordinators, follow_partitions, forget_deleted_topics};
+pub(crate) use coordinators::{Coordinators, forget_deleted_topics};
 pub(crate) use gone::is_gone;
 pub(crate) use identity::{claim, member_id};
 pub use offsets_topic::OffsetsTopicConfig;

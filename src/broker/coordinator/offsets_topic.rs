@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::{APPLIED_WITHIN, applied, create_topic};
 use crate::config::{ByteSize, Key, Kind, number, size};
+use crate::engine::{APPLIED_WITHIN, EngineError, applied, create_topic};
 use crate::group::{GroupId, partition_for};
-use crate::metadata::{Image, NewTopic, Topic};
+use crate::metadata::{Image, MetadataError, NewTopic, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicName};
-use crate::wire::ErrorCode;
 
 /// How the internal topic is made. A topic that is there keeps what it was made with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,18 +79,18 @@ impl OffsetsTopicConfig {
 /// The cluster with the internal topic in it, which is made if nobody needed it before. The
 /// coordinators of this broker are at work then, so that nobody who is sent to one is sent away.
 pub(crate) async fn ensure_offsets_topic(shared: &Arc<Shared>) -> Result<Arc<Image>, Refusal> {
-    let image = shared.image();
+    let image = shared.engine.image();
     if topic_in(&image).is_none() {
         let topic = shared.config.offsets_topic.topic(image.brokers().len());
-        match create_topic(shared, topic, APPLIED_WITHIN).await {
+        match create_topic(&shared.engine, topic, APPLIED_WITHIN).await {
             // Others may have needed it at the same moment.
-            Err(refusal) if refusal.code != ErrorCode::TopicAlreadyExists => return Err(refusal),
-            _ => {}
+            Ok(_) | Err(EngineError::Metadata(MetadataError::TopicExists(_))) => {}
+            Err(error) => return Err(error.into()),
         }
     }
-    let id = topic_in(&shared.image()).map(|topic| topic.id);
-    applied(shared, id.as_slice(), APPLIED_WITHIN).await?;
-    Ok(shared.image())
+    let id = topic_in(&shared.engine.image()).map(|topic| topic.id);
+    applied(&shared.engine, id.as_slice(), APPLIED_WITHIN).await?;
+    Ok(shared.engine.image())
 }
 
 /// The partition that a group lives in; `None` before there are any.
@@ -112,7 +111,7 @@ fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::topic_settings::resolve;
+    use crate::engine::resolve;
     use crate::storage::LogConfig;
 
     #[test]

@@ -16,11 +16,11 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::broker::context::Shared;
 use crate::broker::coordinator::gone::is_gone;
 use crate::broker::coordinator::journal::{Journal, Written};
 use crate::broker::coordinator::log_reader::{Damage, Entry, LogReader, ReadError};
-use crate::group::{Answer, Coordinator, Decision, GroupRecord, Now, Request, Ticket};
+use crate::engine::EngineState;
+use crate::group::{Answer, Coordinator, Decision, GroupConfig, GroupRecord, Now, Request, Ticket};
 use crate::replication::{Partition, PartitionError};
 use crate::types::Offset;
 
@@ -52,7 +52,8 @@ pub(super) enum Message {
 
 /// A coordinator at work.
 pub(super) struct Task {
-    shared: Arc<Shared>,
+    engine: Arc<EngineState>,
+    config: GroupConfig,
     partition: Arc<Partition>,
     coordinator: Coordinator,
     journal: Journal,
@@ -77,19 +78,21 @@ enum End {
 impl Task {
     /// A task that has not begun.
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        engine: &Arc<EngineState>,
+        config: &GroupConfig,
         partition: &Arc<Partition>,
         messages: Receiver<Message>,
     ) -> Self {
         Self {
-            coordinator: Coordinator::new(shared.config.group.clone()),
-            journal: Journal::new(partition, &shared.control),
-            shared: Arc::clone(shared),
+            coordinator: Coordinator::new(config.clone()),
+            journal: Journal::new(partition, &engine.control),
+            engine: Arc::clone(engine),
+            config: config.clone(),
             partition: Arc::clone(partition),
             messages,
             answers: HashMap::new(),
             next_ticket: 0,
-            patient_until: shared.clock.monotonic().saturating_add(LOADING_PATIENCE),
+            patient_until: engine.clock.monotonic().saturating_add(LOADING_PATIENCE),
             next_look: None,
         }
     }
@@ -117,7 +120,7 @@ impl Task {
             let partition = self.partition.id();
             tracing::error!("the groups of {partition} are read again in {pause:?}: {error}");
             // What was read of them is forgotten; nobody has been told any of it.
-            self.coordinator = Coordinator::new(self.shared.config.group.clone());
+            self.coordinator = Coordinator::new(self.config.clone());
             self.until(sleep(pause)).await?;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -125,7 +128,7 @@ impl Task {
 
     /// Reads the log, answering meanwhile.
     async fn load(&mut self) -> Result<(), End> {
-        let control = self.shared.control.clone();
+        let control = self.engine.control.clone();
         let opening = LogReader::open(Arc::clone(&self.partition), control.clone());
         let mut reader = self.until(opening).await.ok_or(End::Stopped)??;
         let (mut records, mut damaged) = (0_u64, 0_u64);
@@ -195,7 +198,7 @@ impl Task {
         let patience = self.patience_left();
         let left = patience.or_else(|| self.time_left());
         tokio::select! {
-            () = self.shared.stopping.cancelled() => return ControlFlow::Break(()),
+            () = self.engine.stopping.cancelled() => return ControlFlow::Break(()),
             message = self.messages.recv(), if patience.is_none() => match message {
                 Some(message) => self.take(message),
                 // The seat was given to the next reign.
@@ -205,7 +208,7 @@ impl Task {
             () = sleep_for(left) => {
                 let decision = self.coordinator.on_deadline(self.now());
                 self.perform(decision);
-                if self.next_look.is_some_and(|look| look <= self.shared.clock.monotonic()) {
+                if self.next_look.is_some_and(|look| look <= self.engine.clock.monotonic()) {
                     self.forget_topics();
                 }
             }
@@ -223,12 +226,12 @@ impl Task {
 
     /// How much longer requests wait for the log to be read, if they still do.
     fn patience_left(&self) -> Option<Duration> {
-        let left = self.patient_until.checked_sub(self.shared.clock.monotonic());
+        let left = self.patient_until.checked_sub(self.engine.clock.monotonic());
         left.filter(|left| self.next_look.is_none() && !left.is_zero())
     }
 
     fn time_left(&self) -> Option<Duration> {
-        let now = self.shared.clock.monotonic();
+        let now = self.engine.clock.monotonic();
         let next = [self.coordinator.next_deadline(), self.next_look].into_iter().flatten().min();
         next.map(|deadline| deadline.saturating_sub(now))
     }
@@ -254,9 +257,9 @@ impl Task {
     /// deleted is told once, and the disk may be full then, or the broker die of it.
     fn forget_topics(&mut self) {
         let now = self.now();
-        let interval = self.shared.config.group.offsets_check_interval.max(SHORTEST_INTERVAL);
+        let interval = self.config.offsets_check_interval.max(SHORTEST_INTERVAL);
         self.next_look = Some(now.monotonic.saturating_add(interval));
-        let image = self.shared.image();
+        let image = self.engine.image();
         let decision = self.coordinator.forget_topics(|name, id| is_gone(&image, name, id), now);
         self.perform(decision);
     }
@@ -284,8 +287,8 @@ impl Task {
     }
 
     fn now(&self) -> Now {
-        let clock = &self.shared.clock;
-        let may_expire = self.shared.logs.upkeep.ages().now().is_some();
+        let clock = &self.engine.clock;
+        let may_expire = self.engine.logs.upkeep.ages().now().is_some();
         Now { wall: clock.now(), monotonic: clock.monotonic(), may_expire }
     }
 }

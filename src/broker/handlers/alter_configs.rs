@@ -4,8 +4,9 @@
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
-use crate::broker::settings::{Altered, Change, OFFSET_UNIT, alter_each, change};
+use crate::broker::settings::{Altered, Change, alter_each, change};
 use crate::broker::topics::repeated;
+use crate::engine::OFFSET_UNIT;
 use crate::metadata::{ConfigEdit, ConfigTarget};
 use crate::wire::ErrorCode;
 use crate::wire::alter_configs::{
@@ -48,7 +49,7 @@ async fn replace(
 /// What a topic goes on saying of itself unless the request contradicts it, which is refused.
 fn fixed_setting(call: &Call<'_>, target: &ConfigTarget) -> Option<ConfigEdit> {
     let ConfigTarget::Topic(name) = target else { return None };
-    let unit = call.shared.image().topic(name)?.configs.get(OFFSET_UNIT)?.clone();
+    let unit = call.shared.engine.image().topic(name)?.configs.get(OFFSET_UNIT)?.clone();
     Some(ConfigEdit::Set(OFFSET_UNIT.to_owned(), unit))
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn handle(
         ..AlterPartitionReassignmentsResponse::default()
     };
     if call.session.may(Operation::Alter, Resource::Cluster) {
-        let image = call.shared.image();
+        let image = call.shared.engine.image();
         let topics = request.topics.into_iter();
         response.responses = topics.map(|topic| answer(&image, topic)).collect();
     } else {

@@ -49,8 +49,8 @@ fn misdirected(call: &Call<'_>, request: &ApiVersionsRequest) -> Option<ErrorCod
     match (&request.cluster_id, request.node_id) {
         (None, NOBODY) => None,
         (Some(cluster), node) if node != NOBODY => {
-            let is_meant = *cluster == *call.shared.image().cluster_id()
-                && node == call.shared.config.broker_id.0;
+            let is_meant = *cluster == *call.shared.engine.image().cluster_id()
+                && node == call.shared.config.engine.broker_id.0;
             (!is_meant).then_some(ErrorCode::RebootstrapRequired)
         }
         _ => Some(ErrorCode::InvalidRequest),

@@ -9,8 +9,9 @@ use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::source_code;
 use crate::broker::settings::{Setting, topic_settings};
 use crate::broker::topics::{
-    check_topic, create_topic, name_of, named_twice, patience, plan_partitions, repeated, settled,
+    check_topic, name_of, named_twice, patience, plan_partitions, repeated,
 };
+use crate::engine::{create_topic, settled};
 use crate::metadata::{Configs, NewTopic};
 use crate::types::{BrokerId, TopicId};
 use crate::wire::ErrorCode;
@@ -58,18 +59,18 @@ async fn create(
     if !call.session.may(Operation::Create, Resource::Topic(&wanted.name)) {
         return Err(Refusal::of(ErrorCode::TopicAuthorizationFailed));
     }
-    let new = settled(call.shared, new_topic(wanted)?);
+    let new = settled(&call.shared.engine, new_topic(wanted)?);
     let replicas = check_topic(call.shared, &new)?;
     let (count, factor) = (replicas.len(), replicas.first().map_or(0, Vec::len));
     let own = new.configs.clone();
     let topic_id = if let Some(within) = within {
-        create_topic(call.shared, new, within).await?
+        create_topic(&call.shared.engine, new, within).await?
     } else {
         plan_partitions(call.shared, planned, replicas)?;
         // As Kafka does, so that a tool which expects an id finds one.
         TopicId::random()
     };
-    let settings = topic_settings(&call.shared.config, &call.shared.image(), &own, factor);
+    let settings = topic_settings(&call.shared.config, &call.shared.engine.image(), &own, factor);
     Ok(Topic {
         name: wanted.name.clone(),
         topic_id,

@@ -6,7 +6,7 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_log_dirs::shown;
-use crate::broker::topics::{name_of, stopping};
+use crate::broker::topics::name_of;
 use crate::replication::PartitionError;
 use crate::storage;
 use crate::types::Offset;
@@ -58,8 +58,8 @@ async fn delete(
     }
     let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
     let cut = Arc::clone(&partition);
-    let start = call.shared.control.run_blocking(move || cut.delete_records(first));
-    let start = start.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
+    let start = call.shared.engine.control.run_blocking(move || cut.delete_records(first));
+    let start = start.await?.map_err(|error| Refusal::from(&error))?;
     tracing::info!("{} begins at offset {start}: records were deleted", partition.id());
     Ok(start)
 }
@@ -102,12 +102,12 @@ async fn skip(
     })?;
     let by = format!("{} from {}", call.session.principal.name, call.session.peer);
     let skipping = Arc::clone(&partition);
-    let skipped = call.shared.control.run_blocking(move || {
+    let skipped = call.shared.engine.control.run_blocking(move || {
         let skipped = skipping.skip_damage(range, &by)?;
         let all = skipping.damaged_stretches()?.iter().all(|stretch| stretch.is_skipped);
         Ok::<_, PartitionError>((skipped, all))
     });
-    let skipped = skipped.await.map_err(stopping)?.map_err(|error| Refusal::from(&error))?;
+    let skipped = skipped.await?.map_err(|error| Refusal::from(&error))?;
     let (skipped, is_all) = skipped;
     if is_all {
         call.shared.coordinators.damage_skipped(&partition).await;

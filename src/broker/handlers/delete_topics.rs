@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::{delete_topic, name_of, named_twice, patience, repeated};
+use crate::broker::topics::{name_of, named_twice, patience, repeated};
+use crate::engine::delete_topic;
 use crate::types::{TopicId, TopicName};
 use crate::wire::ErrorCode;
 use crate::wire::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse, RequestTopic, Topic};
@@ -50,7 +51,7 @@ async fn delete(
     wanted: &RequestTopic,
     within: Duration,
 ) -> Result<(TopicName, TopicId), Refusal> {
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let (found, unknown) = match (&wanted.name, wanted.topic_id) {
         (Some(name), TopicId::NONE) => {
             // What cannot be a name is no topic's.
@@ -74,6 +75,6 @@ async fn delete(
     }
     let topic = found.ok_or_else(|| Refusal::of(unknown))?;
     let name = name_of(topic.name.as_str())?;
-    delete_topic(call.shared, (&name, topic.id), within).await?;
+    delete_topic(&call.shared.engine, (&name, topic.id), within).await?;
     Ok((name, topic.id))
 }

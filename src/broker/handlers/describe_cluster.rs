@@ -38,7 +38,7 @@ fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
     if !call.session.may(Operation::Describe, Resource::Cluster) {
         return refused(ErrorCode::ClusterAuthorizationFailed, "the cluster is not shown to you");
     }
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let broker = |described: DescribedBroker| Broker {
         broker_id: described.node_id,
         host: described.host,

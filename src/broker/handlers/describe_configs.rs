@@ -43,7 +43,7 @@ pub(crate) fn handle(call: &Call<'_>, mut request: Request) -> Ready<DescribeCon
 }
 
 fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, Refusal> {
-    let (config, image) = (&call.shared.config, call.shared.image());
+    let (config, image) = (&call.shared.config, call.shared.engine.image());
     let name = wanted.resource_name.as_str();
     match wanted.resource_type {
         RESOURCE_TOPIC => {
@@ -87,7 +87,7 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
 
 /// The broker that a resource names: this one, or with `None` all of them.
 pub(crate) fn broker_id(call: &Call<'_>, name: &str) -> Result<Option<BrokerId>, Refusal> {
-    let me = call.shared.config.broker_id;
+    let me = call.shared.config.engine.broker_id;
     if name.is_empty() {
         return Ok(None);
     }

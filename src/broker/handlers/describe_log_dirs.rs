@@ -9,7 +9,6 @@ use crate::broker::authorize::{Operation, Resource};
 use crate::broker::context::Shared;
 use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
-use crate::broker::topics::stopping;
 use crate::storage::{self, StorageError};
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -31,8 +30,11 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirs
     let wanted = wanted(call.shared, request.topics.as_deref());
     let (shared, with_damage) = (Arc::clone(call.shared), request.with_damage);
     let described = move || describe(&shared, wanted, with_damage);
-    let described = call.shared.control.run_blocking(described).await;
-    let dir = match described.map_err(stopping).and_then(|dir| dir.map_err(|e| Refusal::from(&e))) {
+    let described = call.shared.engine.control.run_blocking(described).await;
+    let dir = match described
+        .map_err(Refusal::from)
+        .and_then(|dir| dir.map_err(|e| Refusal::from(&e)))
+    {
         Ok(dir) => dir,
         Err(refusal) => {
             LogDir { error_code: refusal.code, log_dir: absolute(call.shared), ..LogDir::default() }
@@ -43,7 +45,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirs
 
 /// The replicas on this broker that are asked for.
 fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicPartition> {
-    let image = shared.image();
+    let image = shared.engine.image();
     let asked = topics.map(|topics| {
         let named = |topic: &'a RequestTopic| {
             topic.partitions.iter().map(|index| (topic.topic.as_str(), *index))
@@ -54,7 +56,7 @@ fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicP
         let name = (replica.topic.as_str(), replica.partition.0);
         asked.as_ref().is_none_or(|asked| asked.contains(&name))
     };
-    image.partitions_of(shared.config.broker_id).filter(is_asked).collect()
+    image.partitions_of(shared.config.engine.broker_id).filter(is_asked).collect()
 }
 
 /// Waits for the disk. A log that cannot be opened has no size; whoever uses it is told why.
@@ -63,7 +65,7 @@ fn describe(
     wanted: Vec<TopicPartition>,
     with_damage: bool,
 ) -> Result<LogDir, StorageError> {
-    let data = &shared.logs.data;
+    let data = &shared.engine.logs.data;
     let mut topics: BTreeMap<TopicName, Vec<Partition>> = BTreeMap::new();
     for replica in wanted {
         // A partition that was never written has no log yet.
@@ -113,7 +115,7 @@ fn damaged_stretch(stretch: storage::DamagedStretch) -> DamagedStretch {
 }
 
 fn absolute(shared: &Shared) -> String {
-    shown(shared.logs.data.path())
+    shown(shared.engine.logs.data.path())
 }
 
 /// A path that means the same wherever its reader is.

@@ -20,7 +20,7 @@ const PAGE_MAX: usize = 2_000;
 
 /// Describes one page.
 pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeTopicPartitionsResponse> {
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let names: BTreeSet<String> = if request.topics.is_empty() {
         let may_see = |topic: &&str| call.session.may(Operation::Describe, Resource::Topic(topic));
         image.topics().map(|topic| topic.name.as_str()).filter(may_see).map(str::to_owned).collect()

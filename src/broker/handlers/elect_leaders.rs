@@ -29,7 +29,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ElectLeadersRes
     if !matches!(kind, PREFERRED | UNCLEAN) {
         return refused(ErrorCode::InvalidRequest);
     }
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let replica_election_results = match request.topic_partitions {
         Some(topics) => topics.into_iter().map(|topic| named(&image, kind, topic)).collect(),
         None => all(&image, kind),

@@ -86,7 +86,7 @@ async fn in_session(
     call: &Call<'_>,
     request: &mut FetchRequest,
 ) -> Result<(FetchResponse, Vec<FileRange>), ErrorCode> {
-    let now = call.shared.clock.monotonic();
+    let now = call.shared.engine.clock.monotonic();
     let turn = call.shared.fetch_sessions.begin(request, call.version, now)?;
     let wanted = resolve(call, request).await;
     let Found { mut topics, ranges, .. } = wait_for(call, request, &wanted).await;
@@ -115,9 +115,9 @@ async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Want
 
 fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partition>, ErrorCode> {
     let (found, unknown) = if call.version >= 13 {
-        (call.shared.partitions.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
+        (call.shared.engine.partitions.topic_by_id(topic.topic_id), ErrorCode::UnknownTopicId)
     } else {
-        (call.shared.partitions.topic(&topic.topic), ErrorCode::UnknownTopicOrPartition)
+        (call.shared.engine.partitions.topic(&topic.topic), ErrorCode::UnknownTopicOrPartition)
     };
     let name = found.as_ref().map_or(topic.topic.as_str(), |topic| topic.name.as_str());
     if !call.session.may(Operation::Read, Resource::Topic(name)) {
@@ -136,11 +136,11 @@ fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partiti
 async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
     let enough = u64::try_from(request.min_bytes).unwrap_or(0);
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
-    let deadline = call.shared.clock.monotonic().saturating_add(wait);
+    let deadline = call.shared.engine.clock.monotonic().saturating_add(wait);
     let mut found = read_checked(call, request, wanted).await;
     let wake = Arc::new(Notify::new());
     loop {
-        let left = deadline.saturating_sub(call.shared.clock.monotonic());
+        let left = deadline.saturating_sub(call.shared.engine.clock.monotonic());
         if found.bytes >= enough || found.refused || left.is_zero() {
             return found;
         }
@@ -187,7 +187,7 @@ async fn read_checked(
         if found.unchecked.is_empty() || call.patience.is_cancelled() {
             return found;
         }
-        call.shared.control.check(found.unchecked).await;
+        call.shared.engine.control.check(found.unchecked).await;
     }
     // Memory is so short that what was checked is gone again. It is checked once more as it is
     // sent.

@@ -47,8 +47,8 @@ async fn find(call: &Call<'_>, key_type: i8, key: &str) -> Result<Coordinator, R
         // There are no transactions. Clients give up for good only when InitProducerId tells them
         // so, and any broker can; an error here they would take for a passing one.
         KEY_TYPE_TRANSACTION => {
-            let image = call.shared.image();
-            address(call, &image, Some(call.shared.config.broker_id))
+            let image = call.shared.engine.image();
+            address(call, &image, Some(call.shared.config.engine.broker_id))
         }
         _ => Err(Refusal::because(ErrorCode::InvalidRequest, &"keys of this type are not known")),
     }

@@ -48,7 +48,11 @@ async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusa
         return Err(Refusal::of(ErrorCode::ClusterAuthorizationFailed));
     }
     let shared = Arc::clone(call.shared);
-    let id = call.shared.control.run(async move { shared.metadata.new_producer_id().await });
+    let id = call
+        .shared
+        .engine
+        .control
+        .run(async move { shared.engine.metadata.new_producer_id().await });
     match id.await {
         Ok(id) => Ok(id?),
         Err(stopping) => Err(Refusal::because(ErrorCode::BrokerNotAvailable, &stopping)),

@@ -29,7 +29,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ListConfigResou
     let Some(kinds) = kinds(call.version, &request.resource_types) else {
         return refused(ErrorCode::UnsupportedVersion);
     };
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let listed = kinds.iter().flat_map(|kind| {
         let name = move |resource_name| ConfigResource { resource_name, resource_type: *kind };
         names(&image, *kind).into_iter().map(name)

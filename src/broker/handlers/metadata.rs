@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::dispatch::Call;
+use crate::broker::errors::Refusal;
 use crate::broker::settings::in_force;
-use crate::broker::topics::{APPLIED_WITHIN, create_topic};
+use crate::engine::{APPLIED_WITHIN, create_topic};
 use crate::metadata::{Image, NewTopic, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicId, TopicName};
 use crate::wire::ErrorCode;
@@ -31,7 +32,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
     } else {
         HashSet::new()
     };
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let mut topics: Vec<Topic> = if all {
         image.topics().filter_map(|topic| visible(call, topic)).collect()
     } else {
@@ -68,7 +69,7 @@ fn once(wanted: &[RequestTopic]) -> impl Iterator<Item = &RequestTopic> {
 
 /// The brokers, each at the address that this client should use.
 pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
-    let me = call.shared.config.broker_id;
+    let me = call.shared.config.engine.broker_id;
     let (listeners, local) = (&call.shared.listeners, call.session.local);
     let reached = listeners.name_reached(local);
     let described = image.brokers().filter_map(|broker| {
@@ -91,18 +92,20 @@ pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
 /// the broker has too many partitions.
 async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) -> HashSet<String> {
     let mut refused = HashSet::new();
-    if !in_force(&call.shared.config, &call.shared.image()).auto_create_topics {
+    if !in_force(&call.shared.config, &call.shared.engine.image()).auto_create_topics {
         return refused;
     }
     for name in wanted.iter().filter_map(|topic| topic.name.as_deref()) {
         let Ok(name) = name.parse::<TopicName>() else { continue };
-        let known = call.shared.image().topic(&name).is_some();
+        let known = call.shared.engine.image().topic(&name).is_some();
         let allowed = call.session.may(Operation::Create, Resource::Topic(name.as_str()));
         if known || !allowed || name.is_internal() {
             continue;
         }
         let new = NewTopic::named(name.clone());
-        if let Err(error) = create_topic(call.shared, new, APPLIED_WITHIN).await {
+        if let Err(error) =
+            create_topic(&call.shared.engine, new, APPLIED_WITHIN).await.map_err(Refusal::from)
+        {
             tracing::warn!("topic {name} was asked for and could not be made: {error}");
             if error.code == ErrorCode::InvalidPartitions {
                 refused.insert(name.to_string());

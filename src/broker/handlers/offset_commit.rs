@@ -23,7 +23,7 @@ const BY_ID_SINCE: i16 = 10;
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitResponse {
     let group = Resource::Group(&request.group_id);
     let allowed = call.session.may(Operation::Read, group);
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let mut offsets = Vec::new();
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {

@@ -35,7 +35,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteRes
 
 /// The partitions asked for that exist and may be touched.
 fn known(call: &Call<'_>, request: &Request) -> Vec<TopicPartition> {
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     let mut partitions = Vec::new();
     for topic in request.topics.iter().filter(|topic| may_read(call, &topic.name)) {
         let Ok(name) = topic.name.parse::<TopicName>() else { continue };

@@ -70,7 +70,7 @@ async fn offsets(
         ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
     // Of a topic that is gone nothing is left, even before the coordinator has stored that; above
     // all nothing that another topic of its name could be read from.
-    let image = call.shared.image();
+    let image = call.shared.engine.image();
     for (partition, offset) in &mut found {
         offset.take_if(|offset| is_gone(&image, &partition.topic, offset.topic_id));
     }
@@ -84,7 +84,7 @@ async fn offsets(
 /// nobody has the name stays empty.
 fn identified(call: &Call<'_>, mut topics: Vec<RequestTopic>) -> Vec<RequestTopic> {
     if call.version >= BY_ID_SINCE {
-        let image = call.shared.image();
+        let image = call.shared.engine.image();
         for topic in &mut topics {
             let found = image.topic_by_id(topic.topic_id);
             topic.name = found.map(|found| found.name.to_string()).unwrap_or_default();

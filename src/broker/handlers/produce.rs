@@ -18,9 +18,9 @@ use crate::broker::connection::{Part, Produced, Request};
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
-use crate::broker::topic_settings::{first_produce_version, produce_rules};
+use crate::engine::produce_rules;
 use crate::record::{
-    Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,
+    Compression, Decompressor, HeaderMut, Packing, ProduceRules, Repacker, validate_produced_with,
 };
 use crate::replication::{Acks, Partition};
 use crate::types::{PartitionIndex, Timestamp, TopicId};
@@ -69,7 +69,7 @@ impl<'f> Appends<'f> {
         Self {
             shared,
             session,
-            began: shared.clock.monotonic(),
+            began: shared.engine.clock.monotonic(),
             produced: Produced::default(),
             batches: Vec::new(),
             ranges: Vec::new(),
@@ -128,7 +128,7 @@ impl<'f> Appends<'f> {
                 produced.parts[batch.part].partition().is_some_and(|p| Arc::ptr_eq(p, &partition))
             };
             let (group, others) = rest.split_at_mut(rest.iter().take_while(its).count());
-            let now = self.shared.clock.now();
+            let now = self.shared.engine.clock.now();
             let rules = produce_rules(&partition.config(), now);
             append_group((&partition, &rules, now), group, &mut produced, &mut decompressor);
             rest = others;
@@ -200,12 +200,13 @@ impl<'f> Appends<'f> {
             if let Some(last) = last.filter(is_same) {
                 return Ok(Arc::clone(last));
             }
-            let topic = self.shared.partitions.topic_by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
+            let topic =
+                self.shared.engine.partitions.topic_by_id(id).ok_or(ErrorCode::UnknownTopicId)?;
             return topic.partition(index).cloned().ok_or(ErrorCode::UnknownTopicOrPartition);
         }
         last.filter(|last| last.id().is(name, index))
             .cloned()
-            .or_else(|| self.shared.partitions.get(name, index))
+            .or_else(|| self.shared.engine.partitions.get(name, index))
             .ok_or(ErrorCode::UnknownTopicOrPartition)
     }
 
@@ -312,4 +313,9 @@ fn check_batch(
         header.set_max_timestamp(latest);
     }
     Ok(anew)
+}
+
+/// The first version of Produce in which a client may use this codec.
+fn first_produce_version(compression: Compression) -> i16 {
+    if compression == Compression::Zstd { 7 } else { 3 }
 }

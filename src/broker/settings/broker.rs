@@ -10,6 +10,7 @@ use crate::broker::settings::without_effect::{WITHOUT_EFFECT, description, witho
 use crate::broker::settings::{Setting, Source, Value};
 use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::Kind;
+use crate::engine::EngineConfig;
 use crate::group::GroupConfig;
 use crate::metadata::{Image, MetadataConfig};
 use crate::storage::{LogConfig, ScrubOptions};
@@ -30,11 +31,16 @@ const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
 pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let initial = BrokerConfig::default();
     let mut settings = fixed(BrokerConfig::KEYS, config, &initial);
-    settings.extend(fixed(MetadataConfig::KEYS, &config.metadata, &initial.metadata));
+    settings.extend(fixed(EngineConfig::KEYS, &config.engine, &initial.engine));
+    settings.extend(fixed(MetadataConfig::KEYS, &config.engine.metadata, &initial.engine.metadata));
     settings.extend(fixed(GroupConfig::KEYS, &config.group, &initial.group));
     let (now, initially) = (&config.offsets_topic, &initial.offsets_topic);
     settings.extend(fixed(OffsetsTopicConfig::KEYS, now, initially));
-    settings.extend(fixed(ScrubOptions::KEYS, &config.upkeep.scrub, &initial.upkeep.scrub));
+    settings.extend(fixed(
+        ScrubOptions::KEYS,
+        &config.engine.upkeep.scrub,
+        &initial.engine.upkeep.scrub,
+    ));
     for setting in &mut settings {
         overlay_said(setting, config, image);
     }
@@ -60,7 +66,7 @@ fn overlay_said(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
     }
     setting.is_fixed = false;
     let layers =
-        [(Source::DynamicAllBrokers, None), (Source::DynamicBroker, Some(config.broker_id))];
+        [(Source::DynamicAllBrokers, None), (Source::DynamicBroker, Some(config.engine.broker_id))];
     for (source, broker) in layers {
         let said = image.broker_configs(broker).and_then(|configs| configs.get(setting.name));
         let value = said.map(|text| Value { source, name: setting.name, text: Some(text.clone()) });
@@ -100,7 +106,7 @@ pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::topic_settings::topic_key;
+    use crate::engine::topic_key;
 
     #[test]
     fn every_setting_and_every_fact_is_listed_once() {

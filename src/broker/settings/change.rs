@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
-use crate::broker::settings::{check_broker_configs, inherited_list, log_defaults};
-use crate::broker::topic_settings::check_configs;
-use crate::broker::topics::{APPLIED_WITHIN, applied, stopping};
+use crate::broker::settings::{check_broker_configs, inherited_list};
 use crate::config::ConfigError;
+use crate::engine::{APPLIED_WITHIN, applied, check_configs, log_defaults};
 use crate::metadata::{ConfigEdit, ConfigRules, ConfigTarget, Configs, MetadataError};
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
@@ -29,17 +28,17 @@ pub(crate) struct Change {
 /// With everything that does not fit; then nothing is changed.
 pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), Refusal> {
     let (broker, what) = (Arc::clone(shared), change.clone());
-    let outcome = shared.control.run(async move { write(&broker, &what).await });
-    outcome.await.map_err(stopping)?.map_err(|error| refusal(&change.target, error))?;
+    let outcome = shared.engine.control.run(async move { write(&broker, &what).await });
+    outcome.await?.map_err(|error| refusal(&change.target, error))?;
     if change.validate_only {
         return Ok(());
     }
-    let image = shared.image();
+    let image = shared.engine.image();
     let concerned: Vec<TopicId> = match &change.target {
         ConfigTarget::Topic(name) => image.topic(name).map(|topic| topic.id).into_iter().collect(),
         ConfigTarget::Broker(_) => image.topics().map(|topic| topic.id).collect(),
     };
-    applied(shared, &concerned, APPLIED_WITHIN).await
+    Ok(applied(&shared.engine, &concerned, APPLIED_WITHIN).await?)
 }
 
 /// Kafka calls a setting of a topic invalid, and for a broker's the whole request.
@@ -53,10 +52,10 @@ fn refusal(target: &ConfigTarget, error: MetadataError) -> Refusal {
 }
 
 async fn write(shared: &Shared, change: &Change) -> Result<(), MetadataError> {
-    let image = shared.image();
+    let image = shared.engine.image();
     let defaults = match &change.target {
-        ConfigTarget::Topic(_) => log_defaults(&shared.config, &image),
-        ConfigTarget::Broker(_) => shared.config.log.clone(),
+        ConfigTarget::Topic(_) => log_defaults(&shared.config.engine, &image),
+        ConfigTarget::Broker(_) => shared.config.engine.log.clone(),
     };
     let of_topic = check_configs(&defaults);
     let check = |before: Option<&Configs>, after: &Configs| -> Result<(), ConfigError> {
@@ -71,8 +70,8 @@ async fn write(shared: &Shared, change: &Change) -> Result<(), MetadataError> {
     let rules = ConfigRules { check: &check, inherited_list: &inherited };
     let (target, edits) = (&change.target, &change.edits);
     if change.validate_only {
-        shared.metadata.check_config_edits(target, edits, rules).await
+        shared.engine.metadata.check_config_edits(target, edits, rules).await
     } else {
-        shared.metadata.edit_configs(target, edits, rules).await
+        shared.engine.metadata.edit_configs(target, edits, rules).await
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::broker::BrokerConfig;
 use crate::broker::settings::live::set_live;
-use crate::broker::settings::topic::{MIN_INSYNC_REPLICAS, OFFSET_UNIT};
+use crate::broker::settings::topic::MIN_INSYNC_REPLICAS;
 use crate::broker::settings::without_effect;
-use crate::broker::topic_settings::{resolve, set_default, topic_key};
 use crate::config::{ConfigError, Fault, Kind};
+use crate::engine::{OFFSET_UNIT, resolve, set_default, topic_key};
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
 use crate::types::BrokerId;
@@ -22,7 +22,7 @@ pub(crate) fn check_broker_configs(
     target: Option<BrokerId>,
     changed: &Configs,
 ) -> Result<(), ConfigError> {
-    let mut defaults = config.log.clone();
+    let mut defaults = config.engine.log.clone();
     let mut broker = config.clone();
     let mut faults = Vec::new();
     for (name, value) in changed {

@@ -45,6 +45,6 @@ pub(crate) fn in_force<'a>(config: &'a BrokerConfig, image: &Image) -> Cow<'a, B
 
 /// What was said of this broker while it ran; what counts most last.
 fn layers<'a>(config: &BrokerConfig, image: &'a Image) -> impl Iterator<Item = &'a Configs> {
-    let brokers = [None, Some(config.broker_id)];
+    let brokers = [None, Some(config.engine.broker_id)];
     brokers.into_iter().filter_map(|broker| image.broker_configs(broker)).map(|configs| &**configs)
 }

@@ -7,7 +7,6 @@
 mod altered;
 mod broker;
 mod change;
-mod defaults;
 mod edits;
 mod live;
 #[cfg(test)]
@@ -19,8 +18,7 @@ mod without_effect;
 pub(crate) use altered::{Altered, alter_each};
 pub(crate) use broker::{all_brokers_settings, broker_settings};
 pub(crate) use change::{Change, change};
-pub(crate) use defaults::log_defaults;
 pub(crate) use edits::{check_broker_configs, inherited_list};
 pub(crate) use live::in_force;
 pub(crate) use setting::{Setting, Source, Value};
-pub(crate) use topic::{OFFSET_UNIT, topic_settings};
+pub(crate) use topic::topic_settings;

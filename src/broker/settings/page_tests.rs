@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::broker::settings::without_effect::WITHOUT_EFFECT;
-use crate::broker::topic_settings::{broker_names, topic_key};
 use crate::broker::unserved::{Family, IGNORED, REFUSED, SETTLED};
 use crate::broker::{BrokerConfig, OffsetsTopicConfig};
 use crate::config::{Key, Kind};
+use crate::engine::{EngineConfig, broker_names, topic_key};
 use crate::group::GroupConfig;
 use crate::metadata::MetadataConfig;
 use crate::storage::{LogConfig, ScrubOptions};
@@ -95,16 +95,17 @@ fn page() -> String {
     let mut page = format!("{HEAD}{BROKER}");
     let config = BrokerConfig::default();
     let mut rows = rows(BrokerConfig::KEYS, &config);
-    rows.extend(self::rows(MetadataConfig::KEYS, &config.metadata));
+    rows.extend(self::rows(EngineConfig::KEYS, &config.engine));
+    rows.extend(self::rows(MetadataConfig::KEYS, &config.engine.metadata));
     rows.extend(self::rows(GroupConfig::KEYS, &config.group));
     rows.extend(self::rows(OffsetsTopicConfig::KEYS, &config.offsets_topic));
-    rows.extend(self::rows(ScrubOptions::KEYS, &config.upkeep.scrub));
+    rows.extend(self::rows(ScrubOptions::KEYS, &config.engine.upkeep.scrub));
     rows.sort_by_key(|row| row.name);
     for Row { name, kind, default, about } in rows {
         writeln!(page, "| `{name}` | {kind} | {default} | {} | {about} |", unit(name)).unwrap();
     }
     page.push_str(TOPIC);
-    for Row { name, kind, default, about } in self::rows(LogConfig::KEYS, &config.log) {
+    for Row { name, kind, default, about } in self::rows(LogConfig::KEYS, &config.engine.log) {
         let others = others(name);
         let unit = unit(name);
         writeln!(page, "| `{name}` | {others} | {kind} | {default} | {unit} | {about} |").unwrap();

@@ -3,16 +3,12 @@
 use std::borrow::Cow;
 
 use crate::broker::BrokerConfig;
-use crate::broker::settings::defaults::overlay;
 use crate::broker::settings::setting::said_at_start;
 use crate::broker::settings::{Setting, Source, Value};
-use crate::broker::topic_settings::{broker_name, topic_key};
 use crate::config::Key;
+use crate::engine::{OFFSET_UNIT, broker_name, overlay, topic_key};
 use crate::metadata::{Configs, Image};
 use crate::storage::LogConfig;
-
-/// A setting that is fixed when a topic is made.
-pub(crate) const OFFSET_UNIT: &str = "offset.unit";
 
 /// A setting whose default is one of the whole cluster, as in Kafka since 4.1.
 pub(crate) const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
@@ -54,12 +50,13 @@ pub(super) struct Layers<'a> {
 
 impl<'a> Layers<'a> {
     pub(super) fn new(config: &BrokerConfig, image: &'a Image, replicas: usize) -> Self {
-        let (at_start, initial) = (config.log.clone(), LogConfig::default());
+        let (at_start, initial) = (config.engine.log.clone(), LogConfig::default());
         let mut so_far = at_start.clone();
         let mut dynamic = Vec::new();
-        for (source, broker) in
-            [(Source::DynamicAllBrokers, None), (Source::DynamicBroker, Some(config.broker_id))]
-        {
+        for (source, broker) in [
+            (Source::DynamicAllBrokers, None),
+            (Source::DynamicBroker, Some(config.engine.broker_id)),
+        ] {
             if let Some(configs) = image.broker_configs(broker) {
                 overlay(&mut so_far, configs);
                 dynamic.push((source, &**configs, so_far.clone()));
@@ -116,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_setting_names_every_place_where_it_is_said() {
-        let mut config = BrokerConfig { broker_id: BrokerId(3), ..BrokerConfig::default() };
+        let mut config = BrokerConfig::default();
+        config.engine.broker_id = BrokerId(3);
         config.set([("log.retention.hours", "1")]).unwrap();
         let own = Configs::from([("retention.ms".to_owned(), "60000".to_owned())]);
         let settings = topic_settings(&config, &image(), &own, 1);

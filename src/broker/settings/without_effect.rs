@@ -81,7 +81,7 @@ pub(super) fn judge(name: &str, value: &str) -> Result<(), Fault> {
         None => match unserved::judge(name, value) {
             Some(Err(refused)) => Err(refused),
             Some(Ok(about)) => Err(fault(about)),
-            None => Err(Fault::unknown(name, crate::broker::topic_settings::broker_names())),
+            None => Err(Fault::unknown(name, crate::engine::broker_names())),
         },
     }
 }
@@ -114,7 +114,7 @@ fn wanted(kind: Kind) -> &'static str {
 mod tests {
     use super::*;
     use crate::broker::settings::live::live_row;
-    use crate::broker::topic_settings::topic_key;
+    use crate::engine::topic_key;
 
     #[test]
     fn each_name_has_a_reason_and_no_effect() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use streamlog::broker::{Broker, BrokerConfig, Listener};
+use streamlog::broker::{Broker, BrokerConfig, EngineConfig, Listener};
 use streamlog::client::{Client, ClientConfig, NewTopic};
 use streamlog::io::{Disk, OpenMode, read_text};
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest, OffsetRange};
@@ -197,7 +197,7 @@ fn rot_under_a_running_broker_is_found_though_nobody_reads() {
     let data = tempfile::TempDir::new().unwrap();
     let mut config = BrokerConfig {
         listeners: Listener::alone("127.0.0.1", 0),
-        data_dir: data.path().to_owned(),
+        engine: EngineConfig::at(data.path()),
         shards: 1,
         ..BrokerConfig::default()
     };

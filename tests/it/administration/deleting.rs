@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use streamlog::broker::BrokerError;
+use streamlog::broker::{BrokerError, EngineError};
 use streamlog::io::Disk;
 use streamlog::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use streamlog::wire::ErrorCode;
@@ -96,5 +96,5 @@ fn a_removal_of_which_nobody_knows_whether_it_lasts_stops_the_broker() {
     let fault = Fault::new(Operation::SyncDir, Failure::InputOutput);
     broker.disk.inject(fault.on("/data"));
     delete(&mut client);
-    assert!(matches!(broker.failure(), BrokerError::Failed { .. }));
+    assert!(matches!(broker.failure(), BrokerError::Engine(EngineError::Failed { .. })));
 }

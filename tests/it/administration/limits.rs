@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use streamlog::embedded::Logs;
+use streamlog::embedded::{EngineConfig, Logs};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::create_partitions::{self, CreatePartitionsRequest};
 use streamlog::wire::create_topics::{self, CreateTopicsRequest};
@@ -146,8 +146,7 @@ fn clients_that_create_topics_at_once_do_not_pass_the_limit_together() {
 #[test]
 fn the_embedded_engine_has_the_same_limit() {
     let dir = tempfile::tempdir().unwrap();
-    let mut config =
-        streamlog::broker::BrokerConfig { data_dir: dir.path().join("data"), ..Default::default() };
+    let mut config = EngineConfig::at(dir.path().join("data"));
     config.set([("max.partitions", "3")]).unwrap();
     let logs = Logs::open_with(config).unwrap();
     logs.create_topic("a", 2, &[]).unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use streamlog::broker::{Broker, BrokerConfig, Listener};
+use streamlog::broker::{Broker, BrokerConfig, EngineConfig, Listener};
 use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest};
 use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
@@ -71,7 +71,7 @@ impl Station {
     pub(super) fn start(&mut self) {
         let mut config = BrokerConfig {
             listeners: Listener::alone("127.0.0.1", 0),
-            data_dir: self.volume.data(),
+            engine: EngineConfig::at(self.volume.data()),
             shards: 1,
             ..BrokerConfig::default()
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use streamlog::client::{Client, ClientConfig, ClientError, Consumer, ConsumerConfig, Message};
-use streamlog::embedded::{Logs, Record, Start};
+use streamlog::embedded::{EngineConfig, Logs, Record, Start};
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::types::{Offset, PartitionIndex, TopicPartition};
@@ -153,10 +153,7 @@ fn an_embedded_reader_gives_out_no_wrong_record() {
     let disk = disk();
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let config = streamlog::broker::BrokerConfig {
-        data_dir: "/data".into(),
-        ..streamlog::broker::BrokerConfig::default()
-    };
+    let config = EngineConfig::at("/data");
     let logs = Logs::open_on(config, &shared, &clock).unwrap();
     logs.ensure_topic(TOPIC, 1, &[]).unwrap();
     let partition = logs.partition(TOPIC, 0).unwrap();

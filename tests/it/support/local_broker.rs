@@ -1,9 +1,8 @@
 //! A broker in this process, on a disk that can fail.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use streamlog::broker::{Broker, BrokerConfig, BrokerError, Listener};
+use streamlog::broker::{Broker, BrokerConfig, BrokerError, EngineConfig, Listener};
 use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, MemoryDisk, SystemClock};
 use streamlog::wire::ErrorCode;
@@ -47,7 +46,7 @@ impl LocalBroker {
     ) -> Result<Self, BrokerError> {
         let mut config = BrokerConfig {
             listeners: Listener::alone("127.0.0.1", 0),
-            data_dir: PathBuf::from("/data"),
+            engine: EngineConfig::at("/data"),
             shards: 1,
             ..BrokerConfig::default()
         };

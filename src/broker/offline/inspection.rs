@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::broker::BrokerError;
-use crate::broker::core::startup::METADATA_DIR;
+use crate::engine::METADATA_DIR;
 use crate::io::{Disk, SystemDisk};
 use crate::metadata::{MetadataError, inspect_journal};
 use crate::storage::{StorageError, verify_small_files};

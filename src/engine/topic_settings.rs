@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use crate::config::{ConfigError, Fault, set_all};
 use crate::metadata::Configs;
-use crate::record::{Compression, Limits, ProduceRules, TimestampType};
+use crate::record::{Limits, ProduceRules, TimestampType};
 use crate::storage::LogConfig;
 use crate::types::Timestamp;
+
+/// A setting that is fixed when a topic is made.
+pub(crate) const OFFSET_UNIT: &str = "offset.unit";
 
 /// Names under which a broker's configuration sets the default of all topics, where Kafka's differ
 /// from the topic's own. Values are in the topic's unit.
@@ -114,9 +117,9 @@ pub(crate) fn check_configs(
 ) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
     move |before, after| {
         let inherited = defaults.offset_unit.to_string();
-        let unit = |configs: &Configs| configs.get("offset.unit").unwrap_or(&inherited).clone();
+        let unit = |configs: &Configs| configs.get(OFFSET_UNIT).unwrap_or(&inherited).clone();
         if before.is_some_and(|before| unit(before) != unit(after)) {
-            return Err(ConfigError::single("offset.unit", "it is fixed when a topic is made"));
+            return Err(ConfigError::single(OFFSET_UNIT, "it is fixed when a topic is made"));
         }
         resolve(defaults, after).map(drop)
     }
@@ -143,11 +146,6 @@ pub(crate) fn produce_rules(config: &LogConfig, now: Timestamp) -> ProduceRules 
         latest,
         limits: Limits::for_batches_up_to(batch_bytes_max),
     }
-}
-
-/// The first version of Produce in which a client may use this codec.
-pub(crate) fn first_produce_version(compression: Compression) -> i16 {
-    if compression == Compression::Zstd { 7 } else { 3 }
 }
 
 #[cfg(test)]

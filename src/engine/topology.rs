@@ -8,10 +8,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::broker::context::Shared;
-use crate::broker::coordinator::follow_partitions;
-use crate::broker::settings::{OFFSET_UNIT, log_defaults};
-use crate::broker::topic_settings::resolve;
+use crate::engine::topic_settings::{OFFSET_UNIT, resolve};
+use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{Image, Partition as PartitionImage, Tombstone, Topic as TopicImage};
 use crate::replication::{Partition, PartitionSpec, Topic};
 use crate::storage::{LogConfig, OffsetUnit, Remedy};
@@ -21,12 +19,12 @@ use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Applies the image as it is now, and from now on each that follows.
-pub(crate) fn follow(shared: &Arc<Shared>) {
-    let mut images = shared.metadata.image();
+pub(crate) fn follow(engine: &Arc<EngineState>) {
+    let mut images = engine.metadata.image();
     let mut image = Arc::clone(&images.borrow_and_update());
-    apply(shared, &image);
-    let following = Arc::clone(shared);
-    shared.control.start(async move {
+    apply(engine, &image);
+    let following = Arc::clone(engine);
+    engine.control.start(async move {
         loop {
             // The first image too: a crash may have come between a tombstone and the removal.
             remove_deleted(&following, &image).await;
@@ -47,41 +45,41 @@ pub(crate) fn follow(shared: &Arc<Shared>) {
 }
 
 /// Makes the partitions what the image says, and tells who waits that its topics can be used.
-fn apply(shared: &Arc<Shared>, image: &Image) {
-    let defaults = log_defaults(&shared.config, image);
-    let topics: Vec<_> = image.topics().map(|topic| lead(shared, topic, &defaults)).collect();
-    let before = shared.partitions.topics();
-    shared.partitions.replace(topics);
+fn apply(engine: &Arc<EngineState>, image: &Image) {
+    let defaults = log_defaults(&engine.config, image);
+    let topics: Vec<_> = image.topics().map(|topic| lead(engine, topic, &defaults)).collect();
+    let before = engine.partitions.topics();
+    engine.partitions.replace(topics);
     for partition in before.iter().flat_map(|topic| topic.partitions()) {
         let id = partition.id();
-        let now = shared.partitions.get(id.topic.as_str(), id.partition);
+        let now = engine.partitions.get(id.topic.as_str(), id.partition);
         if !now.is_some_and(|now| Arc::ptr_eq(&now, partition)) {
             partition.stop("its topic was deleted, or its leader has changed");
         }
     }
-    for partition in shared.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
+    for partition in engine.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
         // A log may have been opened, by recovery or by upkeep, before its settings were known.
-        shared.logs.data.set_config(partition.id(), partition.topic_id(), partition.config());
+        engine.logs.data.set_config(partition.id(), partition.topic_id(), partition.config());
     }
-    follow_partitions(shared);
-    shared.applied.send_replace(());
+    engine.partitions_changed();
+    engine.applied.send_replace(());
 }
 
-/// Whether the image as it is now has been applied to a topic; to one that is deleted too. The
-/// internal topic has its coordinators then.
-pub(crate) fn is_applied(shared: &Shared, id: TopicId) -> bool {
-    let image = shared.image();
-    let now = shared.partitions.topic_by_id(id);
+/// Returns whether the image as it is now has been applied to a topic, which may be a deleted one,
+/// and the listener is ready for it.
+pub(crate) fn is_applied(engine: &EngineState, id: TopicId) -> bool {
+    let image = engine.image();
+    let now = engine.partitions.topic_by_id(id);
     let (topic, now) = match (image.topic_by_id(id), now) {
         (Some(topic), Some(now)) => (topic, now),
         (topic, now) => return topic.is_none() && now.is_none(),
     };
-    let config = settings(topic, &log_defaults(&shared.config, &image));
-    let serves = led(shared, topic).all(|(index, image)| {
+    let config = settings(topic, &log_defaults(&engine.config, &image));
+    let serves = led(engine, topic).all(|(index, image)| {
         let partition = now.partition(index);
         partition.is_some_and(|p| p.epoch() == image.leader_epoch() && p.config() == config)
     });
-    serves && shared.coordinators.are_seated(&now)
+    serves && engine.is_ready(&now)
 }
 
 /// The settings of a topic. What does not fit was written past us; the topic is served anyway.
@@ -104,32 +102,32 @@ fn instead(topic: &TopicImage, defaults: &LogConfig) -> LogConfig {
 
 /// The partitions of a topic that this broker leads, with their numbers.
 fn led<'a>(
-    shared: &Shared,
+    engine: &EngineState,
     topic: &'a TopicImage,
 ) -> impl Iterator<Item = (PartitionIndex, &'a PartitionImage)> {
-    let me = Some(shared.config.broker_id);
+    let me = Some(engine.config.broker_id);
     topic.numbered().filter(move |(_, partition)| partition.leader() == me)
 }
 
 /// A topic's partitions on this broker, those that go on taken over.
-fn lead(shared: &Shared, topic: &TopicImage, defaults: &LogConfig) -> Topic {
+fn lead(engine: &EngineState, topic: &TopicImage, defaults: &LogConfig) -> Topic {
     let config = settings(topic, defaults);
-    let before = shared.partitions.topic_by_id(topic.id);
-    let partitions = led(shared, topic).map(|(index, image)| {
+    let before = engine.partitions.topic_by_id(topic.id);
+    let partitions = led(engine, topic).map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         match known.filter(|partition| partition.epoch() == image.leader_epoch()) {
             Some(partition) => {
                 partition.set_config(Arc::clone(&config));
                 Arc::clone(partition)
             }
-            None => begin(shared, topic, index, &config),
+            None => begin(engine, topic, index, &config),
         }
     });
     Topic::new(topic.name.clone(), topic.id, partitions)
 }
 
 fn begin(
-    shared: &Shared,
+    engine: &EngineState,
     topic: &TopicImage,
     index: PartitionIndex,
     config: &Arc<LogConfig>,
@@ -138,33 +136,33 @@ fn begin(
     let spec = PartitionSpec {
         partition: TopicPartition { topic: topic.name.clone(), partition: index },
         topic_id: topic.id,
-        broker: shared.config.broker_id,
+        broker: engine.config.broker_id,
         epoch: image.leader_epoch(),
         in_sync: image.isr().iter().map(|member| member.broker).collect(),
         replicas: image.replicas.len(),
         config: Arc::clone(config),
     };
-    Partition::new(spec, Arc::clone(&shared.logs))
+    Partition::new(spec, Arc::clone(&engine.logs))
 }
 
 /// The deleted topics of which this broker may have data.
 fn deleted<'a>(
-    shared: &Shared,
+    engine: &EngineState,
     image: &'a Image,
 ) -> impl Iterator<Item = (TopicId, &'a Arc<Tombstone>)> {
-    let me = shared.config.broker_id;
+    let me = engine.config.broker_id;
     image.tombstones().filter(move |(_, tombstone)| tombstone.pending.contains(&me))
 }
 
 /// Removes the logs of deleted topics. Only a tombstone with the topic's id entitles to that.
-async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
-    for (id, tombstone) in deleted(shared, image) {
-        let (removing, removed) = (Arc::clone(shared), Arc::clone(tombstone));
-        let removal = shared.control.run_blocking(move || remove_logs(&removing, id, &removed));
+async fn remove_deleted(engine: &Arc<EngineState>, image: &Image) {
+    for (id, tombstone) in deleted(engine, image) {
+        let (removing, removed) = (Arc::clone(engine), Arc::clone(tombstone));
+        let removal = engine.control.run_blocking(move || remove_logs(&removing, id, &removed));
         match removal.await {
             Ok(true) => {
-                shared.logs.upkeep.log_removed();
-                if let Err(error) = shared.metadata.topic_data_removed(id).await {
+                engine.logs.upkeep.log_removed();
+                if let Err(error) = engine.metadata.topic_data_removed(id).await {
                     tracing::warn!("the tombstone of {} stays: {error}", tombstone.name);
                 }
             }
@@ -175,8 +173,8 @@ async fn remove_deleted(shared: &Arc<Shared>, image: &Image) {
 }
 
 /// Removes all logs of a topic that can be, and tells whether that were all there are.
-fn remove_logs(shared: &Shared, id: TopicId, tombstone: &Tombstone) -> bool {
-    let logs = &shared.logs;
+fn remove_logs(engine: &EngineState, id: TopicId, tombstone: &Tombstone) -> bool {
+    let logs = &engine.logs;
     // A log that does not say whose it is may be one of these: what tells so must not go first.
     let is_doubtful = |partition: &TopicPartition| {
         usize::try_from(partition.partition.0).is_ok_and(|number| number < tombstone.partitions)
@@ -188,7 +186,7 @@ fn remove_logs(shared: &Shared, id: TopicId, tombstone: &Tombstone) -> bool {
         let Err(error) = logs.data.remove_log(&partition, id) else { continue };
         all_gone = false;
         if error.remedy() == Remedy::Fatal {
-            shared.failure.report(WithCauses(&error).to_string());
+            engine.failure.report(WithCauses(&error).to_string());
         } else {
             tracing::error!("data of {partition} stays for now: {}", WithCauses(&error));
         }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::broker::core::startup::METADATA_DIR;
-use crate::broker::settings::OFFSET_UNIT;
-use crate::broker::{BrokerConfig, BrokerError, OffsetsTopicConfig};
+use crate::broker::{BrokerError, OffsetsTopicConfig};
+use crate::engine::{EngineConfig, METADATA_DIR, OFFSET_UNIT};
 use crate::io::{Disk, SystemDisk};
 use crate::metadata::{Configs, FoundCluster, FoundTopic, MetadataError, RebuiltTopic, Salvage};
 use crate::storage::{
@@ -116,7 +115,7 @@ pub fn rebuild_on(
 /// The owner of a data directory as its metadata journal tells it.
 fn owner(dir: &Path, salvage: &Salvage) -> Result<Opener, BrokerError> {
     let Some((cluster, broker)) = salvage.owner() else {
-        return Err(BrokerError::Storage(StorageError::Damaged {
+        return Err(BrokerError::from(StorageError::Damaged {
             path: dir.join("meta.properties"),
             reason:
                 "the metadata journal does not tell the cluster either; restore one of the two \
@@ -124,7 +123,7 @@ fn owner(dir: &Path, salvage: &Salvage) -> Result<Opener, BrokerError> {
                     .to_owned(),
         }));
     };
-    let broker_id = broker.unwrap_or(BrokerConfig::default().broker_id);
+    let broker_id = broker.unwrap_or(EngineConfig::default().broker_id);
     Ok(Opener { cluster_id: Some(cluster), broker_id })
 }
 

@@ -1,17 +1,11 @@
-//! The steps of a start, in their order: address, data, metadata.
+//! The steps of a start, in their order: data, then metadata.
 
-use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
-
-use crate::broker::context::Failure;
-use crate::broker::core::matching::{match_logs, require_journal};
-use crate::broker::listeners::Listeners;
-use crate::broker::{BrokerConfig, BrokerError, HostPort};
+use crate::engine::matching::{match_logs, require_journal};
+use crate::engine::{EngineConfig, EngineError, Failure};
 use crate::io::{Clock, Disk, Share, raise_open_file_limit, usable_memory};
-use crate::metadata::{EmbeddedStore, Metadata, MetadataError, Registration};
+use crate::metadata::{EmbeddedStore, Listener, Metadata, MetadataError, Registration};
 use crate::replication::{LocalLogs, Partitions};
 use crate::storage::{
     CleanupPolicy, DataDir, DataDirOptions, FlushListener, Flusher, LogConfig, LogConfigs, Opener,
@@ -20,49 +14,19 @@ use crate::storage::{
 use crate::types::WithCauses;
 
 /// Where in the data directory the metadata is.
-pub(super) const METADATA_DIR: &str = "metadata";
-
-/// Listens, before anything is touched: a port in use is the commonest mistake. Who connects now
-/// waits in the kernel until the broker is ready.
-pub(crate) fn bind(
-    config: &BrokerConfig,
-    runtime: &Runtime,
-) -> Result<(Vec<TcpListener>, Listeners), BrokerError> {
-    let mut sockets = Vec::with_capacity(config.listeners.len());
-    let mut addresses = Vec::with_capacity(config.listeners.len());
-    for listener in &config.listeners {
-        let (socket, address) = bind_one(&listener.address, runtime)?;
-        sockets.push(socket);
-        addresses.push((listener.name.clone(), address));
-    }
-    Ok((sockets, Listeners::new(addresses, &config.advertised_listeners)))
-}
-
-fn bind_one(
-    address: &HostPort,
-    runtime: &Runtime,
-) -> Result<(TcpListener, SocketAddr), BrokerError> {
-    let _inside = runtime.enter();
-    let listen = || {
-        let listener = StdListener::bind((address.host.as_str(), address.port))?;
-        listener.set_nonblocking(true)?;
-        let bound = listener.local_addr()?;
-        Ok((TcpListener::from_std(listener)?, bound))
-    };
-    listen().map_err(|source| BrokerError::Listen { address: address.clone(), source })
-}
+pub(crate) const METADATA_DIR: &str = "metadata";
 
 /// Opens the data directory, recovering what has to be, and starts its flusher.
 pub(crate) fn open_data(
-    config: &BrokerConfig,
+    config: &EngineConfig,
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
     partitions: Arc<Partitions>,
     failure: &Arc<Failure>,
-) -> Result<Arc<LocalLogs>, BrokerError> {
-    raise_open_file_limit().map_err(BrokerError::System)?;
+) -> Result<Arc<LocalLogs>, EngineError> {
+    raise_open_file_limit().map_err(EngineError::System)?;
     let options = DataDirOptions {
         opener: Opener { cluster_id: None, broker_id: config.broker_id },
-        boot_id: disk.boot_id().map_err(BrokerError::System)?,
+        boot_id: disk.boot_id().map_err(EngineError::System)?,
         configs: configs(&config.log, Arc::clone(&partitions)),
         producers: config.producers,
         recovery_threads: config.recovery_threads,
@@ -135,11 +99,11 @@ fn report(data: &DataDir) {
 
 /// Opens the metadata and takes office: every partition of ours gets a new leader epoch.
 pub(crate) async fn open_metadata(
-    config: &BrokerConfig,
+    config: &EngineConfig,
     clock: &Arc<dyn Clock>,
     data: &DataDir,
-    listeners: &Listeners,
-) -> Result<Metadata, BrokerError> {
+    listeners: Vec<Listener>,
+) -> Result<Metadata, EngineError> {
     require_journal(&**data.disk(), data, &data.path().join(METADATA_DIR))?;
     let store = EmbeddedStore::open(Arc::clone(data.disk()), &data.path().join(METADATA_DIR))
         .map_err(MetadataError::from)?;
@@ -154,7 +118,7 @@ pub(crate) async fn open_metadata(
     let metadata = metadata.await?;
     match_logs(data, &metadata.image().borrow())?;
     let registration = Registration {
-        listeners: listeners.registered(),
+        listeners,
         rack: None,
         directory_id: Some(identity.directory_id.clone()),
         clean_shutdown: data.start_report().was_clean,

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use crate::broker::BrokerError;
-use crate::broker::settings::OFFSET_UNIT;
+use crate::engine::EngineError;
+use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::io::Disk;
 use crate::metadata::{Image, StoreError};
 use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
@@ -24,13 +24,13 @@ pub(super) fn require_journal(
     disk: &dyn Disk,
     data: &DataDir,
     journal: &Path,
-) -> Result<(), BrokerError> {
+) -> Result<(), EngineError> {
     let refused = |source| StorageError::io("look for", journal, source);
     let had_journal = data.start_report().was_clean
         || !data.partitions().is_empty()
         || !data.unidentified().is_empty();
     if had_journal && !disk.exists(journal).map_err(refused)? {
-        return Err(BrokerError::Metadata(StoreError::lost(journal).into()));
+        return Err(EngineError::Metadata(StoreError::lost(journal).into()));
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(super) fn require_journal(
 ///
 /// # Errors
 /// `UnknownLogs`, and as the disk fails.
-pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), BrokerError> {
+pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), EngineError> {
     let mut unknown = Vec::new();
     for partition in data.unidentified() {
         match owner(image, &partition) {
@@ -76,7 +76,7 @@ pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), BrokerErro
         partitions.push_str(", ...");
     }
     let (dir, count) = (data.path().to_owned(), unknown.len());
-    Err(BrokerError::UnknownLogs { dir, count, partitions })
+    Err(EngineError::UnknownLogs { dir, count, partitions })
 }
 
 /// The topic a log belongs to that does not say so itself.

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
-use crate::broker::context::Failure;
+use crate::engine::Failure;
 use crate::io::FileRange;
 use crate::replication::{Partition, ReadRequest};
 

@@ -1,0 +1,39 @@
+//! Opening of the sockets that a broker listens on.
+
+use std::net::{SocketAddr, TcpListener as StdListener};
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::broker::listeners::Listeners;
+use crate::broker::{BrokerConfig, BrokerError, HostPort};
+
+/// Opens all sockets. This comes before anything else at a start, since a port in use is the most
+/// common mistake; clients that connect meanwhile wait in the kernel until the broker is ready.
+pub(crate) fn bind(
+    config: &BrokerConfig,
+    runtime: &Runtime,
+) -> Result<(Vec<TcpListener>, Listeners), BrokerError> {
+    let mut sockets = Vec::with_capacity(config.listeners.len());
+    let mut addresses = Vec::with_capacity(config.listeners.len());
+    for listener in &config.listeners {
+        let (socket, address) = bind_one(&listener.address, runtime)?;
+        sockets.push(socket);
+        addresses.push((listener.name.clone(), address));
+    }
+    Ok((sockets, Listeners::new(addresses, &config.advertised_listeners)))
+}
+
+fn bind_one(
+    address: &HostPort,
+    runtime: &Runtime,
+) -> Result<(TcpListener, SocketAddr), BrokerError> {
+    let _inside = runtime.enter();
+    let listen = || {
+        let listener = StdListener::bind((address.host.as_str(), address.port))?;
+        listener.set_nonblocking(true)?;
+        let bound = listener.local_addr()?;
+        Ok((TcpListener::from_std(listener)?, bound))
+    };
+    listen().map_err(|source| BrokerError::Listen { address: address.clone(), source })
+}

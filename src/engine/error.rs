@@ -1,0 +1,47 @@
+//! Errors of an engine.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::metadata::MetadataError;
+use crate::storage::StorageError;
+
+/// An error of an engine: of its start, of a change of its topics, or the reason why it stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The metadata journal does not know some of the logs.
+    #[error(
+        "'{}' holds {count} logs that its metadata journal does not know: {partitions}; stop and \
+         run 'streamlog log rebuild-metadata {}', or move their directories away if nobody wants \
+         them", .dir.display(), .dir.display()
+    )]
+    UnknownLogs {
+        /// The data directory.
+        dir: PathBuf,
+        /// The number of such logs.
+        count: usize,
+        /// The first of them.
+        partitions: String,
+    },
+    /// The metadata cannot be used.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// The system refused a thread, a signal or a limit.
+    #[error("the system refused what the engine needs")]
+    System(#[source] io::Error),
+    /// The disk failed while the engine ran: nothing unflushed can be trusted, so it stopped.
+    #[error("the engine stopped: {reason}")]
+    Failed {
+        /// The cause.
+        reason: String,
+    },
+    /// The engine is stopping and accepts nothing new.
+    #[error("the engine is stopping")]
+    Stopping,
+    /// A change was made, but has not reached the partitions of this broker in time.
+    #[error("the change was made, but is not in use yet: look again in a moment")]
+    NotApplied,
+}

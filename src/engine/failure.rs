@@ -1,0 +1,36 @@
+//! The end of an engine by a fault of its disk or of itself.
+
+use std::sync::OnceLock;
+
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+
+/// The reason why an engine stopped without being told to.
+#[derive(Debug, Default)]
+pub(crate) struct Failure {
+    reason: OnceLock<String>,
+    /// Cancelled when the engine stops, for whatever reason.
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Failure {
+    /// Stops the engine, whose state can no longer be trusted. The first reason is kept.
+    pub(crate) fn report(&self, reason: String) {
+        tracing::error!("the broker stops: {reason}");
+        let _ = self.reason.set(reason);
+        self.stopping.cancel();
+    }
+
+    /// Stops the engine if a task has panicked: an invariant is broken, perhaps others with it.
+    /// The thread of a panicked task goes on, so nothing else would stop the engine.
+    pub(crate) fn notice(&self, ended: &JoinError) {
+        if ended.is_panic() {
+            self.report(ended.to_string());
+        }
+    }
+
+    /// The reason of the failure, if there was one.
+    pub(crate) fn reason(&self) -> Option<String> {
+        self.reason.get().cloned()
+    }
+}

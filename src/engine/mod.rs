@@ -1,0 +1,33 @@
+//! A node without connections: data directory, metadata, partitions, and the threads behind them.
+//!
+//! A [`Broker`](crate::broker::Broker) puts connections and group coordinators before it; an
+//! embedding program uses it as it is. Either way it is the same code and the same data directory.
+
+mod config;
+mod control;
+mod defaults;
+mod error;
+mod failure;
+mod handle;
+mod lifecycle;
+mod matching;
+mod startup;
+mod state;
+mod topic_settings;
+mod topics;
+mod topology;
+
+pub use config::EngineConfig;
+pub(crate) use control::{Control, Unavailable};
+pub(crate) use defaults::{log_defaults, overlay};
+pub use error::EngineError;
+pub(crate) use failure::Failure;
+pub(crate) use handle::EngineHandle;
+pub(crate) use lifecycle::{Engine, control_runtime};
+pub(crate) use startup::METADATA_DIR;
+pub(crate) use state::{EngineState, NoListener, PartitionsListener};
+pub(crate) use topic_settings::{
+    OFFSET_UNIT, broker_name, broker_names, check_configs, produce_rules, resolve, set_default,
+    topic_key, unit,
+};
+pub(crate) use topics::{APPLIED_WITHIN, applied, create_topic, delete_topic, settled};

@@ -1,0 +1,80 @@
+//! The state of an engine, shared by everything that works on it.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::control::Control;
+use crate::engine::{EngineConfig, Failure};
+use crate::io::Clock;
+use crate::metadata::{Image, Metadata};
+use crate::replication::{LocalLogs, Partitions, Topic};
+
+/// The state of a running engine.
+pub(crate) struct EngineState {
+    /// The configuration it was started with.
+    pub(crate) config: EngineConfig,
+    /// The source of time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The cluster's metadata.
+    pub(crate) metadata: Metadata,
+    /// The partitions this broker leads.
+    pub(crate) partitions: Arc<Partitions>,
+    /// Their logs.
+    pub(crate) logs: Arc<LocalLogs>,
+    /// Changes whenever an image has been applied to `partitions`.
+    pub(crate) applied: watch::Sender<()>,
+    /// Runs everything that is not on the path of records.
+    pub(crate) control: Control,
+    /// Cancelled when the engine stops.
+    pub(crate) stopping: CancellationToken,
+    /// The reason why the engine stopped by itself, if it did.
+    pub(crate) failure: Arc<Failure>,
+    /// Set when the engine starts to follow the metadata.
+    pub(super) listener: OnceLock<Arc<dyn PartitionsListener>>,
+}
+
+/// A follower of the partitions that an engine leads.
+pub(crate) trait PartitionsListener: Send + Sync {
+    /// Called after each change of the partitions, before anybody is told of the change.
+    fn partitions_changed(&self, engine: &Arc<EngineState>);
+
+    /// Returns whether everything that lives on the partitions of a topic has been started.
+    fn is_ready(&self, topic: &Topic) -> bool;
+}
+
+/// The listener of an engine with nothing on its partitions.
+pub(crate) struct NoListener;
+
+impl PartitionsListener for NoListener {
+    fn partitions_changed(&self, _: &Arc<EngineState>) {}
+
+    fn is_ready(&self, _: &Topic) -> bool {
+        true
+    }
+}
+
+impl EngineState {
+    /// The cluster as it is now.
+    pub(crate) fn image(&self) -> Arc<Image> {
+        Arc::clone(&self.metadata.image().borrow())
+    }
+
+    /// Waits while so much is unflushed that the kernel might throttle writers.
+    pub(crate) async fn unflushed_room(&self) {
+        self.logs.flusher.room().await;
+    }
+
+    /// Tells the listener, if there is one yet, that the partitions have changed.
+    pub(super) fn partitions_changed(self: &Arc<Self>) {
+        if let Some(listener) = self.listener.get() {
+            listener.partitions_changed(self);
+        }
+    }
+
+    /// Returns whether the listener is ready for a topic.
+    pub(super) fn is_ready(&self, topic: &Topic) -> bool {
+        self.listener.get().is_some_and(|listener| listener.is_ready(topic))
+    }
+}
