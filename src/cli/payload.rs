@@ -11,6 +11,15 @@ use serde_json::value::RawValue;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Payload(pub(crate) Vec<u8>);
 
+/// A payload as it stands in JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum JsonPayload {
+    /// Text, which an encoding may turn into other bytes.
+    Text(Vec<u8>),
+    /// The bytes themselves, from `{"base64": "…"}`.
+    Bytes(Vec<u8>),
+}
+
 impl Payload {
     /// As a literal of text or, with a `b` before it, of bytes.
     pub(crate) fn quoted(&self) -> String {
@@ -32,6 +41,20 @@ impl Serialize for Payload {
 
 impl<'de> Deserialize<'de> for Payload {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        JsonPayload::deserialize(deserializer).map(|payload| Self(payload.into_bytes()))
+    }
+}
+
+impl JsonPayload {
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(bytes) | Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonPayload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         /// Bytes that are no text.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -41,12 +64,14 @@ impl<'de> Deserialize<'de> for Payload {
         let json = <&RawValue>::deserialize(deserializer)?.get();
         if json.starts_with('"') {
             let text: String = serde_json::from_str(json).map_err(Error::custom)?;
-            return Ok(Self(text.into_bytes()));
+            return Ok(Self::Text(text.into_bytes()));
         }
         match serde_json::from_str(json) {
-            Ok(Packed { base64 }) => STANDARD.decode(base64).map(Self).map_err(Error::custom),
+            Ok(Packed { base64 }) => {
+                STANDARD.decode(base64).map(Self::Bytes).map_err(Error::custom)
+            }
             // A document, a list, a number: the text that it was written as.
-            Err(_) => Ok(Self(json.as_bytes().to_vec())),
+            Err(_) => Ok(Self::Text(json.as_bytes().to_vec())),
         }
     }
 }

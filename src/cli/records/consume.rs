@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::completion::Names;
 use crate::cli::position::Position;
 use crate::cli::progress::{Progress, Unit};
-use crate::cli::records::format::Format;
+use crate::cli::records::format::{Format, Shape};
 use crate::cli::records::row::Messages;
 use crate::cli::records::selection::Selection;
 use crate::cli::standard_output::{READER_CHECK, is_abandoned};
@@ -44,9 +44,12 @@ pub(crate) struct Options {
           add = Names::Groups)]
     group: Option<String>,
     /// Text of a record: %t topic, %p partition, %o offset, %k key, %s value, %h headers, %T
-    /// timestamp, %d time, %K and %S lengths of key and value [default: %s\n]
+    /// timestamp, %d time, %K and %S lengths of key and value; %k{i64} and %s{hex} in an encoding
+    /// [default: %s\n]
     #[arg(short, long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
+    #[command(flatten)]
+    shape: Shape,
     #[command(flatten)]
     reach: Reach,
 }
@@ -65,10 +68,11 @@ impl Options {
             let (client, settings) = self.reach.connect()?;
             let mut config = settings.consumer;
             config.group.id.clone_from(&self.group);
-            let consumer = self.selection.open(&client, self.from, config)?;
+            let selected = self.selection.find(&client)?;
+            let consumer = selected.open(&client, self.from, config)?;
             let reading = match self.until {
                 Some(until) => {
-                    let limits = self.selection.limits(&client, until)?;
+                    let limits = selected.limits(&client, until)?;
                     Reading::ToEnd(consumer.until_end()?.and_below(&limits))
                 }
                 None if self.no_follow => Reading::ToEnd(consumer.until_end()?),
@@ -101,8 +105,7 @@ impl Options {
     }
 
     fn copy(&self, reading: &Reading<'_>, out: &mut dyn Write) -> Result<(), CommandError> {
-        let format = self.format.clone().unwrap_or_default();
-        let mut messages = Messages::new(&self.reach, format);
+        let mut messages = Messages::new(&self.reach, self.format.as_ref(), &self.shape);
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut progress = None;
         let ctrl_c = self.reach.ctrl_c()?;

@@ -6,6 +6,7 @@
 //! | `%T` `%d` | timestamp in milliseconds, time as `2026-11-01T08:00:00Z` |
 //! | `%k` `%K` | key, its length (−1 without a key) |
 //! | `%s` or `%v`, `%S` or `%V` | value, its length (−1 for a tombstone) |
+//! | `%k{i64}` `%v{hex}` | key or value in this encoding |
 //! | `%R` | the length of the value as four bytes, the highest first |
 //! | `%h` | headers as `name=value`, with commas between |
 //! | `%%` `\n` `\t` `\r` `\0` `\\` | themselves |
@@ -14,13 +15,24 @@
 use std::io::{self, Write};
 use std::str::{Chars, FromStr};
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
 use crate::cli::output::Output;
+use crate::cli::records::encoding::{Encoding, Encodings, Hex};
 use crate::client::Message;
 
-/// What may stand after a percent sign, for errors.
+/// The letters after a percent sign, for errors.
 const LETTERS: &str = "%t %p %o %T %d %k %K %s %S %R %h";
+
+/// Options for the text of a record.
+#[derive(Debug, Args)]
+pub(super) struct Shape {
+    /// Text at the end of a record, instead of a newline; \\n, \\t, \\0 and \\x1f stand for a byte
+    #[arg(short = 'D', long, value_name = "TEXT", conflicts_with_all = ["format", "output"])]
+    delimiter: Option<Escaped>,
+    #[command(flatten)]
+    encodings: Encodings,
+}
 
 /// A format, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +46,9 @@ enum Piece {
     Offset,
     Timestamp,
     Time,
-    Key,
+    Key(Option<Encoding>),
     KeyLength,
-    Value,
+    Value(Option<Encoding>),
     ValueLength,
     BinaryLength,
     Headers,
@@ -61,29 +73,57 @@ impl FromStr for Escaped {
     }
 }
 
-/// The look of bytes that are no text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bytes {
-    /// Themselves, for programs.
-    Raw,
-    /// `0x` and two digits for each, for people: a terminal would take them for commands.
-    Hex,
+/// The look of keys, values and headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) key: Encoding,
+    pub(super) value: Encoding,
+    /// Bytes that are no text are written as digits: a terminal would take them for commands.
+    is_for_people: bool,
 }
 
-impl Bytes {
-    fn write(self, out: &mut dyn Write, part: Option<&[u8]>) -> io::Result<()> {
-        let part = part.unwrap_or_default();
-        if self == Self::Raw || str::from_utf8(part).is_ok() {
-            return out.write_all(part);
-        }
-        out.write_all(b"0x")?;
-        part.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+impl Shape {
+    /// The value, and the delimiter behind it.
+    pub(super) fn format(&self) -> Format {
+        let delimiter = self.delimiter.as_ref().map_or(b"\n".to_vec(), |text| text.0.clone());
+        Format(vec![Piece::Value(None), Piece::Text(delimiter)])
+    }
+
+    /// The look on a terminal or elsewhere.
+    pub(super) fn look(&self, is_terminal: bool) -> Look {
+        let (key, value) = (self.encodings.of_key(), self.encodings.of_value());
+        Look { key, value, is_for_people: is_terminal }
     }
 }
 
-impl Default for Format {
-    fn default() -> Self {
-        Self(vec![Piece::Value, Piece::Text(b"\n".to_vec())])
+impl Look {
+    /// Writes bytes as the text of their encoding, or as `0x` and two digits for each.
+    fn write(
+        &self,
+        out: &mut dyn Write,
+        encoding: Encoding,
+        part: Option<&[u8]>,
+    ) -> io::Result<()> {
+        let Some(part) = part else { return Ok(()) };
+        if encoding == Encoding::Text && !self.is_for_people {
+            return out.write_all(part);
+        }
+        match encoding.decode(part) {
+            Some(text) => out.write_all(text.as_bytes()),
+            None => write!(out, "0x{}", Hex(part)),
+        }
+    }
+
+    fn write_headers(&self, out: &mut dyn Write, message: &Message) -> io::Result<()> {
+        for (number, header) in message.headers().enumerate() {
+            if number > 0 {
+                out.write_all(b",")?;
+            }
+            self.write(out, Encoding::Text, Some(header.key))?;
+            out.write_all(b"=")?;
+            self.write(out, Encoding::Text, header.value)?;
+        }
+        Ok(())
     }
 }
 
@@ -97,7 +137,7 @@ impl FromStr for Format {
         while let Some(letter) = letters.next() {
             match letter {
                 '%' => {
-                    let Some(piece) = Piece::of(letters.next(), &mut plain)? else { continue };
+                    let Some(piece) = Piece::of(&mut letters, &mut plain)? else { continue };
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));
                     }
@@ -118,17 +158,17 @@ impl FromStr for Format {
 }
 
 impl Piece {
-    /// What a letter stands for; `None` for a percent sign, which goes to `plain`.
-    fn of(letter: Option<char>, plain: &mut Vec<u8>) -> Result<Option<Self>, String> {
-        Ok(Some(match letter {
+    /// The piece of the next letter; `None` for a percent sign, which goes to `plain`.
+    fn of(letters: &mut Chars<'_>, plain: &mut Vec<u8>) -> Result<Option<Self>, String> {
+        Ok(Some(match letters.next() {
             Some('t') => Self::Topic,
             Some('p') => Self::Partition,
             Some('o') => Self::Offset,
             Some('T') => Self::Timestamp,
             Some('d') => Self::Time,
-            Some('k') => Self::Key,
+            Some('k') => Self::Key(braced(letters)?),
             Some('K') => Self::KeyLength,
-            Some('s' | 'v') => Self::Value,
+            Some('s' | 'v') => Self::Value(braced(letters)?),
             Some('S' | 'V') => Self::ValueLength,
             Some('R') => Self::BinaryLength,
             Some('h') => Self::Headers,
@@ -143,7 +183,7 @@ impl Piece {
         }))
     }
 
-    fn write(&self, out: &mut dyn Write, message: &Message, bytes: Bytes) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write, message: &Message, look: &Look) -> io::Result<()> {
         let length = |bytes: Option<&[u8]>| bytes.map_or("-1".to_owned(), |b| b.len().to_string());
         match self {
             Self::Text(text) => out.write_all(text),
@@ -155,15 +195,15 @@ impl Piece {
                 Ok(time) => write!(out, "{time}"),
                 Err(_) => write!(out, "-"),
             },
-            Self::Key => bytes.write(out, message.key()),
+            Self::Key(named) => look.write(out, named.unwrap_or(look.key), message.key()),
             Self::KeyLength => out.write_all(length(message.key()).as_bytes()),
-            Self::Value => bytes.write(out, message.value()),
+            Self::Value(named) => look.write(out, named.unwrap_or(look.value), message.value()),
             Self::ValueLength => out.write_all(length(message.value()).as_bytes()),
             Self::BinaryLength => {
                 let length = message.value().map(|value| i32::try_from(value.len()));
                 out.write_all(&length.map_or(-1, |length| length.unwrap_or(i32::MAX)).to_be_bytes())
             }
-            Self::Headers => write_headers(out, message, bytes),
+            Self::Headers => look.write_headers(out, message),
         }
     }
 }
@@ -174,9 +214,9 @@ impl Format {
         &self,
         out: &mut dyn Write,
         message: &Message,
-        bytes: Bytes,
+        look: &Look,
     ) -> io::Result<()> {
-        self.0.iter().try_for_each(|piece| piece.write(out, message, bytes))
+        self.0.iter().try_for_each(|piece| piece.write(out, message, look))
     }
 }
 
@@ -188,16 +228,12 @@ fn letterless(text: &str) -> String {
     }
 }
 
-fn write_headers(out: &mut dyn Write, message: &Message, bytes: Bytes) -> io::Result<()> {
-    for (number, header) in message.headers().enumerate() {
-        if number > 0 {
-            out.write_all(b",")?;
-        }
-        bytes.write(out, Some(header.key))?;
-        out.write_all(b"=")?;
-        bytes.write(out, header.value)?;
-    }
-    Ok(())
+/// The encoding in braces that follows, if there is one.
+fn braced(letters: &mut Chars<'_>) -> Result<Option<Encoding>, String> {
+    let Some(rest) = letters.as_str().strip_prefix('{') else { return Ok(None) };
+    let (name, after) = rest.split_once('}').ok_or_else(|| format!("a brace is open: {{{rest}"))?;
+    *letters = after.chars();
+    name.parse().map(Some)
 }
 
 /// The byte that stands after a backslash.
@@ -233,7 +269,7 @@ mod tests {
             Piece::Text(b"/".to_vec()),
             Piece::Partition,
             Piece::Text(b": ".to_vec()),
-            Piece::Value,
+            Piece::Value(None),
             Piece::Text(b" 100%\n".to_vec()),
         ];
         assert_eq!(format.0, expected);
@@ -249,15 +285,31 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_shown_to_people_as_digits() {
-        let shown = |bytes: Bytes, part: &[u8]| {
+    fn a_letter_may_name_its_encoding() {
+        let format: Format = "%k{i64}{%v{hex}".parse().unwrap();
+        let expected = [
+            Piece::Key(Some(Encoding::I64)),
+            Piece::Text(b"{".to_vec()),
+            Piece::Value(Some(Encoding::Hex)),
+        ];
+        assert_eq!(format.0, expected);
+        assert!("%v{i7}".parse::<Format>().unwrap_err().contains("i64"));
+        assert!("%v{hex".parse::<Format>().unwrap_err().contains("{hex"));
+    }
+
+    #[test]
+    fn bytes_without_text_are_shown_to_people_as_digits() {
+        let shown = |is_for_people: bool, encoding: Encoding, part: &[u8]| {
+            let look = Look { key: Encoding::Text, value: Encoding::Text, is_for_people };
             let mut out = Vec::new();
-            bytes.write(&mut out, Some(part)).unwrap();
+            look.write(&mut out, encoding, Some(part)).unwrap();
             out
         };
-        assert_eq!(shown(Bytes::Hex, b"\xff\x00a"), b"0xff0061");
-        assert_eq!(shown(Bytes::Hex, "ü".as_bytes()), "ü".as_bytes());
-        assert_eq!(shown(Bytes::Raw, b"\xff"), b"\xff");
+        assert_eq!(shown(true, Encoding::Text, b"\xff\x00a"), b"0xff0061");
+        assert_eq!(shown(true, Encoding::Text, "ü".as_bytes()), "ü".as_bytes());
+        assert_eq!(shown(false, Encoding::Text, b"\xff"), b"\xff");
+        assert_eq!(shown(false, Encoding::I16, b"\x01\x02"), b"258");
+        assert_eq!(shown(false, Encoding::I16, b"\xff"), b"0xff");
     }
 
     #[test]

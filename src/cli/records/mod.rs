@@ -1,6 +1,7 @@
 //! `streamlog produce`, `consume` and `tail`: records in and out of topics.
 
 pub(crate) mod consume;
+mod encoding;
 mod format;
 mod lines;
 pub(crate) mod produce;

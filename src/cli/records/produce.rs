@@ -12,9 +12,10 @@ use serde::Serialize;
 use crate::cli::completion::Names;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit};
+use crate::cli::records::encoding::{Encodings, Misfit};
 use crate::cli::records::format::Escaped;
 use crate::cli::records::lines::{Limits, Line, Lines};
-use crate::cli::records::row::RecordRow;
+use crate::cli::records::row::{Record, RecordRow};
 use crate::cli::{CommandError, CtrlC, Exit, Reach, complain};
 use crate::client::{
     Client, ClientError, Header, Producer, ProducerRecord, RecordMetadata, Ticket,
@@ -52,6 +53,22 @@ const COMPLAINTS_MAX: u64 = 10;
 struct TooLong {
     place: String,
     line_max: u64,
+}
+
+/// A line stands for no record.
+#[derive(Debug, thiserror::Error)]
+enum NoRecord {
+    /// It is no JSON of a record.
+    #[error("{reason}")]
+    Json {
+        /// The fault, without its place.
+        reason: String,
+        /// The place in the line.
+        column: usize,
+    },
+    /// Its key or value does not fit the encoding.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
 }
 
 /// More lines are no records than were said.
@@ -105,6 +122,8 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["key", "key_delimiter", "files"])]
     json: bool,
     #[command(flatten)]
+    encodings: Encodings,
+    #[command(flatten)]
     reach: Reach,
 }
 
@@ -137,7 +156,7 @@ impl Options {
     /// told on standard error.
     pub(crate) fn run(self) -> Exit {
         self.reach.answer(|out| {
-            self.check_names()?;
+            self.check()?;
             let mut settings = self.reach.settings()?;
             let own = [("compression.type", &self.compression), ("acks", &self.acks)];
             let own = own.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
@@ -187,8 +206,12 @@ impl Options {
         })
     }
 
-    /// Refuses a file that is not said to be lines, or one record.
-    fn check_names(&self) -> Result<(), ConfigError> {
+    /// Refuses a key that does not fit its encoding, and a file that may be lines or one record.
+    fn check(&self) -> Result<(), ConfigError> {
+        if let Some(key) = &self.key {
+            let encoded = self.encodings.of_key().encode(key.clone().into_bytes());
+            encoded.map_err(|misfit| ConfigError::single("--key", misfit.to_string()))?;
+        }
         let Some(path) = self.beyond.first() else { return Ok(()) };
         let path = path.display();
         let reason = format!(
@@ -219,9 +242,10 @@ impl Options {
     }
 
     /// The record that a line is.
-    fn record(&self, line: &[u8]) -> Result<RecordRow, serde_json::Error> {
+    fn record(&self, line: &[u8]) -> Result<Record, NoRecord> {
         if self.json {
-            return serde_json::from_slice(line);
+            let row: RecordRow = serde_json::from_slice(line)?;
+            return Ok(row.encoded(&self.encodings)?);
         }
         let (key, value) = match &self.key_delimiter {
             Some(delimiter) => match find(line, delimiter.as_bytes()) {
@@ -231,7 +255,7 @@ impl Options {
             None => (self.key.as_deref().map(str::as_bytes), line),
         };
         let value = if self.tombstones && value.is_empty() { None } else { Some(value) };
-        Ok(RecordRow::new(key, value))
+        Ok(RecordRow::new(key, value).encoded(&self.encodings)?)
     }
 }
 
@@ -245,7 +269,7 @@ impl Sending<'_> {
                 Line::TooLong => Err(ClientError::MessageTooLarge { size: 0, limit: None }.into()),
                 Line::Whole(line) => match self.options.record(line) {
                     Ok(record) => self.send(&record, out),
-                    Err(error) => return Err(no_record(&error, lines.place_of(error.column()))),
+                    Err(error) => return Err(error.at(&lines)),
                 },
             };
             match sent {
@@ -275,13 +299,14 @@ impl Sending<'_> {
             let fault = |source| CommandError::Input { name: path.display().to_string(), source };
             let key = self.options.key.as_deref().map(str::as_bytes);
             let value = read_file(path).map_err(fault)?;
-            self.send(&RecordRow::new(key, Some(&value)), out)?;
+            let record = RecordRow::new(key, Some(&value)).encoded(&self.options.encodings);
+            self.send(&record.map_err(|misfit| fault(io::Error::other(misfit)))?, out)?;
             progress.add(1);
         }
         Ok(Exit::Done)
     }
 
-    fn send(&mut self, record: &RecordRow, out: &mut dyn Write) -> Result<(), CommandError> {
+    fn send(&mut self, record: &Record, out: &mut dyn Write) -> Result<(), CommandError> {
         let mut headers = Vec::with_capacity(record.headers.len() + self.options.header.len());
         for text in &self.options.header {
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -294,8 +319,8 @@ impl Sending<'_> {
         let ticket = self.producer.send(&ProducerRecord {
             topic: &self.options.topic,
             partition: self.options.partition.map(PartitionIndex),
-            key: record.key.as_ref().map(|key| key.0.as_slice()),
-            value: record.value.as_ref().map(|value| value.0.as_slice()),
+            key: record.key.as_deref(),
+            value: record.value.as_deref(),
             headers: &headers,
             timestamp: record.timestamp.map(Timestamp::from_millis),
         })?;
@@ -353,11 +378,24 @@ fn tell_refusal(error: &ClientError) {
     let _ = writeln!(io::stderr().lock(), "streamlog: trying again: {words}");
 }
 
-/// Why a line of JSON is no record, and where in it.
-fn no_record(error: &serde_json::Error, name: String) -> CommandError {
-    let words = error.to_string();
-    let reason = words.split(" at line ").next().unwrap_or(&words);
-    CommandError::Input { name, source: io::Error::other(reason) }
+impl NoRecord {
+    /// The failure of the command at the line that was read last.
+    fn at(self, lines: &Lines) -> CommandError {
+        let name = match &self {
+            Self::Json { column, .. } => lines.place_of(*column),
+            Self::Misfit(_) => lines.place(),
+        };
+        CommandError::Input { name, source: io::Error::other(self) }
+    }
+}
+
+impl From<serde_json::Error> for NoRecord {
+    fn from(error: serde_json::Error) -> Self {
+        let words = error.to_string();
+        // The library counts from the beginning of the line, which is the first to it.
+        let reason = words.split(" at line ").next().unwrap_or(&words).to_owned();
+        Self::Json { reason, column: error.column() }
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a person's file, not one of a log")]

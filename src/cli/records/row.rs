@@ -3,11 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Number;
 
 use crate::cli::output::{Output, Row, Rows};
-use crate::cli::payload::Payload;
-use crate::cli::records::format::{Bytes, Format};
+use crate::cli::payload::{JsonPayload, Payload};
+use crate::cli::records::encoding::{Encoding, Encodings, Misfit};
+use crate::cli::records::format::{Format, Look, Shape};
 use crate::cli::{CommandError, Reach};
 use crate::client::Message;
 
@@ -18,9 +20,16 @@ pub(super) struct MessageRow {
     partition: i32,
     offset: i64,
     timestamp: i64,
-    key: Option<Payload>,
-    value: Option<Payload>,
+    key: Option<Encoded>,
+    value: Option<Encoded>,
     headers: Vec<(Payload, Option<Payload>)>,
+}
+
+/// A key or a value in its encoding: a number for those of numbers, else a string. Bytes that the
+/// encoding has no text for are written as without it.
+struct Encoded {
+    payload: Payload,
+    encoding: Encoding,
 }
 
 impl Row for MessageRow {
@@ -35,8 +44,9 @@ impl Row for MessageRow {
 pub(super) struct RecordRow {
     /// Milliseconds since 1970; now, if there are none.
     pub(super) timestamp: Option<i64>,
-    pub(super) key: Option<Payload>,
-    pub(super) value: Option<Payload>,
+    pub(super) key: Option<JsonPayload>,
+    /// Without one, the record is a tombstone.
+    pub(super) value: Option<JsonPayload>,
     pub(super) headers: Vec<(Payload, Option<Payload>)>,
     #[serde(rename = "topic")]
     _topic: IgnoredAny,
@@ -46,26 +56,66 @@ pub(super) struct RecordRow {
     _offset: IgnoredAny,
 }
 
+/// A record as it is sent.
+pub(super) struct Record {
+    pub(super) timestamp: Option<i64>,
+    pub(super) key: Option<Vec<u8>>,
+    pub(super) value: Option<Vec<u8>>,
+    pub(super) headers: Vec<(Payload, Option<Payload>)>,
+}
+
 impl RecordRow {
-    /// A record without headers.
+    /// A record of text, without headers.
     pub(super) fn new(key: Option<&[u8]>, value: Option<&[u8]>) -> Self {
-        let payload = |bytes: &[u8]| Payload(bytes.to_vec());
-        Self { key: key.map(payload), value: value.map(payload), ..Self::default() }
+        let text = |bytes: &[u8]| JsonPayload::Text(bytes.to_vec());
+        Self { key: key.map(text), value: value.map(text), ..Self::default() }
+    }
+
+    /// The record, its key and value turned into bytes.
+    pub(super) fn encoded(self, encodings: &Encodings) -> Result<Record, Misfit> {
+        let encode = |part, encoding: Encoding| match part {
+            Some(JsonPayload::Text(text)) => encoding.encode(text).map(Some),
+            Some(JsonPayload::Bytes(bytes)) => Ok(Some(bytes)),
+            None => Ok(None),
+        };
+        Ok(Record {
+            timestamp: self.timestamp,
+            key: encode(self.key, encodings.of_key())?,
+            value: encode(self.value, encodings.of_value())?,
+            headers: self.headers,
+        })
     }
 }
 
 impl MessageRow {
-    fn of(message: &Message) -> Self {
+    fn of(message: &Message, look: &Look) -> Self {
         let payload = |bytes: &[u8]| Payload(bytes.to_vec());
+        let encoded = |bytes, encoding| Encoded { payload: payload(bytes), encoding };
         let headers = message.headers();
         Self {
             topic: message.topic().to_string(),
             partition: message.partition().0,
             offset: message.offset().get(),
             timestamp: message.timestamp().millis(),
-            key: message.key().map(payload),
-            value: message.value().map(payload),
+            key: message.key().map(|key| encoded(key, look.key)),
+            value: message.value().map(|value| encoded(value, look.value)),
             headers: headers.map(|row| (payload(row.key), row.value.map(payload))).collect(),
+        }
+    }
+}
+
+impl Serialize for Encoded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = match self.encoding {
+            Encoding::Text => None,
+            encoding => encoding.decode(&self.payload.0),
+        };
+        let Some(text) = text else { return self.payload.serialize(serializer) };
+        // JSON has no number for what a float may be: NaN, or infinite.
+        let number = text.parse().ok().filter(|_: &Number| self.encoding.is_numeric());
+        match number {
+            Some(number) => number.serialize(serializer),
+            None => serializer.serialize_str(&text),
         }
     }
 }
@@ -75,16 +125,17 @@ pub(super) struct Messages {
     rows: Rows<MessageRow>,
     output: Output,
     format: Format,
-    bytes: Bytes,
+    look: Look,
     /// Of the last message.
     text: Vec<u8>,
 }
 
 impl Messages {
     /// With a form other than text, `format` does not matter.
-    pub(super) fn new(reach: &Reach, format: Format) -> Self {
-        let bytes = if io::stdout().is_terminal() { Bytes::Hex } else { Bytes::Raw };
-        Self { rows: reach.rows(), output: reach.output, format, bytes, text: Vec::new() }
+    pub(super) fn new(reach: &Reach, format: Option<&Format>, shape: &Shape) -> Self {
+        let format = format.cloned().unwrap_or_else(|| shape.format());
+        let look = shape.look(io::stdout().is_terminal());
+        Self { rows: reach.rows(), output: reach.output, format, look, text: Vec::new() }
     }
 
     /// Writes one, by one call, so that Ctrl-C does not part it.
@@ -96,10 +147,10 @@ impl Messages {
         match self.output {
             Output::Text => {
                 self.text.clear();
-                self.format.write(&mut self.text, message, self.bytes)?;
+                self.format.write(&mut self.text, message, &self.look)?;
                 Ok(out.write_all(&self.text)?)
             }
-            _ => self.rows.push(out, &MessageRow::of(message)),
+            _ => self.rows.push(out, &MessageRow::of(message, &self.look)),
         }
     }
 

@@ -5,24 +5,37 @@ use std::collections::HashMap;
 use clap::Args;
 
 use crate::cli::CommandError;
-use crate::cli::completion::Names;
 use crate::cli::position::Position;
+use crate::cli::topic::Topics;
 use crate::client::{Client, ClientError, Consumer, ConsumerConfig, FoundOffset, Start};
 use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
-/// Topics and partitions.
+/// Topics and partitions, as they were asked for.
 #[derive(Debug, Args)]
 pub(super) struct Selection {
-    /// Topics to read
-    #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
-    pub(super) topics: Vec<String>,
+    #[command(flatten)]
+    topics: Topics,
     /// Only this partition; may be repeated
     #[arg(short, long, value_name = "N")]
-    pub(super) partition: Vec<i32>,
+    partition: Vec<i32>,
+}
+
+/// Topics by their names, and partitions.
+pub(super) struct Selected<'a> {
+    topics: Vec<String>,
+    /// None for all.
+    partition: &'a [i32],
 }
 
 impl Selection {
+    /// The topics that the cluster has for it now.
+    pub(super) fn find(&self, client: &Client) -> Result<Selected<'_>, CommandError> {
+        Ok(Selected { topics: self.topics.find(&client.admin())?, partition: &self.partition })
+    }
+}
+
+impl Selected<'_> {
     /// Reads from `from` on; a sign there counts from the end of each partition.
     pub(super) fn open(
         &self,

@@ -7,9 +7,9 @@ use std::io::Write;
 use clap::Args;
 
 use crate::cli::position::Position;
-use crate::cli::records::format::Format;
+use crate::cli::records::format::{Format, Shape};
 use crate::cli::records::row::Messages;
-use crate::cli::records::selection::Selection;
+use crate::cli::records::selection::{Selected, Selection};
 use crate::cli::standard_output::{READER_CHECK, is_abandoned};
 use crate::cli::{CommandError, CtrlC, Exit, Reach};
 use crate::client::{Client, Consumer, ConsumerConfig, Message, Start};
@@ -30,6 +30,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
     #[command(flatten)]
+    shape: Shape,
+    #[command(flatten)]
     reach: Reach,
 }
 
@@ -41,8 +43,9 @@ impl Options {
     pub(crate) fn run(self) -> Exit {
         self.reach.answer(|out| {
             let (client, settings) = self.reach.connect()?;
-            let mut messages = Messages::new(&self.reach, self.format.clone().unwrap_or_default());
-            let (last, nexts) = self.last(&client, &settings.consumer)?;
+            let mut messages = Messages::new(&self.reach, self.format.as_ref(), &self.shape);
+            let selected = self.selection.find(&client)?;
+            let (last, nexts) = self.last(&client, &selected, &settings.consumer)?;
             let ctrl_c = self.reach.ctrl_c()?;
             for message in &last {
                 ctrl_c.check()?;
@@ -67,13 +70,14 @@ impl Options {
     fn last(
         &self,
         client: &Client,
+        selected: &Selected<'_>,
         config: &ConsumerConfig,
     ) -> Result<(Vec<Message>, HashMap<TopicPartition, Offset>), CommandError> {
         let ctrl_c = self.reach.ctrl_c()?;
         let mut back = i64::try_from(self.lines).unwrap_or(i64::MAX);
         loop {
             let from = Position::Relative(back.saturating_neg());
-            let consumer = self.selection.open(client, from, config.clone())?;
+            let consumer = selected.open(client, from, config.clone())?;
             let begins: HashMap<_, _> = consumer.positions().into_iter().collect();
             let mut newest = BinaryHeap::new();
             for message in consumer.until_end()? {

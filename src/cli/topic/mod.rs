@@ -11,4 +11,5 @@ mod options;
 mod places;
 mod trim;
 
+pub(crate) use names::Topics;
 pub(crate) use options::Options;

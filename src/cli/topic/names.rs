@@ -10,7 +10,7 @@ use crate::config::ConfigError;
 
 /// The topics that a command is about.
 #[derive(Debug, Args)]
-pub(super) struct Topics {
+pub(crate) struct Topics {
     /// Names of the topics, or with -r regular expressions
     #[arg(required = true, value_name = "TOPIC", add = Names::Topics)]
     topics: Vec<String>,
@@ -21,9 +21,9 @@ pub(super) struct Topics {
 
 impl Topics {
     /// Their names. Those that were named need not exist, those that were matched do.
-    pub(super) fn find(self, admin: &Admin) -> Result<Vec<String>, CommandError> {
+    pub(crate) fn find(&self, admin: &Admin) -> Result<Vec<String>, CommandError> {
         if !self.regex {
-            return Ok(self.topics);
+            return Ok(self.topics.clone());
         }
         let patterns = Patterns::new(&self.topics)?;
         let topics = admin.topics()?.into_iter().filter(|topic| !topic.is_internal);

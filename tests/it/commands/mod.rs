@@ -5,4 +5,5 @@ mod interrupting;
 mod mistakes;
 mod on_a_cluster;
 mod on_log_files;
+mod records;
 mod topics;
