@@ -1,11 +1,14 @@
 //! `streamlog cluster`: whether all is well.
 
+use std::io::Write;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::output::Row;
-use crate::cli::{Exit, Reach};
-use crate::client::{ClusterDescription, PartitionDescription, TopicDescription};
+use crate::cli::terminal::Tone;
+use crate::cli::{Exit, Reach, Watch};
+use crate::client::{Admin, ClusterDescription, PartitionDescription, TopicDescription};
 
 /// Shows a cluster as a whole.
 #[derive(Debug, Args)]
@@ -21,8 +24,10 @@ enum Verb {
     /// Counts brokers, topics and partitions, and what is wrong with them
     Status {
         /// End with 0 if all is well, 1 for a warning, 2 if partitions cannot be used
-        #[arg(long)]
+        #[arg(long, conflicts_with = "interval")]
         check: bool,
+        #[command(flatten)]
+        watch: Watch,
     },
 }
 
@@ -49,19 +54,24 @@ impl Row for StatusRow {
         "under_replicated",
         "offline",
     ];
+    const TONES: &'static [(&'static str, &'static str, Tone)] = &[
+        ("status", "ok", Tone::Good),
+        ("status", "warning", Tone::Warning),
+        ("status", "critical", Tone::Bad),
+    ];
 }
 
 impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
-        let Verb::Status { check } = self.verb;
-        self.reach.answer(|out| {
-            let admin = self.reach.connect()?.0.admin();
+        let Verb::Status { check, watch } = &self.verb;
+        let show = |admin: &Admin, out: &mut dyn Write| {
             let row = StatusRow::new(admin.cluster()?, &admin.topics()?);
-            let exit = if check { row.exit() } else { Exit::Done };
+            let exit = if *check { row.exit() } else { Exit::Done };
             self.reach.rows().write_one(out, row)?;
             Ok(exit)
-        })
+        };
+        self.reach.answer(|out| watch.answer(&self.reach, out, show))
     }
 }
 

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -69,6 +70,20 @@ impl CtrlC {
     /// Waits until `output` takes something, or nobody reads it any more.
     pub(crate) fn or_output(&self, output: BorrowedFd<'_>) -> io::Result<Waited> {
         self.or_ready(PollFd::new(output, PollFlags::POLLOUT))
+    }
+
+    /// Waits so long, or until nobody reads `output` any more; whether that is so. A press ends the
+    /// wait and stays news.
+    pub(crate) fn or_hangup(&self, output: BorrowedFd<'_>, time: Duration) -> io::Result<bool> {
+        // Asked for nothing, an error is told all the same.
+        let output = PollFd::new(output, PollFlags::empty());
+        let mut watched = [PollFd::new(self.pressed.as_fd(), PollFlags::POLLIN), output];
+        let time = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
+        match poll(&mut watched, time) {
+            Ok(_) => Ok(watched[1].any() == Some(true)),
+            Err(Errno::EINTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn or_ready(&self, other: PollFd<'_>) -> io::Result<Waited> {

@@ -1,10 +1,13 @@
 //! `streamlog node`: the brokers of a cluster.
 
+use std::io::Write;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::output::Row;
-use crate::cli::{Exit, Reach};
+use crate::cli::{Exit, Reach, Watch};
+use crate::client::{Admin, BrokerDescription};
 
 /// Shows the brokers of a cluster.
 #[derive(Debug, Args)]
@@ -19,7 +22,7 @@ pub(crate) struct Options {
 enum Verb {
     /// Lists the live brokers and what they hold
     #[command(visible_alias = "status")]
-    List,
+    List(Watch),
 }
 
 #[derive(Serialize)]
@@ -40,12 +43,11 @@ impl Row for NodeRow {
 impl Options {
     /// Answers on standard output.
     pub(crate) fn run(self) -> Exit {
-        let Verb::List = self.verb;
-        self.reach.answer(|out| {
-            let admin = self.reach.connect()?.0.admin();
+        let Verb::List(watch) = &self.verb;
+        let list = |admin: &Admin, out: &mut dyn Write| {
             let cluster = admin.cluster()?;
             let sizes = admin.partition_sizes()?;
-            let row = |node: crate::client::BrokerDescription| {
+            let row = |node: BrokerDescription| {
                 let own = || sizes.iter().filter(|size| size.broker == node.id);
                 NodeRow {
                     node: node.id.0,
@@ -58,6 +60,7 @@ impl Options {
             };
             self.reach.rows().write(out, cluster.brokers.into_iter().map(row))?;
             Ok(Exit::Done)
-        })
+        };
+        self.reach.answer(|out| watch.answer(&self.reach, out, list))
     }
 }

@@ -3,7 +3,8 @@
 //! The fields of a row are its schema in every form. JSON is one object per line; YAML is a list;
 //! CSV and text have a line of headings and show the columns that the row names, but where there is
 //! never more than one row, text has a line for each field. An answer without rows is an empty list
-//! in YAML, the headings in CSV, and nothing otherwise.
+//! in YAML, the headings in CSV, and nothing otherwise. On a terminal, an object of JSON is spread
+//! over lines, and text has colours and gives each field a line where columns do not fit.
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -13,6 +14,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::CommandError;
+use crate::cli::pretty::write_pretty;
+use crate::cli::table::{Table, plain};
+use crate::cli::terminal::{Terminal, Tone};
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -36,6 +40,8 @@ pub(crate) trait Row: Serialize {
     const WIDE: &'static [&'static str] = &[];
     /// Headings of text that are shorter than the names of their fields.
     const SHORT: &'static [(&'static str, &'static str)] = &[];
+    /// Values of fields that a terminal shows in colour.
+    const TONES: &'static [(&'static str, &'static str, Tone)] = &[];
 }
 
 /// Writes rows in one form. Text is held back until the end, since columns are aligned.
@@ -43,15 +49,21 @@ pub(crate) struct Rows<R> {
     output: Output,
     has_headings: bool,
     is_begun: bool,
-    table: Vec<Vec<Value>>,
+    cells: Vec<Vec<Value>>,
+    terminal: Option<Terminal>,
     kind: PhantomData<R>,
 }
 
 impl<R: Row> Rows<R> {
-    /// No rows yet.
+    /// No rows yet, for standard output.
     pub(crate) fn new(output: Output) -> Self {
-        let table = Vec::new();
-        Self { output, has_headings: true, is_begun: false, table, kind: PhantomData }
+        Self::on(Terminal::of_stdout(), output)
+    }
+
+    /// No rows yet, for a terminal, or for a file or a pipe.
+    fn on(terminal: Option<Terminal>, output: Output) -> Self {
+        let (cells, kind) = (Vec::new(), PhantomData);
+        Self { output, has_headings: true, is_begun: false, cells, terminal, kind }
     }
 
     /// The same without a line of headings.
@@ -67,7 +79,10 @@ impl<R: Row> Rows<R> {
         }
         let mut written = Vec::new();
         match self.output {
-            Output::Json => write_json(&mut written, row)?,
+            Output::Json => match self.terminal {
+                Some(terminal) => write_pretty(&mut written, row, terminal)?,
+                None => write_json(&mut written, row)?,
+            },
             // A list of one, so that the lists of all rows make one list.
             Output::Yaml => written = serde_norway::to_string(&[row])?.into_bytes(),
             Output::Csv => {
@@ -75,7 +90,7 @@ impl<R: Row> Rows<R> {
                 line.write_record(cells(row, R::COLUMNS)?.iter().map(plain))?;
                 line.flush()?;
             }
-            Output::Text => self.table.push(cells(row, &text_columns::<R>())?),
+            Output::Text => self.cells.push(cells(row, &text_columns::<R>())?),
         }
         Ok(out.write_all(&written)?)
     }
@@ -97,7 +112,7 @@ impl<R: Row> Rows<R> {
         match self.output {
             Output::Text => {
                 let cells = cells(&row, &text_columns::<R>())?;
-                Ok(write_fields(out, &headings::<R>(), &cells)?)
+                Ok(table::<R>(self.terminal, true).write_fields(out, &cells)?)
             }
             _ => self.write(out, [row]),
         }
@@ -106,8 +121,8 @@ impl<R: Row> Rows<R> {
     /// Ends the answer.
     pub(crate) fn finish(self, out: &mut dyn Write) -> Result<(), CommandError> {
         match self.output {
-            Output::Text if !self.table.is_empty() => {
-                write_table(out, &headings::<R>(), &self.table, self.has_headings)?;
+            Output::Text if !self.cells.is_empty() => {
+                table::<R>(self.terminal, self.has_headings).write(out, &self.cells)?;
             }
             Output::Csv if !self.is_begun && self.has_headings => write_headings::<R>(out)?,
             Output::Yaml if !self.is_begun => writeln!(out, "[]")?,
@@ -122,13 +137,17 @@ fn text_columns<R: Row>() -> Vec<&'static str> {
     R::COLUMNS.iter().copied().filter(|name| !R::WIDE.contains(name)).collect()
 }
 
-/// Their names as people read them.
-fn headings<R: Row>() -> Vec<String> {
-    let heading = |name: &str| match R::SHORT.iter().find(|(field, _)| *field == name) {
+/// The table of these rows as people read it.
+fn table<R: Row>(terminal: Option<Terminal>, has_headings: bool) -> Table {
+    let heading = |name: &&str| match R::SHORT.iter().find(|(field, _)| field == name) {
         Some((_, short)) => (*short).to_owned(),
         None => name.to_uppercase().replace('_', " "),
     };
-    text_columns::<R>().into_iter().map(heading).collect()
+    let columns = text_columns::<R>();
+    let place = |name: &str| columns.iter().position(|column| *column == name);
+    let tones = R::TONES.iter().filter_map(|(name, text, tone)| Some((place(name)?, *text, *tone)));
+    let tones = tones.collect();
+    Table { headings: columns.iter().map(heading).collect(), has_headings, tones, terminal }
 }
 
 /// The line of headings.
@@ -145,69 +164,8 @@ fn cells<R: Row>(row: &R, columns: &[&str]) -> Result<Vec<Value>, CommandError> 
     Ok(columns.iter().map(&mut take).collect())
 }
 
-/// A value without quotes; nothing for null, a plain list by its items, what is nested as JSON.
-fn plain(value: &Value) -> String {
-    let is_plain = |item: &Value| !item.is_array() && !item.is_object();
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) if items.iter().all(is_plain) => {
-            items.iter().map(plain).collect::<Vec<_>>().join(",")
-        }
-        // A whole number is written as one, even where it might have been none.
-        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
-        other => other.to_string(),
-    }
-}
-
-/// A cell as people read it.
-fn shown(value: &Value) -> String {
-    if value.is_null() { "-".to_owned() } else { plain(value) }
-}
-
-/// Each field under the one before, the values aligned.
-fn write_fields(out: &mut dyn Write, headings: &[String], row: &[Value]) -> io::Result<()> {
-    let width = headings.iter().map(String::len).max().unwrap_or(0);
-    let mut fields = headings.iter().zip(row);
-    fields.try_for_each(|(name, value)| writeln!(out, "{name:<width$}  {}", shown(value)))
-}
-
-/// Aligned columns: numbers to the right, the rest to the left.
-fn write_table(
-    out: &mut dyn Write,
-    headings: &[String],
-    rows: &[Vec<Value>],
-    has_headings: bool,
-) -> io::Result<()> {
-    let lines: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>()).collect();
-    let width = |column: usize| {
-        let cells = lines.iter().map(|line| line[column].chars().count());
-        let heading = has_headings.then(|| headings[column].chars().count());
-        cells.chain(heading).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let is_numeric = |column: usize| {
-        let mut known =
-            rows.iter().map(|row| &row[column]).filter(|cell| !cell.is_null()).peekable();
-        known.peek().is_some() && known.all(Value::is_number)
-    };
-    let numeric: Vec<bool> = (0..headings.len()).map(is_numeric).collect();
-    let first = has_headings.then_some(headings);
-    for line in first.into_iter().chain(lines.iter().map(Vec::as_slice)) {
-        let mut text = String::new();
-        for ((cell, width), is_numeric) in line.iter().zip(&widths).zip(&numeric) {
-            let aligned =
-                if *is_numeric { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
-            text.push_str(&aligned);
-        }
-        writeln!(out, "{}", text.trim_end())?;
-    }
-    Ok(())
-}
-
 /// Writes one line of JSON.
-pub(crate) fn write_json(out: &mut dyn Write, row: &impl Serialize) -> io::Result<()> {
+fn write_json(out: &mut dyn Write, row: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, row)?;
     writeln!(out)
 }
@@ -230,7 +188,7 @@ mod tests {
     fn written(output: Output) -> String {
         let mut out = Vec::new();
         let row = |topic, partition| Sample { topic, partition, replicas: vec![1, 2] };
-        Rows::new(output).write(&mut out, [row("a, b", Some(7)), row("x", None)]).unwrap();
+        Rows::on(None, output).write(&mut out, [row("a, b", Some(7)), row("x", None)]).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -244,7 +202,7 @@ mod tests {
     fn a_column_without_a_value_is_on_the_left() {
         let mut out = Vec::new();
         let row = Sample { topic: "x", partition: None, replicas: vec![] };
-        Rows::new(Output::Text).write(&mut out, [row]).unwrap();
+        Rows::on(None, Output::Text).write(&mut out, [row]).unwrap();
         let expected = "TOPIC  PARTITION  REPLICAS\nx      -\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
@@ -254,22 +212,17 @@ mod tests {
         let row = || Sample { topic: "x", partition: Some(7), replicas: vec![1, 2] };
         let written = [Output::Text, Output::Csv].map(|output| {
             let mut out = Vec::new();
-            Rows::new(output).without_headings().write(&mut out, [row()]).unwrap();
+            Rows::on(None, output).without_headings().write(&mut out, [row()]).unwrap();
             String::from_utf8(out).unwrap()
         });
         assert_eq!(written, ["x  7  1,2\n", "x,7,\"1,2\"\n"]);
     }
 
     #[test]
-    fn a_rate_has_no_idle_digits() {
-        assert_eq!([2000.0, 0.5].map(|rate| plain(&Value::from(rate))), ["2000", "0.5"]);
-    }
-
-    #[test]
     fn the_only_row_has_a_field_in_a_line() {
         let mut out = Vec::new();
         let row = Sample { topic: "x", partition: None, replicas: vec![1, 2] };
-        Rows::new(Output::Text).write_one(&mut out, row).unwrap();
+        Rows::on(None, Output::Text).write_one(&mut out, row).unwrap();
         let expected = "TOPIC      x\nPARTITION  -\nREPLICAS   1,2\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
@@ -290,11 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn json_on_a_terminal_has_a_field_in_a_line() {
+        let terminal = Terminal { columns: 80, lines: 24, has_colours: false, has_cursor: true };
+        let row = Sample { topic: "x", partition: None, replicas: vec![] };
+        let mut out = Vec::new();
+        Rows::on(Some(terminal), Output::Json).write(&mut out, [row]).unwrap();
+        let expected = "{\n  \"topic\": \"x\",\n  \"partition\": null,\n  \"replicas\": []\n}\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
     fn an_answer_without_rows_is_still_an_answer() {
         let forms = [Output::Text, Output::Json, Output::Yaml, Output::Csv];
         let empty = forms.map(|output| {
             let mut out = Vec::new();
-            Rows::<Sample>::new(output).write(&mut out, []).unwrap();
+            Rows::<Sample>::on(None, output).write(&mut out, []).unwrap();
             String::from_utf8(out).unwrap()
         });
         assert_eq!(empty, ["", "", "[]\n", "topic,partition,replicas\n"]);

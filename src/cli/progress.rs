@@ -8,6 +8,8 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::cli::terminal::allows_colours;
+
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
@@ -24,8 +26,7 @@ pub(crate) struct Progress {
 
 /// Whether standard error may hold more than text: colours, and what is drawn over.
 pub(crate) fn is_watched() -> bool {
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    io::stderr().is_terminal() && !is_plain
+    io::stderr().is_terminal() && allows_colours()
 }
 
 impl Progress {

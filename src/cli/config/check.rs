@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::broker::{BrokerConfig, Verdict};
 use crate::cli::output::{Row, Rows};
+use crate::cli::terminal::Tone;
 use crate::cli::{CommandError, Exit, Output};
 
 /// Says which settings of a file a broker honours, ignores and refuses, and why
@@ -28,6 +29,8 @@ struct VerdictRow {
 
 impl Row for VerdictRow {
     const COLUMNS: &'static [&'static str] = &["key", "value", "verdict", "reason"];
+    const TONES: &'static [(&'static str, &'static str, Tone)] =
+        &[("verdict", "honoured", Tone::Good), ("verdict", "refused", Tone::Bad)];
 }
 
 impl Options {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::completion::Names;
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Reach, missing};
+use crate::cli::{CommandError, Exit, Reach, Watch, missing};
 use crate::client::{Admin, GroupDescription, MemberDescription};
 use crate::types::{Offset, TopicPartition};
 
@@ -18,6 +18,8 @@ pub(super) struct Options {
     /// Names of the groups
     #[arg(required = true, value_name = "GROUP", add = Names::Groups)]
     groups: Vec<String>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 #[derive(Serialize)]
@@ -52,15 +54,17 @@ impl Row for LagRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
-        let mut rows = reach.rows();
-        for group in &self.groups {
-            for row in describe(&admin, group)? {
-                rows.push(out, &row)?;
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        self.watch.answer(reach, out, |admin, out| {
+            let mut rows = reach.rows();
+            for group in &self.groups {
+                for row in describe(admin, group)? {
+                    rows.push(out, &row)?;
+                }
             }
-        }
-        rows.finish(out)
+            rows.finish(out)?;
+            Ok(Exit::Done)
+        })
     }
 }
 

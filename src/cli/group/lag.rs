@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::completion::Names;
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Reach, missing};
+use crate::cli::{CommandError, Exit, Reach, Watch, missing};
 use crate::client::Admin;
 
 /// Shows how far groups are behind in each of their topics
@@ -17,6 +17,8 @@ pub(super) struct Options {
     /// Names of the groups [default: all]
     #[arg(value_name = "GROUP", add = Names::Groups)]
     groups: Vec<String>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 #[derive(Serialize)]
@@ -33,22 +35,29 @@ impl Row for TopicLagRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        self.watch.answer(reach, out, |admin, out| {
+            let mut rows = reach.rows();
+            for group in self.find(admin)? {
+                for row in topics_of(admin, group)? {
+                    rows.push(out, &row)?;
+                }
+            }
+            rows.finish(out)?;
+            Ok(Exit::Done)
+        })
+    }
+
+    /// The groups and their states.
+    fn find(&self, admin: &Admin) -> Result<Vec<(String, String)>, CommandError> {
         let groups: Vec<(String, String)> = if self.groups.is_empty() {
             admin.groups()?.into_iter().map(|group| (group.group, group.state)).collect()
         } else {
-            let found = |name: &String| missing::group(&admin, name);
+            let found = |name: &String| missing::group(admin, name);
             let named = |name| found(name).map(|group| (group.group, group.state));
             self.groups.iter().map(named).collect::<Result<_, _>>()?
         };
-        let mut rows = reach.rows();
-        for group in groups {
-            for row in topics_of(&admin, group)? {
-                rows.push(out, &row)?;
-            }
-        }
-        rows.finish(out)
+        Ok(groups)
     }
 }
 

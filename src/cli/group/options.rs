@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::cli::completion::Names;
 use crate::cli::group::{describe, lag, reset};
 use crate::cli::output::Row;
-use crate::cli::{CommandError, Exit, Reach, missing};
+use crate::cli::{CommandError, Exit, Reach, Watch, missing};
+use crate::client::GroupListing;
 
 /// Shows groups of consumers and their lag, and sets them elsewhere.
 #[derive(Debug, Args)]
@@ -22,7 +23,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Lists the groups
-    List,
+    List(Watch),
     Describe(describe::Options),
     Lag(lag::Options),
     Reset(reset::Options),
@@ -55,9 +56,9 @@ impl Options {
         let Self { verb, reach } = self;
         reach.answer(|out| {
             match verb {
-                Verb::List => list(&reach, out),
-                Verb::Describe(options) => options.answer(&reach, out),
-                Verb::Lag(options) => options.answer(&reach, out),
+                Verb::List(watch) => return list(&watch, &reach, out),
+                Verb::Describe(options) => return options.answer(&reach, out),
+                Verb::Lag(options) => return options.answer(&reach, out),
                 Verb::Reset(options) => options.answer(&reach, out),
                 Verb::Delete { groups, yes } => delete(&reach, &groups, yes),
             }?;
@@ -66,15 +67,17 @@ impl Options {
     }
 }
 
-fn list(reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-    let groups = reach.connect()?.0.admin().groups()?;
-    let row = |group: crate::client::GroupListing| GroupRow {
+fn list(watch: &Watch, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+    let row = |group: GroupListing| GroupRow {
         group: group.group,
         state: group.state,
         protocol_type: group.protocol_type,
         coordinator: group.coordinator.0,
     };
-    reach.rows().write(out, groups.into_iter().map(row))
+    watch.answer(reach, out, |admin, out| {
+        reach.rows().write(out, admin.groups()?.into_iter().map(row))?;
+        Ok(Exit::Done)
+    })
 }
 
 fn delete(reach: &Reach, groups: &[String], yes: bool) -> Result<(), CommandError> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::output::Row;
 use crate::cli::topic::names::Topics;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{CommandError, Exit, Reach, Watch};
 use crate::client::{Admin, FoundOffset};
 use crate::types::{BrokerId, PartitionIndex};
 
@@ -17,6 +17,8 @@ use crate::types::{BrokerId, PartitionIndex};
 pub(super) struct Options {
     #[command(flatten)]
     topics: Topics,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 #[derive(Serialize)]
@@ -50,15 +52,17 @@ impl Row for PartitionRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
-        let mut rows = reach.rows();
-        for topic in self.topics.find(&admin)? {
-            for row in describe(&admin, &topic)? {
-                rows.push(out, &row)?;
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        self.watch.answer(reach, out, |admin, out| {
+            let mut rows = reach.rows();
+            for topic in self.topics.find(admin)? {
+                for row in describe(admin, &topic)? {
+                    rows.push(out, &row)?;
+                }
             }
-        }
-        rows.finish(out)
+            rows.finish(out)?;
+            Ok(Exit::Done)
+        })
     }
 }
 

@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::cli::completion::Names;
 use crate::cli::output::Row;
 use crate::cli::topic::names::Patterns;
-use crate::cli::{CommandError, Reach};
+use crate::cli::{CommandError, Exit, Reach, Watch};
+use crate::client::TopicDescription;
 
 /// Lists the topics
 #[derive(Debug, Args)]
@@ -19,6 +20,8 @@ pub(super) struct Options {
     /// Show the topics that streamlog keeps for itself, too
     #[arg(long)]
     internal: bool,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 #[derive(Serialize)]
@@ -34,18 +37,29 @@ impl Row for TopicRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
         let patterns = Patterns::new(&self.matching)?;
-        let topics = reach.connect()?.0.admin().topics()?;
+        self.watch
+            .answer(reach, out, |admin, out| self.list(&admin.topics()?, &patterns, reach, out))
+    }
+
+    fn list(
+        &self,
+        topics: &[TopicDescription],
+        patterns: &Patterns,
+        reach: &Reach,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
         let shown = topics.iter().filter(|topic| self.internal || !topic.is_internal);
         let is_asked = |name: &str| self.matching.is_empty() || patterns.match_any(name);
         let shown = shown.filter(|topic| is_asked(topic.name.as_str()));
-        let row = |topic: &crate::client::TopicDescription| TopicRow {
+        let row = |topic: &TopicDescription| TopicRow {
             topic: topic.name.to_string(),
             partitions: topic.partitions.len(),
             replicas: topic.partitions.first().map_or(0, |partition| partition.replicas.len()),
             is_internal: topic.is_internal,
         };
-        reach.rows().write(out, shown.map(row))
+        reach.rows().write(out, shown.map(row))?;
+        Ok(Exit::Done)
     }
 }

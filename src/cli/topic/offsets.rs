@@ -9,7 +9,7 @@ use crate::cli::output::Row;
 use crate::cli::position::Position;
 use crate::cli::topic::names::Topics;
 use crate::cli::topic::places::{Place, places};
-use crate::cli::{CommandError, Reach};
+use crate::cli::{CommandError, Exit, Reach, Watch};
 use crate::types::Timestamp;
 
 /// Shows where the partitions of topics begin and end, and with --at where a time is in them
@@ -20,6 +20,8 @@ pub(super) struct Options {
     /// A time as 2026-11-01T08:00, or -1h for an hour ago: the first record of then or later
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Position>,
+    #[command(flatten)]
+    watch: Watch,
 }
 
 /// A partition from its beginning to its end.
@@ -51,17 +53,19 @@ impl Row for PlaceRow {
 }
 
 impl Options {
-    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<(), CommandError> {
-        let admin = reach.connect()?.0.admin();
-        let mut found = Vec::new();
-        for topic in self.topics.find(&admin)? {
-            found.extend(places(&admin, &topic, self.at.unwrap_or(Position::Earliest))?);
-        }
-        if self.at.is_some() {
-            reach.rows().write(out, found.into_iter().map(PlaceRow::from))
-        } else {
-            reach.rows().write(out, found.into_iter().map(RangeRow::from))
-        }
+    pub(super) fn answer(self, reach: &Reach, out: &mut dyn Write) -> Result<Exit, CommandError> {
+        self.watch.answer(reach, out, |admin, out| {
+            let mut found = Vec::new();
+            for topic in self.topics.find(admin)? {
+                found.extend(places(admin, &topic, self.at.unwrap_or(Position::Earliest))?);
+            }
+            if self.at.is_some() {
+                reach.rows().write(out, found.into_iter().map(PlaceRow::from))?;
+            } else {
+                reach.rows().write(out, found.into_iter().map(RangeRow::from))?;
+            }
+            Ok(Exit::Done)
+        })
     }
 }
 

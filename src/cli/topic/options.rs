@@ -32,10 +32,10 @@ impl Options {
         let Self { verb, reach } = self;
         reach.answer(|out| {
             match verb {
-                Verb::List(options) => options.answer(&reach, out),
+                Verb::List(options) => return options.answer(&reach, out),
+                Verb::Describe(options) => return options.answer(&reach, out),
+                Verb::Offsets(options) => return options.answer(&reach, out),
                 Verb::Create(options) => options.run(&reach),
-                Verb::Describe(options) => options.answer(&reach, out),
-                Verb::Offsets(options) => options.answer(&reach, out),
                 Verb::Alter(options) => options.run(&reach),
                 Verb::Trim(options) => options.answer(&reach, out),
                 Verb::Delete(options) => options.run(&reach),

@@ -319,6 +319,34 @@ fn what_looks_at_files_ends_by_ctrl_c() {
     }
 }
 
+#[test]
+fn an_answer_that_is_given_again_ends_by_ctrl_c_between_two() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", TOPIC, "-p", "1"]);
+    desk.text(&["consume", TOPIC, "-e", "--group", "g"]);
+    let verbs: [&[&str]; 8] = [
+        &["topic", "list"],
+        &["topic", "describe", TOPIC],
+        &["topic", "offsets", TOPIC],
+        &["group", "list"],
+        &["group", "describe", "g"],
+        &["group", "lag"],
+        &["node", "list"],
+        &["cluster", "status"],
+    ];
+    for verb in verbs {
+        let mut command = desk.command(&[verb, &["--watch", "3600"]].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        // The first answer is there.
+        let mut first = [0; 1];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        let pressed = Instant::now();
+        kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+        assert_eq!(ended(&mut child), Some(130), "{verb:?}");
+        assert_soon(&verb, vec![pressed.elapsed()]);
+    }
+}
+
 fn link_or_copy(from: &Path, to: &Path) {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to).unwrap();

@@ -6,4 +6,5 @@ mod mistakes;
 mod on_a_cluster;
 mod on_log_files;
 mod records;
+mod terminals;
 mod topics;

@@ -25,6 +25,16 @@ impl Desk {
         self.broker.client_config().bootstrap[0].to_string()
     }
 
+    /// Stops the broker; commands find nobody.
+    pub(super) fn stop(&mut self) {
+        self.broker.stop();
+    }
+
+    /// Starts it again where it was.
+    pub(super) fn restart(&mut self) {
+        self.broker.restart();
+    }
+
     /// Where the broker keeps its data.
     pub(super) fn data(&self) -> &Path {
         self.broker.data()

@@ -1,0 +1,218 @@
+//! Answers on a terminal: its width, its colours, and answers that are given again.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::on_a_cluster::Desk;
+
+/// A command on a terminal, and the end of it that shows what is drawn.
+struct Watched {
+    child: Child,
+    screen: BufReader<File>,
+}
+
+impl Watched {
+    fn start(mut command: Command, columns: u16) -> Self {
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let pty = openpty(Some(&size), None).unwrap();
+        let child = command.stdout(pty.slave).stderr(Stdio::null()).spawn().unwrap();
+        // Our copy of the other end is gone with it.
+        drop(command);
+        Self { child, screen: BufReader::new(File::from(pty.master)) }
+    }
+
+    /// All that it draws until its end, which is a success.
+    fn drawn(mut self) -> String {
+        let mut all = Vec::new();
+        // A terminal that nobody holds any more ends with an error.
+        let _ = self.screen.read_to_end(&mut all);
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        String::from_utf8(all).unwrap().replace("\r\n", "\n")
+    }
+
+    /// Reads up to the first line that has this text.
+    fn find(&mut self, text: &str) {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            let count = self.screen.read_line(&mut line).unwrap();
+            assert!(count > 0, "it ended before {text:?}");
+        }
+    }
+
+    fn interrupt(mut self) -> Option<i32> {
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+        let _ = self.screen.read_to_end(&mut Vec::new());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command of a person with a terminal that knows colours.
+fn command(desk: &Desk, arguments: &[&str]) -> Command {
+    let mut command = desk.command(arguments);
+    command.env("TERM", "xterm").env_remove("NO_COLOR");
+    command
+}
+
+fn drawn(desk: &Desk, arguments: &[&str], columns: u16) -> String {
+    Watched::start(command(desk, arguments), columns).drawn()
+}
+
+fn without_colours(text: &str) -> String {
+    let (mut plain, mut is_code) = (String::new(), false);
+    for letter in text.chars() {
+        match letter {
+            '\x1b' => is_code = true,
+            'm' if is_code => is_code = false,
+            _ if is_code => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[test]
+fn a_narrow_terminal_shows_each_row_as_lines_that_fit() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "orders", "-p", "2"]);
+    desk.text(&["consume", "orders", "-e", "--group", "billing"]);
+    let describe = ["topic", "describe", "orders"];
+    let others: [&[&str]; 4] = [
+        &["group", "describe", "billing"],
+        &["node", "list"],
+        &["topic", "list"],
+        &["group", "lag"],
+    ];
+    for arguments in others.into_iter().chain([&describe[..]]) {
+        let narrow = without_colours(&drawn(&desk, arguments, 40));
+        assert!(narrow.lines().all(|line| line.len() <= 40), "{narrow}");
+        // What a wide one shows is what a pipe gets.
+        assert_eq!(without_colours(&drawn(&desk, arguments, 200)), desk.text(arguments));
+    }
+    let narrow = without_colours(&drawn(&desk, &describe, 40));
+    assert_eq!(narrow.matches("TOPIC     orders\n").count(), 2, "{narrow}");
+    assert!(narrow.contains("\nPART      0\nLEADER    1\n"), "{narrow}");
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "orders"]);
+    let colours = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = command(&desk, arguments);
+        command.envs(variables.iter().copied());
+        Watched::start(command, 80).drawn().contains('\x1b')
+    };
+    for arguments in
+        [&["topic", "list"][..], &["cluster", "status"], &["topic", "list", "-o", "json"]]
+    {
+        assert!(colours(arguments, &[]), "{arguments:?}");
+        for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            assert!(!colours(arguments, &[variable]), "{arguments:?} {variable:?}");
+        }
+        assert!(colours(arguments, &[("NO_COLOR", "")]), "{arguments:?}");
+        let piped = command(&desk, arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        assert!(!String::from_utf8(piped.stdout).unwrap().contains('\x1b'), "{arguments:?}");
+    }
+    assert!(drawn(&desk, &["cluster", "status"], 80).contains("\x1b[32mok\x1b[0m"));
+    for output in ["csv", "yaml"] {
+        assert!(!colours(&["topic", "list", "-o", output], &[]), "{output}");
+    }
+}
+
+#[test]
+fn json_is_spread_over_lines_on_a_terminal_alone() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "-p", "1"]);
+    desk.run_with(&["produce", "t"], "x\n");
+    for arguments in [&["topic", "list", "-o", "json"][..], &["consume", "t", "-e", "-o", "json"]] {
+        let pretty = without_colours(&drawn(&desk, arguments, 80));
+        assert!(pretty.starts_with("{\n  \"topic\": \"t\",\n"), "{pretty}");
+        let plain = desk.text(arguments);
+        assert_eq!(plain.lines().count(), 1, "{plain}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&pretty), read(&plain));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_shown_as_digits_on_a_terminal_alone() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t", "-p", "1"]);
+    desk.run_with(&["produce", "t", "-K", ":", "-s", "hex"], "ff00:fe\n");
+    let consume = ["consume", "t", "-e", "-f", "%k %v\\n"];
+    assert_eq!(drawn(&desk, &consume, 80), "0xff00 0xfe\n");
+    assert_eq!(desk.run(&consume).stdout, b"\xff\x00 \xfe\n");
+}
+
+#[test]
+fn a_watched_answer_is_drawn_in_the_place_of_the_one_before() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "first"]);
+    let watch = ["topic", "list", "--watch", "0.1"];
+    let mut watched = Watched::start(command(&desk, &watch), 80);
+    watched.find("every 0.1 s until Ctrl-C");
+    watched.find("first");
+    desk.text(&["topic", "create", "second"]);
+    watched.find("second");
+    watched.find("\x1b[H");
+    watched.find("second");
+    assert_eq!(watched.interrupt(), Some(130));
+}
+
+#[test]
+fn a_watched_answer_follows_the_one_before_in_a_pipe() {
+    let desk = Desk::new();
+    desk.text(&["topic", "create", "t"]);
+    let mut command = command(&desk, &["topic", "list", "--watch", "0.1", "-o", "json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    for line in lines.take(3) {
+        let row: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        assert_eq!(row["topic"], "t");
+    }
+    // The reader is gone.
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_cluster_that_is_watched_may_go_but_has_to_be_there_at_first() {
+    let mut desk = Desk::new();
+    let (code, words) = desk.failure(&["cluster", "status", "--watch", "9", "-b", "127.0.0.1:1"]);
+    assert!(code == 3 && words.contains("127.0.0.1:1"), "{words}");
+    assert_eq!(desk.failure(&["topic", "list", "--watch", "0"]).0, 2);
+    assert_eq!(desk.failure(&["group", "describe", "g", "--watch", "1"]).0, 5);
+    let mut command = desk.command(&["cluster", "status", "--watch", "0.1"]);
+    command.args(["-X", "default.api.timeout.ms=200"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(answers.next().unwrap().unwrap().starts_with("CLUSTER"));
+    desk.stop();
+    let mut complaints = BufReader::new(child.stderr.take().unwrap()).lines();
+    let words = complaints.next().unwrap().unwrap();
+    assert!(words.starts_with("streamlog: "), "{words}");
+    desk.restart();
+    // Those of the first answer are read; a pipe holds those of all times between.
+    assert_eq!(
+        answers
+            .by_ref()
+            .filter(|line| { line.as_ref().unwrap().starts_with("CLUSTER") })
+            .take(2)
+            .count(),
+        2
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
