@@ -4,10 +4,12 @@
 //! header is a string where it is UTF-8, else `{"base64": "…"}`.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
+use serde::ser::{Error, SerializeSeq};
+use serde::{Serialize, Serializer};
 
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::payload::Payload;
@@ -30,29 +32,31 @@ pub(super) struct Options {
 
 impl Options {
     /// Shows the file from beginning to end; `Failed` when something in it cannot be read.
-    pub(super) fn answer(&self, out: &mut dyn Write, ctrl_c: &CtrlC) -> Result<Exit, CommandError> {
+    pub(super) fn answer(
+        &self,
+        out: &mut dyn Write,
+        ctrl_c: &'static CtrlC,
+    ) -> Result<Exit, CommandError> {
         let mut dump = SegmentDump::open_system(&self.file)?;
         let mut exit = Exit::Done;
         let mut rows = Rows::new(self.output);
         while let Some(found) = dump.next_batch()? {
             ctrl_c.check()?;
             let row = match &found {
-                Ok(batch) => DumpRow::new(batch, self.records),
+                Ok(batch) => DumpRow::new(batch, self.records.then_some(ctrl_c)),
                 Err(finding) => DumpRow::Damage(DamageRow::new(finding)),
             };
             if matches!(row, DumpRow::Damage(_)) {
                 exit = Exit::Failed;
             }
-            match self.output {
-                Output::Text => {
-                    let mut lines = Vec::new();
-                    row.write_text(&mut lines)?;
-                    lines
-                        .split_inclusive(|byte| *byte == b'\n')
-                        .try_for_each(|l| out.write_all(l))?;
-                }
-                _ => rows.push(out, &row)?,
-            }
+            // One that Ctrl-C cut short is not written.
+            ctrl_c.check()?;
+            let written = match self.output {
+                Output::Text => row.write_text(out),
+                _ => rows.push(out, &row),
+            };
+            ctrl_c.check()?;
+            written?;
         }
         rows.finish(out)?;
         Ok(exit)
@@ -116,7 +120,13 @@ struct BatchRow {
     is_control: bool,
     crc: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    records: Option<Vec<RecordRow>>,
+    records: Option<Records>,
+}
+
+/// The records of a batch, of which there may be so many that Ctrl-C comes in between.
+struct Records {
+    rows: Vec<RecordRow>,
+    ctrl_c: &'static CtrlC,
 }
 
 #[derive(Serialize)]
@@ -130,18 +140,34 @@ struct RecordRow {
 
 impl DumpRow {
     /// The row of a batch; damage when its records are wanted and cannot be read.
-    fn new(batch: &DumpedBatch, with_records: bool) -> Self {
-        match BatchRow::new(batch, with_records) {
+    fn new(batch: &DumpedBatch, records_until: Option<&'static CtrlC>) -> Self {
+        match BatchRow::new(batch, records_until) {
             Ok(row) => Self::Batch(row),
             Err(row) => Self::Damage(row),
         }
     }
 
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Batch(row) => row.write_text(out),
-            Self::Damage(row) => row.write_text(out),
-        }
+    /// Writes it in lines, each by one call, so that Ctrl-C does not part it.
+    fn write_text(&self, out: &mut dyn Write) -> Result<(), CommandError> {
+        let mut line = Vec::new();
+        let records = match self {
+            Self::Batch(row) => {
+                row.write_text(&mut line)?;
+                row.records.as_ref()
+            }
+            Self::Damage(row) => {
+                row.write_text(&mut line)?;
+                None
+            }
+        };
+        out.write_all(&line)?;
+        let Some(Records { rows, ctrl_c }) = records else { return Ok(()) };
+        rows.iter().try_for_each(|record| {
+            ctrl_c.check()?;
+            line.clear();
+            record.write_text(&mut line)?;
+            Ok(out.write_all(&line)?)
+        })
     }
 }
 
@@ -157,16 +183,8 @@ impl DamageRow {
 
 impl BatchRow {
     /// The row of a batch; damage when its records are wanted and cannot be read.
-    fn new(batch: &DumpedBatch, with_records: bool) -> Result<Self, DamageRow> {
-        let records = if with_records {
-            let records = batch.records().map_err(|error| {
-                let damage = format!("the records from {}: {error}", batch.base_offset);
-                DamageRow { position: batch.position, damage }
-            })?;
-            Some(records.into_iter().map(RecordRow::from).collect())
-        } else {
-            None
-        };
+    fn new(batch: &DumpedBatch, records_until: Option<&'static CtrlC>) -> Result<Self, DamageRow> {
+        let records = records_until.map(|ctrl_c| Records::of(batch, ctrl_c)).transpose()?;
         let producer = batch.producer.as_ref();
         Ok(Self {
             position: batch.position,
@@ -209,8 +227,38 @@ impl BatchRow {
                 write!(out, "{word} ")?;
             }
         }
-        writeln!(out, "crc {crc:08x}")?;
-        self.records.iter().flatten().try_for_each(|record| record.write_text(out))
+        writeln!(out, "crc {crc:08x}")
+    }
+}
+
+impl Records {
+    /// Those of a batch, fewer after Ctrl-C; damage when they cannot be read.
+    fn of(batch: &DumpedBatch, ctrl_c: &'static CtrlC) -> Result<Self, DamageRow> {
+        let mut rows = Vec::new();
+        let read = batch.for_each_record(&mut |record| {
+            rows.push(RecordRow::from(record));
+            if ctrl_c.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match read {
+            Ok(()) => Ok(Self { rows, ctrl_c }),
+            Err(error) => {
+                let damage = format!("the records from {}: {error}", batch.base_offset);
+                Err(DamageRow { position: batch.position, damage })
+            }
+        }
+    }
+}
+
+impl Serialize for Records {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in &self.rows {
+            if self.ctrl_c.is_pressed() {
+                return Err(S::Error::custom("Ctrl-C was pressed"));
+            }
+            list.serialize_element(row)?;
+        }
+        list.end()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `streamlog log dump`: what a segment's file holds, batch by batch and record by record.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -161,17 +162,21 @@ impl DumpedBatch {
         })
     }
 
-    /// Its records, decompressed within the limits for a stranger's batch.
+    /// Hands over its records, decompressed within the limits for a stranger's batch, until `take`
+    /// has enough.
     ///
     /// # Errors
     /// When the records are not what the header says.
-    pub fn records(&self) -> Result<Vec<DumpedRecord>, RecordError> {
+    pub fn for_each_record(
+        &self,
+        take: &mut dyn FnMut(DumpedRecord) -> ControlFlow<()>,
+    ) -> Result<(), RecordError> {
         let limits = Limits::default();
         let batch = Batch::parse(&self.bytes)?;
         let payload = batch.decompressed(&mut Decompressor::new(limits))?;
-        let records = batch.records(&payload, &limits).map(|record| {
+        for record in batch.records(&payload, &limits) {
             let record = record?;
-            Ok(DumpedRecord {
+            let taken = take(DumpedRecord {
                 offset: batch.offset_of(&record),
                 timestamp: batch.timestamp_of(&record),
                 key: record.key.map(<[u8]>::to_vec),
@@ -180,8 +185,11 @@ impl DumpedBatch {
                     .headers
                     .map(|header| (header.key.to_vec(), header.value.map(<[u8]>::to_vec)))
                     .collect(),
-            })
-        });
-        records.collect()
+            });
+            if taken.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Facts about verifying and dumping files.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -224,7 +225,12 @@ fn a_dump_shows_every_batch_and_record() {
         let batch = batch.unwrap();
         assert_eq!((batch.position, batch.record_count), (position, 3));
         assert_eq!(batch.base_offset, Offset::new(number * 3));
-        let records = batch.records().unwrap();
+        let mut records = Vec::new();
+        let take = |record| {
+            records.push(record);
+            ControlFlow::Continue(())
+        };
+        batch.for_each_record(&mut { take }).unwrap();
         for (index, record) in (0..).zip(&records) {
             assert_eq!(record.offset, Offset::new(number * 3 + index));
             assert_eq!(record.timestamp.millis(), NOW.millis() + number * 10 + index);

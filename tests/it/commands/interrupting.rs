@@ -320,6 +320,33 @@ fn what_looks_at_files_ends_by_ctrl_c() {
 }
 
 #[test]
+fn a_batch_of_many_records_is_left_by_ctrl_c() {
+    let dir = tempfile::tempdir().unwrap();
+    let segment = dir.path().join("00000000000000000000.log");
+    let mut builder = BatchBuilder::new();
+    for _ in 0..RECORDS / 3 {
+        builder.push(Timestamp::from_millis(1_700_000_000_000), None, Some(b"x"), &[]).unwrap();
+    }
+    let mut compressor = Compressor::new(Compression::Lz4, None).unwrap();
+    let batch = builder.build(&BatchSettings::default(), &mut compressor).unwrap();
+    fs::write(&segment, &batch).unwrap();
+    for output in ["text", "json", "csv"] {
+        let running = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_streamlog"));
+            command.args(["log", "dump", "--records", "-o", output]).arg(&segment);
+            Running::start(command, Sink::File).once_busy()
+        };
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            let ended = running().interrupt();
+            times.push(ended.check(&output));
+            assert!(ended.written.is_empty() || ended.written.ends_with(b"\n"), "{output}");
+        }
+        assert_soon(&output, times);
+    }
+}
+
+#[test]
 fn an_answer_that_is_given_again_ends_by_ctrl_c_between_two() {
     let desk = Desk::new();
     desk.text(&["topic", "create", TOPIC, "-p", "1"]);
