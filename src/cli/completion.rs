@@ -10,9 +10,10 @@ use clap_complete::engine::complete;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
-use crate::cli::context::variable;
+use crate::cli::context::{ContextsFile, variable};
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{Admin, ClientError};
+use crate::config::ConfigError;
 
 /// The variable by which the shell asks for completions.
 pub(crate) const VARIABLE: &str = "STREAMLOG_COMPLETE";
@@ -62,6 +63,8 @@ pub(crate) enum Names {
     Topics,
     /// Groups of the cluster.
     Groups,
+    /// Contexts of the contexts file.
+    Contexts,
 }
 
 impl ArgExt for Names {}
@@ -154,17 +157,15 @@ impl Whole {
 /// command line so far, behind `--`.
 pub(crate) fn with_names(command: Command, arguments: &[OsString]) -> Command {
     let so_far = arguments.iter().skip_while(|argument| *argument != "--").skip(1).cloned();
-    match Reach::so_far(command.clone(), Whole::of(so_far.collect(), 0).words) {
-        Some(reach) => name_all(command, &reach),
-        None => command,
-    }
+    let reach = Reach::so_far(command.clone(), Whole::of(so_far.collect(), 0).words);
+    name_all(command, reach.as_ref())
 }
 
-fn name_all(command: Command, reach: &Reach) -> Command {
+fn name_all(command: Command, reach: Option<&Reach>) -> Command {
     let command = command.mut_args(|argument| {
         let Some(names) = argument.get::<Names>().copied() else { return argument };
-        let reach = reach.clone();
-        argument.add(ArgValueCompleter::new(move |typed: &OsStr| names.of(&reach, typed)))
+        let reach = reach.cloned();
+        argument.add(ArgValueCompleter::new(move |typed: &OsStr| names.of(reach.as_ref(), typed)))
     });
     command.mut_subcommands(|command| name_all(command, reach))
 }
@@ -172,24 +173,32 @@ fn name_all(command: Command, reach: &Reach) -> Command {
 impl Names {
     /// Those that begin with what was typed. What cannot be asked for is not completed: nobody
     /// reads errors between two key strokes.
-    fn of(self, reach: &Reach, typed: &OsStr) -> Vec<CompletionCandidate> {
+    fn of(self, reach: Option<&Reach>, typed: &OsStr) -> Vec<CompletionCandidate> {
         let typed = typed.to_string_lossy();
-        let found = reach.connect_quickly().and_then(|client| self.list(&client.admin()).ok());
+        let admin = || Some(reach?.connect_quickly()?.admin());
+        let found = match self {
+            Self::Topics => admin().and_then(|admin| topics(&admin).ok()),
+            Self::Groups => admin().and_then(|admin| groups(&admin).ok()),
+            Self::Contexts => contexts().ok(),
+        };
         let names = found.unwrap_or_default().into_iter();
         names
             .filter(|name| name.starts_with(typed.as_ref()))
             .map(CompletionCandidate::new)
             .collect()
     }
+}
 
-    fn list(self, admin: &Admin) -> Result<Vec<String>, ClientError> {
-        Ok(match self {
-            Self::Topics => {
-                admin.topics()?.into_iter().map(|topic| topic.name.to_string()).collect()
-            }
-            Self::Groups => admin.groups()?.into_iter().map(|group| group.group).collect(),
-        })
-    }
+fn topics(admin: &Admin) -> Result<Vec<String>, ClientError> {
+    Ok(admin.topics()?.into_iter().map(|topic| topic.name.to_string()).collect())
+}
+
+fn groups(admin: &Admin) -> Result<Vec<String>, ClientError> {
+    Ok(admin.groups()?.into_iter().map(|group| group.group).collect())
+}
+
+fn contexts() -> Result<Vec<String>, ConfigError> {
+    Ok(ContextsFile::read()?.names().into_iter().map(ToOwned::to_owned).collect())
 }
 
 #[cfg(test)]

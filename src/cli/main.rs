@@ -11,7 +11,8 @@ use clap_complete::CompleteEnv;
 
 use crate::cli::records::{consume, produce, tail};
 use crate::cli::{
-    Exit, bench, broker, cluster, completion, config, group, log, node, partition, pipeline, topic,
+    Exit, bench, broker, cluster, completion, config, context, group, log, node, partition,
+    pipeline, topic,
 };
 
 /// The command's name.
@@ -37,6 +38,7 @@ enum Noun {
     Node(node::Options),
     Cluster(cluster::Options),
     Config(config::Options),
+    Context(context::Options),
     Log(log::Options),
     Bench(bench::Options),
     Pipeline(pipeline::Options),
@@ -56,6 +58,7 @@ impl Noun {
             Self::Node(options) => options.run(),
             Self::Cluster(options) => options.run(),
             Self::Config(options) => options.run(),
+            Self::Context(options) => options.run(),
             Self::Log(options) => options.run(),
             Self::Bench(options) => options.run(),
             Self::Pipeline(options) => options.run(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches};
 
+use crate::cli::completion::Names;
 use crate::cli::context::{Context, variable};
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, CtrlC, Exit, Output, answer_until, missing, setting};
@@ -14,7 +15,7 @@ use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
 
 /// The variable that names the brokers to ask first.
-const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
+pub(crate) const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
 /// How long a person waits for what is only nice to know.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -26,7 +27,8 @@ pub(crate) struct Reach {
     #[arg(short, long, global = true, value_name = "HOST:PORT,...", help_heading = "Cluster")]
     bootstrap: Option<String>,
     /// Context of the contexts file, even with `STREAMLOG_BOOTSTRAP`; else `STREAMLOG_CONTEXT`
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Cluster")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Cluster",
+          add = Names::Contexts)]
     context: Option<String>,
     /// One setting of the client, under Kafka's name
     #[arg(

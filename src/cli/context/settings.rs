@@ -1,4 +1,4 @@
-//! The contexts file: clusters by name, so that nobody types addresses.
+//! The settings of a context, given to a client.
 //!
 //! ```toml
 //! current = "staging"            # used when none is named
@@ -7,23 +7,16 @@
 //! bootstrap.servers = "10.0.0.7:9092"
 //! linger.ms = 20                 # any setting of a client, under Kafka's name
 //! ```
-//!
-//! It is `$STREAMLOG_CONFIG`, else `streamlog/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`.
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
+use crate::cli::context::file::ContextsFile;
 use crate::client::ClientSettings;
-use crate::config::{ConfigError, in_unit_of, read_toml};
+use crate::config::{ConfigError, in_unit_of, nearest};
 
-/// The key that chooses a context.
-const CURRENT: &str = "current";
-
-/// What the keys of all contexts begin with.
-const TABLE: &str = "context.";
+/// The variable that names a context.
+pub(super) const VARIABLE: &str = "STREAMLOG_CONTEXT";
 
 /// The settings of one context; none of them without a file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,34 +29,19 @@ pub(crate) struct Context {
 impl Context {
     /// The context of this name, or the one that the environment or the file chooses.
     pub(crate) fn read(name: Option<&str>) -> Result<Self, ConfigError> {
-        let variable = variable("STREAMLOG_CONTEXT");
-        let name = name.or(variable.as_deref());
-        let Some(path) = path() else { return Self::of("", name, Path::new("~")) };
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                return Err(ConfigError::single(&path.to_string_lossy(), error.to_string()));
-            }
-        };
-        Self::of(&text, name, &path)
+        let variable = variable(VARIABLE);
+        Self::of(&ContextsFile::read()?, name.or(variable.as_deref()))
     }
 
-    fn of(text: &str, name: Option<&str>, path: &Path) -> Result<Self, ConfigError> {
-        let rows = read(text).map_err(|error| error.of(path.display()))?;
-        let chosen = rows.iter().find(|(key, _)| key == CURRENT).map(|(_, name)| name.as_str());
-        let Some(name) = name.or(chosen) else { return Ok(Self::default()) };
-        let prefix = format!("{TABLE}{name}.");
-        let own = |(key, value): &(String, String)| {
-            let key = key.strip_prefix(&prefix)?;
-            Some((key.to_owned(), in_unit_of(key, value)))
-        };
-        let own: BTreeMap<String, String> = rows.iter().filter_map(own).collect();
-        if own.is_empty() {
-            let reason = format!("there is no [context.{name}] in {}", path.display());
-            return Err(ConfigError::single("context", reason));
+    fn of(file: &ContextsFile, name: Option<&str>) -> Result<Self, ConfigError> {
+        let Some(name) = name.or(file.current()) else { return Ok(Self::default()) };
+        let rows = file.settings(name);
+        if rows.is_empty() {
+            return Err(ConfigError::single("context", missing(file, name)));
         }
-        Ok(Self { rows: own, place: format!("[context.{name}] of {}", path.display()) })
+        let row = |(key, value): (&str, &str)| (key.to_owned(), in_unit_of(key, value));
+        let place = format!("[context.{name}] of {}", file.place());
+        Ok(Self { rows: rows.into_iter().map(row).collect(), place })
     }
 
     /// Gives its settings to a client.
@@ -73,29 +51,16 @@ impl Context {
     }
 }
 
-/// The rows of a contexts file. A word that means nothing in it may be the cluster that was meant.
-fn read(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
-    let rows = read_toml(text)?;
-    match rows.iter().find(|(key, _)| key != CURRENT && !key.starts_with(TABLE)) {
-        Some((key, _)) => {
-            Err(ConfigError::single(key, "expected current = \"NAME\" or a table [context.NAME]"))
-        }
-        None => Ok(rows),
-    }
+/// Why a context is none, with the nearest name there is.
+fn missing(file: &ContextsFile, name: &str) -> String {
+    let nearest = nearest(name, file.names().into_iter());
+    let meant = nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default();
+    format!("there is no [context.{name}] in {}{meant}", file.place())
 }
 
 /// A variable of the environment, unless it is empty.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn path() -> Option<PathBuf> {
-    if let Some(path) = env::var_os("STREAMLOG_CONFIG") {
-        return Some(path.into());
-    }
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
-    let base = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home)?;
-    Some(base.join("streamlog/config.toml"))
 }
 
 #[cfg(test)]
@@ -105,13 +70,16 @@ mod tests {
     const FILE: &str = "current = 'a'\n[context.a]\nbootstrap.servers = 'a:1'\n\
                         [context.b]\nbootstrap.servers = 'b:1'\nlinger.ms = 3\n";
 
+    fn read(text: &str, name: Option<&str>) -> Result<Context, ConfigError> {
+        Context::of(&ContextsFile::of(text, Some("config.toml".into()))?, name)
+    }
+
     fn rows(name: Option<&str>) -> Result<Vec<(String, String)>, ConfigError> {
-        let context = Context::of(FILE, name, Path::new("config.toml"))?;
-        Ok(context.rows.into_iter().collect())
+        Ok(read(FILE, name)?.rows.into_iter().collect())
     }
 
     fn complaint(text: &str) -> String {
-        let context = Context::of(text, Some("a"), Path::new("config.toml"));
+        let context = read(text, Some("a"));
         let applied = context.and_then(|context| context.apply(&mut ClientSettings::default()));
         applied.unwrap_err().to_string()
     }
@@ -126,6 +94,9 @@ mod tests {
     fn a_context_that_is_not_there_is_named() {
         let error = rows(Some("c")).unwrap_err().to_string();
         assert!(error.contains("[context.c] in config.toml"), "{error}");
+        let error =
+            read("[context.staging]\nlinger.ms = 1", Some("stagng")).unwrap_err().to_string();
+        assert!(error.contains("did you mean 'staging'?"), "{error}");
     }
 
     #[test]

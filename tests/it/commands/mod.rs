@@ -1,6 +1,7 @@
 //! The command line as a process.
 
 mod behind_a_gate;
+mod contexts;
 mod interrupting;
 mod mistakes;
 mod on_a_cluster;

@@ -63,6 +63,15 @@ def test_a_context_says_whose_names_are_completed(broker: BrokerProcess, tmp_pat
     assert completed("tail", "o", STREAMLOG_CONTEXT="here", **at) == ["orders"]
 
 
+def test_names_of_contexts_are_completed(tmp_path: Path) -> None:
+    contexts = tmp_path / "config.toml"
+    tables = [f"[context.{name}]\nlinger.ms = 1\n" for name in ["staging", "stable", "near"]]
+    contexts.write_text("".join(tables))
+    at = {"STREAMLOG_CONFIG": str(contexts), "STREAMLOG_BOOTSTRAP": "127.0.0.1:1"}
+    for command in [["context", "use"], ["context", "remove"], ["topic", "list", "--context"]]:
+        assert completed(*command, "sta", **at) == ["staging", "stable"], command
+
+
 def test_options_say_whose_names_are_completed(broker: BrokerProcess, tmp_path: Path) -> None:
     with streamlog.connect(broker.address) as client:
         client.admin.create_topic("orders", partitions=1)

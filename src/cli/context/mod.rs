@@ -1,0 +1,9 @@
+//! `streamlog context`: clusters by name, in a file, so that nobody types addresses.
+
+mod file;
+mod options;
+mod settings;
+
+pub(crate) use file::ContextsFile;
+pub(crate) use options::Options;
+pub(crate) use settings::{Context, variable};
