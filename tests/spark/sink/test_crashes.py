@@ -16,7 +16,7 @@ from spark.sink.query import Crash, Query, counted, counted_by_confluent, values
 from streamlog._core.republishing import new_identity
 from streamlog.errors import FencedError, StreamlogError
 from streamlog.spark.sink import rows
-from streamlog.spark.sink.exactly import publication
+from streamlog.spark.sink.exactly import commit, publication
 from streamlog.spark.sink.exactly.commit import Commit
 from streamlog.spark.sink.exactly.commit_log import CommitLog, commit_topic
 from streamlog.spark.sink.exactly.publication import Step
@@ -129,18 +129,24 @@ def test_a_batch_that_is_replayed_after_others_adds_nothing(
     assert counted(client, topic) == expected
 
 
-def test_staged_records_and_old_commits_are_deleted_when_they_are_published(
-    start: Start, client: streamlog.Client, topic: str
+def test_published_batches_are_deleted_where_they_are_staged_once_they_are_many(
+    start: Start, client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.admin.create_topic(topic, partitions=2)
     query = start()
-    for batch in range(3):
+    staged = staging_topic(query.name, topic)
+    monkeypatch.setattr(commit, "_LEFTOVER_BYTES", 3000)
+    kept = []
+    for batch in range(8):
         query.staged(values_of(99, 20))
         query.run(batch, values_of(batch, 20))
-    staged = staging_topic(query.name, topic)
-    assert client.admin.begin_offsets(staged) == client.admin.end_offsets(staged)
-    log = client.topic(commit_topic(query.name)).partition(0)
-    assert log.end_offset() - log.begin_offset() == 1
+        begins, ends = client.admin.begin_offsets(staged), client.admin.end_offsets(staged)
+        kept.append(sum((ends[part] or 0) - (begins[part] or 0) for part in ends))
+        log = client.topic(commit_topic(query.name)).partition(0)
+        assert log.end_offset() - log.begin_offset() == 1
+    assert kept.count(0) >= 2, kept
+    assert kept.count(0) < 8, kept
+    assert counted(client, topic).total() == 160
 
 
 def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
@@ -180,21 +186,39 @@ def test_of_two_drivers_at_once_one_is_fenced_and_each_record_is_published_once(
     assert counted_by_confluent(broker.address, topic) == expected
 
 
+@pytest.mark.parametrize("batch", [0, 1], ids=["staged_deleted", "staged_kept"])
 def test_a_driver_that_is_overtaken_in_mid_copy_finds_the_batch_published(
-    start: Start, client: streamlog.Client, topic: str
+    batch: int, start: Start, client: streamlog.Client, topic: str
 ) -> None:
     client.admin.create_topic(topic, partitions=2)
     slow, quick = start(), start()
+    for before in range(batch):
+        slow.run(before, values_of(before, 60))
+    values = values_of(batch, 400)
     steps = []
 
     def overtaken(step: Step) -> None:
         steps.append(step)
         if steps.count(Step.COPIED) == 1 and step is Step.COPIED:
-            quick.commit(0, quick.staged(values_of(0, 60)))
+            quick.commit(batch, quick.staged(values))
 
-    Commit(client, slow.name, overtaken).batch(0, slow.staged(values_of(0, 60)))
+    Commit(client, slow.name, overtaken).batch(batch, slow.staged(values))
     assert steps.count(Step.COPIED) > 1, "nothing was left to copy"
-    assert counted(client, topic) == Counter(values_of(0, 60))
+    expected = [value for before in range(batch) for value in values_of(before, 60)]
+    assert counted(client, topic) == Counter(expected + values)
+
+
+def test_a_query_goes_on_though_retention_took_what_it_had_finished(
+    start: Start, client: streamlog.Client, topic: str
+) -> None:
+    client.admin.create_topic(topic, partitions=1)
+    for batch in range(2):
+        start().run(batch, values_of(batch, 20))
+    with client.producer() as producer:
+        producer.send(topic, b"of another")
+    client.admin.delete_records(topic, 0, before=41)
+    start().run(2, values_of(2, 20))
+    assert counted(client, topic) == Counter(values_of(2, 20))
 
 
 def test_staged_records_that_somebody_deleted_are_missed(

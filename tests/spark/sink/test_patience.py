@@ -110,7 +110,7 @@ def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(
     broker: BrokerProcess, client: streamlog.Client, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.admin.create_topic(topic)
-    copy, forget = Publication._copy, Publication._forget
+    copy, forget = Publication._copy, Publication.forget
     outage, clock = iter([RequestTimeout("the broker is away")]), Clock()
 
     def copy_slowly(batch: Publication, done: dict[PartitionPlan, int]) -> None:
@@ -124,7 +124,7 @@ def test_a_broker_may_go_away_at_the_end_of_a_commit_that_took_long(
 
     monkeypatch.setattr(patience, "time", clock)
     monkeypatch.setattr(Publication, "_copy", copy_slowly)
-    monkeypatch.setattr(Publication, "_forget", forget_at_last)
+    monkeypatch.setattr(Publication, "forget", forget_at_last)
     query = Query(broker.address, f"query-of-{topic}", topic)
     query.commit_as_spark_does(0, query.staged(values_of(0, 60)))
     query.close()

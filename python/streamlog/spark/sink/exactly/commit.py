@@ -14,6 +14,8 @@ from streamlog.spark.sink.exactly.stage import StagedRows
 
 __all__ = ["Commit"]
 
+_LEFTOVER_BYTES = 64 << 20
+"""Of staged records that are published, so many bytes may stay."""
 _SEQUENCES = 2**31
 """Sequence numbers have so many values; 0 follows the last."""
 
@@ -53,14 +55,24 @@ class Commit:
         self._on_step(Step.STAGED)
         last = self._log.last()
         if last is not None:
-            self._publication(last[1]).finish()
-            if last[1].batch >= number:
+            offset, record = last
+            if not self._log.is_finished(offset):
+                self._publication(record).finish()
+                self._log.finish(offset)
+            if record.batch >= number:
                 return
         record = self._record(number, rows, last)
         offset = self._log.append(record)
         self._on_step(Step.COMMITTED)
-        self._publication(record).publish()
-        self._log.forget_before(offset)
+        publication = self._publication(record)
+        publication.publish()
+        self._log.finish(offset)
+        self._on_step(Step.FINISHED)
+        # Deleting takes each partition several flushes, so it waits until it is worth them. The
+        # first record of a log cannot be noted as finished: what is deleted tells instead.
+        leftover = publication.leftover() * _mean_bytes(rows)
+        if offset == 0 or leftover >= _LEFTOVER_BYTES:
+            publication.forget()
 
     def _publication(self, record: BatchRecord) -> Publication:
         return Publication(self._client, record, self._on_step, self._patience)
@@ -111,6 +123,12 @@ class Commit:
             )
             for partition, end in self._client.admin.end_offsets(staged).items()
         ]
+
+
+def _mean_bytes(rows: Sequence[StagedRows]) -> float:
+    """Bytes of a record, about, of those that were just staged."""
+    records = sum(part.records for row in rows for part in row.parts.values())
+    return sum(row.size for row in rows) / max(1, records)
 
 
 def _parts(rows: Sequence[StagedRows], place: tuple[str, int]) -> tuple[Part, ...]:

@@ -81,10 +81,17 @@ class CommitLog:
         if caching is not None and caching.value != "false":
             admin.set_settings({_CACHING: "false"}, topic=self.topic)
 
-    def forget_before(self, offset: int) -> None:
-        """Deletes the records below the offset of one that counts."""
-        if self._client.topic(self.topic).partition(0).begin_offset() < offset:
+    def finish(self, offset: int) -> None:
+        """Notes that the batch of the record at this offset is published: deletes those before."""
+        if self._begin() < offset:
             self._client.admin.delete_records(self.topic, 0, before=offset)
+
+    def is_finished(self, offset: int) -> bool:
+        """Whether ``finish`` was done for this record; of the very first that cannot be told."""
+        return 0 < offset == self._begin()
+
+    def _begin(self) -> int:
+        return self._client.topic(self.topic).partition(0).begin_offset()
 
     def _counting(self) -> Iterator[tuple[int, BatchRecord]]:
         last: int | None = None

@@ -30,7 +30,9 @@ class Step(Enum):
     COPIED = auto()
     """A stretch of the batch is in the target, and perhaps not all."""
     PUBLISHED = auto()
-    """All of it is; the staged records are still there."""
+    """All of it is, and nothing says so yet; the staged records are still there."""
+    FINISHED = auto()
+    """The commit log says so."""
     FORGOTTEN = auto()
     """The staged records of a topic are deleted."""
 
@@ -47,7 +49,7 @@ class Publication:
         """Prepares the publication; `on_step` is told after each step.
 
         Args:
-            client: What publishes.
+            client: The client that publishes.
             record: The batch.
             on_step: Told after each step.
             patience: For how many seconds brokers may be away while records are copied.
@@ -61,7 +63,6 @@ class Publication:
     def publish(self) -> None:
         """Publishes a batch of which nothing is published yet."""
         self._copy(dict.fromkeys(self._plans, 0))
-        self._forget()
 
     def finish(self) -> None:
         """Publishes what is left of a batch that was committed before.
@@ -74,7 +75,7 @@ class Publication:
         done = {plan: self._progress(plan) for plan in self._plans}
         self._check_staged(plan for plan in self._plans if done[plan] < plan.records)
         self._copy(done)
-        self._forget()
+        self.forget()
 
     def _is_forgotten(self) -> bool:
         """Whether the staged records are deleted, which happens once all of them are published."""
@@ -165,7 +166,17 @@ class Publication:
             self._on_step(Step.COPIED)
         self._on_step(Step.PUBLISHED)
 
-    def _forget(self) -> None:
+    def leftover(self) -> int:
+        """Counts the staged records of this batch and those before that are not deleted."""
+        count = 0
+        for staged in filter(self._is_staged, self._record.staged):
+            begins = self._client.admin.begin_offsets(staged)
+            for plan in self._record.partitions:
+                if plan.staged == staged:
+                    count += max(0, plan.staged_end - (begins[plan.partition] or 0))
+        return count
+
+    def forget(self) -> None:
         """Deletes what is staged up to the end that the record knows: also what never counted."""
         for staged in filter(self._is_staged, self._record.staged):
             for plan in self._leftovers(staged):

@@ -33,6 +33,8 @@ class StagedRows(WriterCommitMessage):
     """The staging topic of each target."""
     parts: dict[tuple[str, int], Part]
     """What lies in each partition of the staging topics."""
+    size: int = 0
+    """The bytes of the rows, about."""
 
 
 def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> StagedRows:
@@ -50,16 +52,17 @@ def stage(settings: Settings, query: str, rows: Iterable[pa.RecordBatch]) -> Sta
     if first is None:
         return StagedRows(query, {}, {})
     targets = _Targets(settings, query)
-    topic = settings.topic
+    topic, size = settings.topic, 0
     with producing(settings) as producer:
         for batch in chain((first,), batches):
+            size += batch.nbytes
             targets.send(producer, topic, columns_in(batch, settings))
         producer.flush()
         found = landings(producer)
     if found is None:
         raise StreamlogError("a broker could not tell where it has put staged records; try again")
     parts = {(topic, partition): Part(*part) for topic, partition, *part in found}
-    return StagedRows(query, targets.topics(), parts)
+    return StagedRows(query, targets.topics(), parts, size)
 
 
 class _Targets:
