@@ -6,16 +6,21 @@ back, and from one twice as far if little was there. How much is held at once is
 the messages lie: where they turn out to be too many, they are read from half as far.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from streamlog._core import Client
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
 from streamlog.counts import checked
 
-__all__ = ["FIRST_GUESS", "Stretch", "by_time", "newest_first", "rewound"]
+__all__ = ["FIRST_GUESS", "Decoders", "Stretch", "by_time", "newest_first", "rewound"]
+
+_Decoder: TypeAlias = Callable[[bytes], Any]
+
+Decoders: TypeAlias = tuple[_Decoder | None, _Decoder | None]
+"""The decoders of keys and of values."""
 
 FIRST_GUESS = 64
 """Offsets that are read at first."""
@@ -54,14 +59,16 @@ class Stretch:
 
 
 def newest_first(
-    client: Client, topic: str, partition: int, begin: int, end: int
+    client: Client, topic: str, span: tuple[int, int, int], decoders: Decoders | None = None
 ) -> Iterator[Message[Any]]:
-    """The messages from `begin` to before `end`, the newest first."""
+    """The messages of a partition from an offset to before another, the newest first."""
+    partition, begin, end = span
     guess = FIRST_GUESS
     while begin < end:
         guess = min(guess, end - begin)
         stretch = Stretch()
-        if all(map(stretch.take, Range(client, topic, [(partition, end - guess, end)]))):
+        part = [(partition, end - guess, end)]
+        if all(map(stretch.take, Range(client, topic, part, decoders=decoders))):
             yield from reversed(stretch.messages)
             end -= guess
         guess = stretch.next_guess(guess)
@@ -85,7 +92,7 @@ def rewound(
         if topic not in begins:
             begins[topic] = client.admin.begin_offsets(topic)
         begin = begins[topic].get(partition) or 0
-        passed = islice(newest_first(client, topic, partition, begin, position), count)
+        passed = islice(newest_first(client, topic, (partition, begin, position)), count)
         offset = min((message.offset for message in passed), default=position)
         places[topic, partition] = offset
     return places

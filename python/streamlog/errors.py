@@ -131,6 +131,17 @@ class TopicNotFound(StreamlogError, LookupError):
         streamlog.errors.TopicNotFound: ...
     """
 
+    topic: str
+    """The name that was asked for, as ``"orders"`` or ``"orders-3"``."""
+    nearest: str | None
+    """The topic whose name is nearest to it, if one is near."""
+
+    def __init__(self, message: str, topic: str = "", nearest: str | None = None) -> None:
+        """Keeps the name, and the nearest one."""
+        super().__init__(message)
+        self.topic = topic
+        self.nearest = nearest
+
 
 class TopicExists(StreamlogError):
     """A topic of this name is there already.

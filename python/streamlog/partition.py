@@ -13,9 +13,13 @@ from streamlog.backwards import newest_first
 from streamlog.counts import limited
 from streamlog.errors import ConfigError, TopicNotFound
 
-__all__ = ["Partition", "Place", "check_place", "sliced"]
+__all__ = ["Decoder", "Partition", "Place", "check_place", "sliced"]
 
 _T = TypeVar("_T")
+
+Decoder: TypeAlias = Callable[[bytes], _T]
+"""Makes a key or a value of its bytes."""
+
 _LAST_OFFSET = 2**63 - 1
 
 Place: TypeAlias = int | datetime | timedelta
@@ -75,17 +79,46 @@ class Partition:
         """
         return self._of(self._client.admin.end_offsets(self.topic))
 
+    @overload
     def read(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> Iterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> Iterator[Message]: ...
+    @overload
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> Iterator[Message[_T | None]]: ...
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> Iterator[Message[Any]]:
         """Iterates over the messages from `start` to before `stop`, the oldest first.
 
         Args:
             start: Where to begin; at the first message if omitted.
             stop: Where to end; at the end as it is now if omitted, and never beyond it.
             limit: At most so many messages.
+            key: Decodes the keys, as for ``Client.consumer``.
+            value: Decodes the values; tombstones stay None.
 
         Raises:
+            DecodeError: A key or a value cannot be decoded; the next call has the next message.
             TopicNotFound: There is no such partition.
             ConfigError: The time has no time zone.
 
@@ -97,11 +130,37 @@ class Partition:
         first = begin if start is None else self._offset(start, begin, end)
         last = end if stop is None else self._offset(stop, begin, end)
         span = [(self.number, max(first, begin), min(last, end))]
-        return limited(Range(self._client, self.topic, span), limit)
+        return limited(Range(self._client, self.topic, span, decoders=(key, value)), limit)
 
+    @overload
     def reversed(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> Iterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> Iterator[Message]: ...
+    @overload
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> Iterator[Message[_T | None]]: ...
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> Iterator[Message[Any]]:
         """Iterates over the same messages as ``read`` does, the newest first.
 
         Raises:
@@ -115,7 +174,8 @@ class Partition:
         begin, end = self.begin_offset(), self.end_offset()
         first = begin if start is None else self._offset(start, begin, end)
         last = end if stop is None else self._offset(stop, begin, end)
-        return limited(self._backwards(max(first, begin), min(last, end)), limit)
+        span = (self.number, max(first, begin), min(last, end))
+        return limited(newest_first(self._client, self.topic, span, (key, value)), limit)
 
     def arrow(
         self,
@@ -177,6 +237,24 @@ class Partition:
             return self._at(int(wanted))
         return sliced(wanted, self.read, self.reversed)
 
+    def __len__(self) -> int:
+        """The number of offsets from the first message to the end as it is now.
+
+        Compaction leaves fewer messages than offsets. A topic that counts bytes has bytes here.
+
+        Raises:
+            TopicNotFound: There is no such partition.
+
+        Example:
+            >>> len(client.topic("orders").partition(0))
+            3
+        """
+        return self.end_offset() - self.begin_offset()
+
+    def __bool__(self) -> bool:
+        """True, also for an empty partition: no broker is asked."""
+        return True
+
     def __iter__(self) -> Iterator[Message]:
         """All messages up to the end as it is now."""
         return self.read()
@@ -202,15 +280,14 @@ class Partition:
             return end if found is None else found
         if place >= 0:
             return place
-        newest = islice(self._backwards(begin, end), -place)
+        span = (self.number, begin, end)
+        newest = islice(newest_first(self._client, self.topic, span), -place)
         return min((message.offset for message in newest), default=end)
-
-    def _backwards(self, begin: int, end: int) -> Iterator[Message]:
-        return newest_first(self._client, self.topic, self.number, begin, end)
 
     def _of(self, offsets: dict[int, int | None]) -> int:
         if self.number not in offsets:
-            raise TopicNotFound(f"there is no partition {self.number} of '{self.topic}'")
+            message = f"there is no partition {self.number} of '{self.topic}'"
+            raise TopicNotFound(message, f"{self.topic}-{self.number}")
         return offsets[self.number] or 0
 
 

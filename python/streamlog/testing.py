@@ -53,6 +53,6 @@ def streamlog_client(streamlog_broker: Broker) -> Iterator[Client]:
 
 @pytest.fixture
 def streamlog_topic(request: pytest.FixtureRequest) -> str:
-    """The name of a topic that no other test uses; it comes into being with its first use."""
+    """The name of a topic that no other test uses; the first record sent to it creates it."""
     name = re.sub(r"[^a-zA-Z0-9._-]+", "-", request.node.name).strip("-.")
     return f"{name[:_NAME_MAX]}-{next(_numbers)}"

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
 from streamlog._core.bounded import Range
 from streamlog._core.reading import Message
-from streamlog.backwards import by_time, newest_first
+from streamlog.backwards import Decoders, by_time, newest_first
 from streamlog.counts import limited
 from streamlog.errors import ConfigError
-from streamlog.partition import Partition, Place, check_place
+from streamlog.partition import Decoder, Partition, Place, check_place
 
 if TYPE_CHECKING:
     from streamlog.descriptions import TopicDescription
 
 __all__ = ["Topic"]
 
+_T = TypeVar("_T")
 _Spans = list[tuple[int, int, int]]
 
 
@@ -113,9 +114,35 @@ class Topic:
         """
         return self._client.admin.offsets_at(self.name, time)
 
+    @overload
     def read(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> Iterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> Iterator[Message]: ...
+    @overload
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> Iterator[Message[_T | None]]: ...
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> Iterator[Message[Any]]:
         """Iterates over what there is now, partition by partition as it comes.
 
         Args:
@@ -124,24 +151,57 @@ class Topic:
                 messages over all partitions, in the order of their times.
             stop: Where to end, in the same way; the end as it is now if omitted.
             limit: At most so many messages.
+            key: Decodes the keys, as for ``Client.consumer``.
+            value: Decodes the values; tombstones stay None.
 
         Raises:
+            DecodeError: A key or a value cannot be decoded; the next call has the next message.
             TopicNotFound: There is no such topic.
             ConfigError: The time has no time zone.
 
         Example:
             >>> [message.offset for message in client.topic("orders").read(start=1, limit=1)]
             [1]
+            >>> next(client.topic("orders").read(value=json.loads)).value
+            {'id': 0}
         """
+        decoders = (key, value)
         if isinstance(start, int) and start < 0:
             check_place(start)
-            newest = list(self.reversed(stop=stop, limit=-start))
+            newest = list(limited(self._backwards(None, stop, decoders), -start))
             return limited(reversed(newest), limit)
-        return limited(Range(self._client, self.name, self._spans(start, stop)), limit)
+        spans = self._spans(start, stop)
+        return limited(Range(self._client, self.name, spans, decoders=decoders), limit)
 
+    @overload
     def reversed(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> Iterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> Iterator[Message]: ...
+    @overload
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> Iterator[Message[_T | None]]: ...
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> Iterator[Message[Any]]:
         """Iterates over the same messages, the newest of all partitions first.
 
         Raises:
@@ -151,11 +211,7 @@ class Topic:
             >>> [message.offset for message in client.topic("orders").reversed()]
             [2, 1, 0]
         """
-        logs = [
-            newest_first(self._client, self.name, number, first, last)
-            for number, first, last in self._spans(start, stop)
-        ]
-        return limited(merge(*logs, key=by_time, reverse=True), limit)
+        return limited(self._backwards(start, stop, (key, value)), limit)
 
     def arrow(
         self,
@@ -227,6 +283,13 @@ class Topic:
     def __repr__(self) -> str:
         """The class and the name."""
         return f"Topic({self.name!r})"
+
+    def _backwards(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> Iterator[Message[Any]]:
+        spans = self._spans(start, stop)
+        logs = [newest_first(self._client, self.name, span, decoders) for span in spans]
+        return merge(*logs, key=by_time, reverse=True)
 
     def _spans(self, start: Place | None, stop: Place | None) -> _Spans:
         begins, ends = _known(self.begin_offsets()), _known(self.end_offsets())

@@ -10,7 +10,7 @@ pub(super) fn explained(
     admin: impl FnOnce() -> Option<Admin>,
 ) -> CommandError {
     let CommandError::Client(cause) = &error else { return error };
-    let ClientError::TopicNotFound { topic } = cause else { return error };
+    let ClientError::TopicNotFound { topic, .. } = cause else { return error };
     let found = admin().and_then(|admin| Some(missing_topic(topic, &admin.topics().ok()?)));
     found.unwrap_or(error)
 }

@@ -35,10 +35,12 @@ pub enum ClientError {
         last_error: Option<Box<ClientError>>,
     },
     /// There is no such topic, or no such partition of it.
-    #[error("there is no topic or partition '{topic}'")]
+    #[error("there is no topic or partition '{topic}'{}", meant(nearest.as_deref()))]
     TopicNotFound {
         /// The topic, or the partition as `topic-partition`.
         topic: String,
+        /// The topic with the nearest name, if the cluster was asked for it and one is near.
+        nearest: Option<String>,
     },
     /// The position lies outside the log and the consumer is set to say so.
     #[error(
@@ -140,12 +142,15 @@ pub enum Remedy {
 }
 
 impl ClientError {
+    /// There is no topic of this name, or no partition of this number.
+    pub(crate) fn no_topic(topic: impl fmt::Display) -> Self {
+        Self::TopicNotFound { topic: topic.to_string(), nearest: None }
+    }
+
     /// The error that a code stands for; `about` is the topic or partition concerned.
     pub(crate) fn from_code(code: ErrorCode, about: &str, message: Option<&str>) -> Self {
         match code {
-            ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId => {
-                Self::TopicNotFound { topic: about.to_owned() }
-            }
+            ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId => Self::no_topic(about),
             _ => Self::Broker {
                 code,
                 message: message.filter(|m| !m.is_empty()).unwrap_or(about).to_owned(),
@@ -253,6 +258,10 @@ fn list(tried: &[Attempt]) -> String {
 
 fn because(last_error: Option<&ClientError>) -> String {
     last_error.map(|error| format!(": {error}")).unwrap_or_default()
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
 
 fn too_large(size: usize, limit: Option<usize>) -> String {

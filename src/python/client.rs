@@ -46,6 +46,12 @@ impl Client {
         current.get().cloned().map(Some)
     }
 
+    /// The addresses given at the start, with commas between them.
+    pub(crate) fn address(&self) -> String {
+        let servers = self.defaults.client.bootstrap.iter();
+        servers.map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
     /// What its consumers do unless they are told otherwise.
     pub(crate) fn consumer_defaults(&self) -> ConsumerConfig {
         self.defaults.consumer.clone()
@@ -103,7 +109,8 @@ impl Client {
                           linger=0.005, batch_size='64 KiB', buffer='64 MiB', \
                           max_request_size='1 MiB', send_timeout=60.0, delivery_timeout=120.0, \
                           idempotence=None, partitioner='keyed', audit=None, \
-                          audit_window=600.0, key=None, value=None, config=None)"
+                          audit_window=600.0, key=None, value=None, encoding=None, \
+                          config=None)"
     )]
     fn producer(this: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
         Producer::start(this, this.get().defaults.producer.clone(), options)
@@ -116,7 +123,7 @@ impl Client {
                           start='earliest', on_out_of_range='earliest', key=None, value=None, \
                           on_error='raise', on_assign=None, on_revoke=None, stop=None, \
                           signals=False, buffer='24 MiB', fetch_bytes='8 MiB', fetch_wait=0.5, \
-                          config=None)"
+                          create_topics=False, config=None)"
     )]
     fn consumer(
         this: &Bound<'_, Self>,
@@ -172,9 +179,7 @@ impl Client {
     }
 
     fn __repr__(&self) -> String {
-        let config = &self.defaults.client;
-        let servers: Vec<String> = config.bootstrap.iter().map(ToString::to_string).collect();
-        format!("<Client {:?} of {}>", config.client_id, servers.join(","))
+        format!("<Client {:?} at {}>", self.defaults.client.client_id, self.address())
     }
 }
 

@@ -39,8 +39,10 @@ pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
             let cause = last_error.map(|error| raised(py, *error));
             RequestTimeout::new_err((text, operation, elapsed.as_secs_f64(), cause))
         }
-        ClientError::TopicNotFound { .. } => {
-            TopicNotFound::new_err(format!("{text}: admin.create_topic() makes one"))
+        ClientError::TopicNotFound { topic, nearest } => {
+            let joint = if nearest.is_some() { "" } else { ":" };
+            let text = format!("{text}{joint} admin.create_topic() creates a topic");
+            TopicNotFound::new_err((text, topic, nearest))
         }
         ClientError::OffsetOutOfRange { requested, earliest, latest, .. } => {
             let text = format!("{text}; seek() to a position within, or to \"earliest\"");

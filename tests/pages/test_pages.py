@@ -1,7 +1,6 @@
 """Every page is followed from its first block to its last."""
 
 import shutil
-import venv
 from pathlib import Path
 
 import pytest
@@ -38,9 +37,11 @@ def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
 @pytest.mark.timeout(120)
 def test_a_new_user_gets_along_with_the_wheel_and_the_page_alone(tmp_path: Path) -> None:
     (tmp_path / "streamlog-data").mkdir()
-    venv.create(tmp_path / "venv", with_pip=True)
     shutil.copytree(ROOT / "target" / "wheels", tmp_path / "target" / "wheels")
-    Session(tmp_path, to_run(QUICK_START), tmp_path / "venv" / "bin").follow()
+    programs = tmp_path / "venv" / "bin"
+    assert not programs.exists()
+    Session(tmp_path, to_run(QUICK_START), programs).follow()
+    assert (programs / "streamlog").exists()
 
 
 def test_every_block_says_what_it_is() -> None:

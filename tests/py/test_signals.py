@@ -42,7 +42,7 @@ address, topic, repetitions = sys.argv[1], sys.argv[2], int(sys.argv[3])
 client = streamlog.connect(address, timeout=20)
 producer = client.producer()
 full = client.producer(buffer="64 KiB", batch_size="16 KiB", send_timeout=20)
-consumer = client.consumer(topic)
+consumer = client.consumer(topic, create_topics=True)
 for sender in (producer, full):
     sender.send(topic, b"", partition=0).result(10)
     next(consumer)

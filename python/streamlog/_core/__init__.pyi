@@ -104,6 +104,7 @@ class Client:
         audit_window: float = 600.0,
         key: _Serializer | None = None,
         value: _Serializer | None = None,
+        encoding: Literal["utf-8"] | None = None,
         config: _Config | None = None,
     ) -> Producer:
         """Makes a producer.
@@ -129,6 +130,8 @@ class Client:
             audit_window: Seconds of the records' times that are counted together.
             key: Makes bytes of the keys that are sent; texts are encoded as UTF-8.
             value: Makes bytes of the values that are sent; None stays a tombstone.
+            encoding: How a ``str`` is sent as a key, a value or a header; without it, only bytes
+                are sent.
             config: Other settings of a producer under Kafka's names.
 
         Raises:
@@ -161,6 +164,7 @@ class Client:
         buffer: int | str = "24 MiB",
         fetch_bytes: int | str = "8 MiB",
         fetch_wait: float = 0.5,
+        create_topics: bool = False,
         config: _Config | None = None,
     ) -> Consumer[_T | None]:
         """The same as below, with values that are decoded."""
@@ -185,6 +189,7 @@ class Client:
         buffer: int | str = "24 MiB",
         fetch_bytes: int | str = "8 MiB",
         fetch_wait: float = 0.5,
+        create_topics: bool = False,
         config: _Config | None = None,
     ) -> Consumer[bytes | None]:
         """Makes a consumer of one topic or several.
@@ -213,10 +218,11 @@ class Client:
             buffer: Bytes that are fetched ahead while the program works.
             fetch_bytes: Bytes that one answer may have.
             fetch_wait: Seconds that a broker waits for new records before it answers.
+            create_topics: Whether brokers may create a topic that does not exist.
             config: Other settings of a consumer under Kafka's names.
 
         Raises:
-            TopicNotFound: There is no such topic, and brokers do not create topics by themselves.
+            TopicNotFound: There is no such topic; its ``nearest`` is the name that may be meant.
             ConfigError: A setting does not fit, or contradicts another.
 
         Example:

@@ -13,6 +13,7 @@ from streamlog._core import admin as administration
 from streamlog._core.bounded import Range, UntilEnd
 from streamlog._core.producing import Producer, Ticket, _Headers
 from streamlog._core.reading import _V, Consumer, Message, Stream
+from streamlog.backwards import Decoders
 
 __all__ = [
     "EventLoop",
@@ -165,7 +166,11 @@ def until_end(event_loop: EventLoop, consumer: Consumer[_V]) -> Future[UntilEnd[
     """What a consumer has before it now, once the ends are known."""
 
 def range(
-    event_loop: EventLoop, client: _core.Client, topic: str, parts: Sequence[tuple[int, int, int]]
+    event_loop: EventLoop,
+    client: _core.Client,
+    topic: str,
+    parts: Sequence[tuple[int, int, int]],
+    decoders: Decoders | None = None,
 ) -> Future[Range]:
     """The messages of a topic between offsets, once its partitions are found."""
 

@@ -1,11 +1,12 @@
 """Reading that ends by itself."""
 
 from collections.abc import Sequence
-from typing import Generic, Self, final
+from typing import Any, Generic, Self, final
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
 from streamlog._core.reading import _V, Message
+from streamlog.backwards import Decoders
 
 __all__ = ["Bounded", "Range", "UntilEnd"]
 
@@ -49,13 +50,14 @@ class Range:
         topic: str,
         parts: Sequence[tuple[int, int, int]],
         on_out_of_range: str = "earliest",
+        decoders: Decoders | None = None,
     ) -> Self:
         """Reads each partition from an offset to before another."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
-    def __next__(self) -> Message:
+    def __next__(self) -> Message[Any]:
         """The next message."""
 
     def arrow(

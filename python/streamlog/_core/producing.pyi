@@ -11,7 +11,8 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-_Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
+_HeaderValue: TypeAlias = bytes | str | None
+_Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderValue]]
 
 @final
 class Producer:
@@ -42,10 +43,10 @@ class Producer:
 
         Args:
             topic: Where it goes.
-            value: What it says: bytes, or what the producer's ``value=`` makes bytes of. None is a
-                tombstone.
-            key: Bytes, or what the producer's ``key=`` makes bytes of. Records of
-                one key go to one partition, in order.
+            value: What it says: bytes, what the producer's ``value=`` makes bytes of, or a text if
+                the producer has an ``encoding=``. None is a tombstone.
+            key: The same, by the producer's ``key=``. Records of one key go to one partition, in
+                order.
             headers: Names and values beside it.
             partition: Where it goes within the topic; by the key if omitted.
             timestamp: Its time, milliseconds since 1970 if a number; now if omitted.

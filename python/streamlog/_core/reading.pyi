@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 _V = TypeVar("_V", covariant=True, default=bytes | None)
+_Default = TypeVar("_Default")
 _Start: TypeAlias = str | int | datetime | timedelta
 _Anything: TypeAlias = Any
 _Partition: TypeAlias = int | tuple[str, int]
@@ -86,6 +87,20 @@ class Message(Generic[_V]):
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
         """Its headers in order; a name may occur twice."""
 
+    @overload
+    def header(self, name: str, default: None = None) -> bytes | None: ...
+    @overload
+    def header(self, name: str, default: _Default) -> bytes | _Default | None:
+        """Returns the value of the last header of this name, or the default if there is none.
+
+        Example:
+            >>> with client.producer() as producer:
+            ...     ticket = producer.send("orders", b"payload", headers={"trace": b"ab12"})
+            >>> message = client.topic("orders").partition(0)[-1]
+            >>> message.header("trace"), message.header("span"), message.header("span", b"none")
+            (b'ab12', None, b'none')
+        """
+
     def __class_getitem__(cls, item: object) -> GenericAlias:
         """The class with the type of its values."""
 
@@ -117,7 +132,11 @@ class Consumer(Generic[_V]):
         """The class with the type of its values."""
 
     def __iter__(self) -> Self:
-        """The consumer itself."""
+        """The consumer itself.
+
+        Raises:
+            Closed: It was closed before the loop began.
+        """
 
     def __next__(self) -> Message[_V]:
         """The next message.
@@ -349,8 +368,10 @@ class Consumer(Generic[_V]):
         Example:
             >>> consumer = client.consumer("orders")
             >>> consumer.close()
-            >>> list(consumer)
-            []
+            >>> for message in consumer:
+            ...     print(message)
+            Traceback (most recent call last):
+            streamlog.errors.Closed: ...
         """
 
     def __enter__(self) -> Self:

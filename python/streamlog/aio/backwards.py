@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlog._core.reading import Message
 from streamlog.aio.messages import limited
-from streamlog.backwards import FIRST_GUESS, Stretch, by_time
+from streamlog.backwards import FIRST_GUESS, Decoders, Stretch, by_time
 from streamlog.counts import checked
 
 if TYPE_CHECKING:
@@ -15,15 +15,18 @@ __all__ = ["newest_first", "newest_of_all", "rewound"]
 
 
 async def newest_first(
-    client: "Client", topic: str, span: tuple[int, int, int]
-) -> AsyncIterator[Message]:
+    client: "Client",
+    topic: str,
+    span: tuple[int, int, int],
+    decoders: Decoders | None = None,
+) -> AsyncIterator[Message[Any]]:
     """The messages of a partition from an offset to before another, the newest first."""
     partition, begin, end = span
     guess = FIRST_GUESS
     while begin < end:
         guess = min(guess, end - begin)
         stretch = Stretch()
-        async for message in client._range(topic, [(partition, end - guess, end)]):
+        async for message in client._range(topic, [(partition, end - guess, end)], decoders):
             if not stretch.take(message):
                 break
         else:
@@ -33,9 +36,11 @@ async def newest_first(
         guess = stretch.next_guess(guess)
 
 
-async def newest_of_all(logs: list[AsyncIterator[Message]]) -> AsyncIterator[Message]:
+async def newest_of_all(
+    logs: list[AsyncIterator[Message[Any]]],
+) -> AsyncIterator[Message[Any]]:
     """The messages of several logs, each newest first, as one."""
-    heads: list[tuple[Message[Any], AsyncIterator[Message]]] = []
+    heads: list[tuple[Message[Any], AsyncIterator[Message[Any]]]] = []
     waiting = logs
     while True:
         for log in waiting:

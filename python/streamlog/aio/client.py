@@ -15,6 +15,7 @@ from streamlog.aio.options import ClientOptions, ConsumerOptions, Decoder, Produ
 from streamlog.aio.producer import Producer
 from streamlog.aio.topic import Topic
 from streamlog.aio.waiting import attached, detach
+from streamlog.backwards import Decoders
 from streamlog.errors import Closed, ForkError
 
 __all__ = ["Client"]
@@ -116,6 +117,12 @@ class Client:
         """
         return Consumer(self, topics, {**options, "value": value})
 
+    def __repr__(self) -> str:
+        """The name and the addresses, or that it is not connected."""
+        if self._connected is None:
+            return "<streamlog.aio.Client, not connected>"
+        return f"<streamlog.aio.{repr(self._connected[1])[1:]}"
+
     def topic(self, name: str) -> Topic:
         """The topic of this name; no broker is asked yet."""
         return Topic(self, name)
@@ -135,12 +142,15 @@ class Client:
             finally:
                 detach(event_loop)
 
-    def _range(self, topic: str, parts: Sequence[tuple[int, int, int]]) -> Messages[bytes | None]:
+    def _range(
+        self, topic: str, parts: Sequence[tuple[int, int, int]], decoders: Decoders | None = None
+    ) -> Messages[Any]:
         """The messages of a topic's partitions, each from an offset to before another."""
 
-        async def opened() -> aio.Reader[bytes | None]:
+        async def opened() -> aio.Reader[Any]:
             event_loop, client = self._connection()
-            return aio.Reader(event_loop, await aio.range(event_loop, client, topic, parts))
+            messages = await aio.range(event_loop, client, topic, parts, decoders)
+            return aio.Reader(event_loop, messages)
 
         return Messages(opened)
 

@@ -73,7 +73,7 @@ class Consumer(Messages[V], Generic[V]):
         """Looks its topics up, and begins to read.
 
         Raises:
-            TopicNotFound: There is no such topic, and brokers do not create topics by themselves.
+            TopicNotFound: There is no such topic; its ``nearest`` is the name that may be meant.
             ConfigError: A setting does not fit, or contradicts another.
         """
         return self.__aenter__().__await__()
@@ -86,6 +86,22 @@ class Consumer(Messages[V], Generic[V]):
     async def __aexit__(self, *_error: object) -> None:
         """Closes it."""
         await self.close()
+
+    def __repr__(self) -> str:
+        """The topics, the address and the group."""
+        if self._core is None:
+            return f"<streamlog.aio.Consumer of {self._topics!r}, not reading yet>"
+        return f"<streamlog.aio.{repr(self._core)[1:]}"
+
+    def __aiter__(self) -> Self:
+        """The iterator itself.
+
+        Raises:
+            Closed: It was closed before the loop began.
+        """
+        if self.closed:
+            raise Closed(_CLOSED)
+        return self
 
     def take(self, count: int, *, timeout: float | None = None) -> AsyncIterator[Message[V]]:
         """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.

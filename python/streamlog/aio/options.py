@@ -43,6 +43,7 @@ class ProducerOptions(TypedDict, total=False):
     audit_window: float
     key: _Serializer | None
     value: _Serializer | None
+    encoding: Literal["utf-8"] | None
     config: Mapping[str, Any] | None
 
 
@@ -63,4 +64,5 @@ class ConsumerOptions(TypedDict, total=False):
     buffer: int | str
     fetch_bytes: int | str
     fetch_wait: float
+    create_topics: bool
     config: Mapping[str, Any] | None

@@ -2,18 +2,21 @@
 
 from collections.abc import AsyncIterator, Coroutine
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from streamlog._core.reading import Message
 from streamlog.aio.backwards import newest_first
 from streamlog.aio.messages import limited
+from streamlog.backwards import Decoders
 from streamlog.errors import TopicNotFound
-from streamlog.partition import Place, check_place, sliced
+from streamlog.partition import Decoder, Place, check_place, sliced
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
 
 __all__ = ["Partition"]
+
+_T = TypeVar("_T")
 
 
 class Partition:
@@ -56,26 +59,81 @@ class Partition:
         """
         return self._of(await self._client.admin.end_offsets(self.topic))
 
+    @overload
     def read(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> AsyncIterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> AsyncIterator[Message]: ...
+    @overload
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> AsyncIterator[Message[_T | None]]: ...
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> AsyncIterator[Message[Any]]:
         """Iterates over the messages from `start` to before `stop`, the oldest first.
 
         Args:
             start: Where to begin; at the first message if omitted.
             stop: Where to end; at the end as it is now if omitted, and never beyond it.
             limit: At most so many messages.
+            key: Decodes the keys, as for ``Client.consumer``.
+            value: Decodes the values; tombstones stay None.
 
         Raises:
+            DecodeError: A key or a value cannot be decoded; the next call has the next message.
             TopicNotFound: There is no such partition.
         """
-        return limited(self._read(start, stop), limit)
+        return limited(self._read(start, stop, (key, value)), limit)
 
+    @overload
     def reversed(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> AsyncIterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> AsyncIterator[Message]: ...
+    @overload
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> AsyncIterator[Message[_T | None]]: ...
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> AsyncIterator[Message[Any]]:
         """Iterates over the same messages as ``read`` does, the newest first."""
-        return limited(self._reversed(start, stop), limit)
+        return limited(self._reversed(start, stop, (key, value)), limit)
 
     @overload
     def __getitem__(self, wanted: SupportsIndex) -> Coroutine[Any, Any, Message]: ...
@@ -100,14 +158,18 @@ class Partition:
         """The calls that make it."""
         return f"Topic({self.topic!r}).partition({self.number})"
 
-    async def _read(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+    async def _read(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> AsyncIterator[Message[Any]]:
         span = await self._span(start, stop)
-        async for message in self._client._range(self.topic, [span]):
+        async for message in self._client._range(self.topic, [span], decoders):
             yield message
 
-    async def _reversed(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+    async def _reversed(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> AsyncIterator[Message[Any]]:
         span = await self._span(start, stop)
-        async for message in newest_first(self._client, self.topic, span):
+        async for message in newest_first(self._client, self.topic, span, decoders):
             yield message
 
     async def _at(self, offset: int) -> Message:
@@ -136,5 +198,6 @@ class Partition:
 
     def _of(self, offsets: dict[int, int | None]) -> int:
         if self.number not in offsets:
-            raise TopicNotFound(f"there is no partition {self.number} of '{self.topic}'")
+            message = f"there is no partition {self.number} of '{self.topic}'"
+            raise TopicNotFound(message, f"{self.topic}-{self.number}")
         return offsets[self.number] or 0

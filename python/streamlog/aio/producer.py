@@ -15,7 +15,8 @@ from streamlog.errors import Closed, DeliveryError, StreamlogError
 __all__ = ["Producer"]
 
 _T = TypeVar("_T")
-_Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
+_HeaderValue: TypeAlias = bytes | str | None
+_Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderValue]]
 _Sent = producing.Ticket
 _Handing: TypeAlias = asyncio.Future[producing.Ticket]
 _Failure: TypeAlias = tuple[str, int, int, Exception]

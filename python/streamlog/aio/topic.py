@@ -2,21 +2,23 @@
 
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from streamlog._core.reading import Message
 from streamlog.aio.backwards import newest_first, newest_of_all
 from streamlog.aio.messages import limited
 from streamlog.aio.partition import Partition
+from streamlog.backwards import Decoders
 from streamlog.descriptions import TopicDescription
 from streamlog.errors import ConfigError
-from streamlog.partition import Place, check_place
+from streamlog.partition import Decoder, Place, check_place
 
 if TYPE_CHECKING:
     from streamlog.aio.client import Client
 
 __all__ = ["Topic"]
 
+_T = TypeVar("_T")
 _Spans = list[tuple[int, int, int]]
 
 
@@ -69,9 +71,35 @@ class Topic:
         """The first offset of that time or later, of each partition; None where there is none."""
         return await self._client.admin.offsets_at(self.name, time)
 
+    @overload
     def read(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> AsyncIterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> AsyncIterator[Message]: ...
+    @overload
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> AsyncIterator[Message[_T | None]]: ...
+    def read(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> AsyncIterator[Message[Any]]:
         """Iterates over what there is now, partition by partition as it comes.
 
         Args:
@@ -80,22 +108,51 @@ class Topic:
                 messages over all partitions, in the order of their times.
             stop: Where to end, in the same way; the end as it is now if omitted.
             limit: At most so many messages.
+            key: Decodes the keys, as for ``Client.consumer``.
+            value: Decodes the values; tombstones stay None.
 
         Raises:
+            DecodeError: A key or a value cannot be decoded; the next call has the next message.
             TopicNotFound: There is no such topic.
             ConfigError: The time has no time zone.
         """
-        return limited(self._read(start, stop), limit)
+        return limited(self._read(start, stop, (key, value)), limit)
 
+    @overload
     def reversed(
-        self, start: Place | None = None, stop: Place | None = None, *, limit: int | None = None
-    ) -> AsyncIterator[Message]:
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: None = None,
+    ) -> AsyncIterator[Message]: ...
+    @overload
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[_T],
+    ) -> AsyncIterator[Message[_T | None]]: ...
+    def reversed(
+        self,
+        start: Place | None = None,
+        stop: Place | None = None,
+        *,
+        limit: int | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+    ) -> AsyncIterator[Message[Any]]:
         """Iterates over the same messages, the newest of all partitions first.
 
         Raises:
             TopicNotFound: There is no such topic.
         """
-        return limited(self._reversed(start, stop), limit)
+        return limited(self._reversed(start, stop, (key, value)), limit)
 
     async def replay(
         self,
@@ -128,19 +185,25 @@ class Topic:
         """The class and the name."""
         return f"Topic({self.name!r})"
 
-    async def _read(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+    async def _read(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> AsyncIterator[Message[Any]]:
         if isinstance(start, int) and start < 0:
             check_place(start)
-            newest = [message async for message in self.reversed(stop=stop, limit=-start)]
+            backwards = limited(self._reversed(None, stop, decoders), -start)
+            newest = [message async for message in backwards]
             for message in reversed(newest):
                 yield message
             return
-        async for message in self._client._range(self.name, await self._spans(start, stop)):
+        spans = await self._spans(start, stop)
+        async for message in self._client._range(self.name, spans, decoders):
             yield message
 
-    async def _reversed(self, start: Place | None, stop: Place | None) -> AsyncIterator[Message]:
+    async def _reversed(
+        self, start: Place | None, stop: Place | None, decoders: Decoders
+    ) -> AsyncIterator[Message[Any]]:
         spans = await self._spans(start, stop)
-        logs = [newest_first(self._client, self.name, span) for span in spans]
+        logs = [newest_first(self._client, self.name, span, decoders) for span in spans]
         async for message in newest_of_all(logs):
             yield message
 

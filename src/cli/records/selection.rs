@@ -88,7 +88,7 @@ impl Selected<'_> {
             for partition in wanted {
                 let place = TopicPartition { topic: found.name.clone(), partition };
                 if !found.partitions.iter().any(|row| row.partition == partition) {
-                    return Err(ClientError::TopicNotFound { topic: place.to_string() }.into());
+                    return Err(ClientError::no_topic(place).into());
                 }
                 places.push(place);
             }

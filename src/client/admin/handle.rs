@@ -51,7 +51,10 @@ impl AdminCalls {
         let brokers = Arc::clone(&self.brokers);
         self.call(async move {
             let deadline = brokers.deadline(operation, brokers.config().timeout);
-            work(brokers, deadline).await
+            match work(Arc::clone(&brokers), deadline).await {
+                Ok(done) => Ok(done),
+                Err(error) => Err(brokers.with_nearest(error).await),
+            }
         })
     }
 

@@ -90,10 +90,12 @@ impl AdminCalls {
             timeout_ms: self.timeout_ms(),
         };
         self.with_brokers("deleting a topic", async move |brokers, deadline| {
-            topic_name(&topic)?;
+            let name = topic_name(&topic)?;
             let answer = brokers.until(deadline, &[], || brokers.call_controller(&request)).await?;
             let row = answer.responses.first().ok_or_else(|| unanswered(&topic))?;
-            ClientError::check(row.error_code, &topic, row.error_message.as_deref())
+            ClientError::check(row.error_code, &topic, row.error_message.as_deref())?;
+            brokers.forget(&name);
+            Ok(())
         })
     }
 
@@ -151,7 +153,7 @@ impl AdminCalls {
                 }
             };
             let found = brokers.until(deadline, &[], asking).await?;
-            let missing = || ClientError::TopicNotFound { topic: name.to_string() };
+            let missing = || ClientError::no_topic(&name);
             let info = found.ok_or_else(missing)?;
             Ok(describe(name.clone(), name.is_internal(), &info))
         })

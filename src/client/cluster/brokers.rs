@@ -13,7 +13,7 @@ use crate::client::cluster::link::Link;
 use crate::client::cluster::{Backoff, Connection, TopicInfo, Topology};
 use crate::client::error::{Attempt, Remedy};
 use crate::client::{ClientConfig, ClientError};
-use crate::config::HostPort;
+use crate::config::{HostPort, nearest};
 use crate::io::Clock;
 use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
@@ -217,8 +217,25 @@ impl Brokers {
             Some(info) if info.error.is_error() => {
                 ClientError::from_code(info.error, name.as_str(), None)
             }
-            _ => ClientError::TopicNotFound { topic: name.to_string() },
+            _ => ClientError::no_topic(name),
         })
+    }
+
+    /// Adds the topic with the nearest name to the error of a topic that does not exist.
+    pub(crate) async fn with_nearest(&self, error: ClientError) -> ClientError {
+        let ClientError::TopicNotFound { topic, nearest: None } = error else { return error };
+        // Without an answer the error is still true, only shorter.
+        let known = self.refresh(None, false).await.unwrap_or_default();
+        let own = known.topics.iter().filter(|topic| !topic.is_internal);
+        let names: Vec<&str> = own.filter_map(|topic| topic.name.as_deref()).collect();
+        let is_partition = topic.rsplit_once('-').is_some_and(|(name, _)| names.contains(&name));
+        let meant = if is_partition { None } else { nearest(&topic, names.into_iter()) };
+        ClientError::TopicNotFound { nearest: meant.map(str::to_owned), topic }
+    }
+
+    /// Whether one broker is all there is, so that it knows every topic.
+    pub(crate) fn is_single(&self) -> bool {
+        self.topology().addresses().count() == 1
     }
 
     /// Where the leader of a partition is reached, asked for if it is not known.
@@ -229,7 +246,7 @@ impl Brokers {
     ) -> Result<HostPort, ClientError> {
         let info = self.topic(topic, false).await?;
         if info.partition(partition).is_none() {
-            return Err(ClientError::TopicNotFound { topic: format!("{topic}-{partition}") });
+            return Err(ClientError::no_topic(format_args!("{topic}-{partition}")));
         }
         let leader = self.topology().leader(topic, partition).cloned();
         leader.ok_or_else(|| {

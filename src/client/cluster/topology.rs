@@ -54,6 +54,11 @@ impl Topology {
         }
     }
 
+    /// Drops a topic, so that it is asked for again.
+    pub(crate) fn forget(&mut self, name: &TopicName) {
+        self.topics.remove(name);
+    }
+
     /// One topic, if it was ever asked for.
     pub(crate) fn topic(&self, name: &TopicName) -> Option<&TopicInfo> {
         self.topics.get(name)

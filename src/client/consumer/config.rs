@@ -51,7 +51,7 @@ pub struct ConsumerConfig {
     pub buffer: ByteSize,
     /// Whether checksums are verified.
     pub check_crcs: bool,
-    /// Whether a topic that does not exist may be created by asking for it.
+    /// Whether brokers may create a topic that does not exist.
     pub auto_create_topics: bool,
     /// Whether reading is interrupted to tell which partitions came and went.
     pub reports_changes: bool,
@@ -70,7 +70,7 @@ impl Default for ConsumerConfig {
             fetch_wait: Duration::from_millis(500),
             buffer: ByteSize(24 << 20),
             check_crcs: true,
-            auto_create_topics: true,
+            auto_create_topics: false,
             reports_changes: false,
             group: GroupConfig::default(),
         }
@@ -152,7 +152,7 @@ impl ConsumerConfig {
         },
         Key {
             name: "allow.auto.create.topics",
-            about: "Whether a topic that does not exist may be created by asking for it.",
+            about: "Whether a missing topic that a consumer asks for may be created by brokers.",
             kind: Kind::Boolean,
             set: |c, text| switch(text).map(|v| c.auto_create_topics = v),
             get: |c| c.auto_create_topics.to_string(),

@@ -359,7 +359,7 @@ impl Consumer {
 
     fn slot_of(&self, partition: &TopicPartition) -> Result<usize, ClientError> {
         let slot = self.shared.assignment.slot_of(partition);
-        slot.ok_or_else(|| ClientError::TopicNotFound { topic: partition.to_string() })
+        slot.ok_or_else(|| ClientError::no_topic(partition))
     }
 }
 

@@ -1,13 +1,19 @@
 //! The topics that a consumer is to read: by name, and how many partitions each has.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::config::Start;
 use crate::client::ClientError;
 use crate::client::call::Call;
+use crate::client::cluster::Brokers;
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::types::{TopicName, TopicPartition};
+
+/// How long a topic is looked for that a broker of several does not know: another may have
+/// created it a moment ago.
+const SPREADING_MAX: Duration = Duration::from_secs(1);
 
 /// The names of topics, each once.
 pub(super) fn distinct(topics: &[&str]) -> Result<Vec<TopicName>, ClientError> {
@@ -38,22 +44,45 @@ pub(super) fn check_found(
         let place = names.iter().position(|name| *name == partition.topic);
         let count = place.map_or(0, |place| counts[place]);
         if !usize::try_from(partition.partition.0).is_ok_and(|index| index < count) {
-            return Err(ClientError::TopicNotFound { topic: partition.to_string() });
+            return Err(ClientError::no_topic(partition));
         }
     }
     Ok(())
 }
 
-/// How many partitions each topic has.
+/// Returns how many partitions each topic has. A topic that does not exist is an error at once,
+/// unless brokers may create it.
 pub(super) fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Call<Vec<usize>> {
     let brokers = Arc::clone(&core.brokers);
     core.call(async move {
         let deadline = brokers.deadline("finding topics", brokers.config().timeout);
         let mut counts = Vec::with_capacity(names.len());
         for name in &names {
-            let looking = || brokers.topic(name, may_create);
-            counts.push(brokers.until(deadline, &[], looking).await?.partitions.len());
+            let spread_at = brokers.clock().monotonic().saturating_add(SPREADING_MAX);
+            let looking = || async {
+                match brokers.topic(name, may_create).await {
+                    Err(ClientError::TopicNotFound { .. })
+                        if !may_create && is_final(&brokers, spread_at) =>
+                    {
+                        Ok(None)
+                    }
+                    found => found.map(|info| Some(info.partitions.len())),
+                }
+            };
+            let found = match brokers.until(deadline, &[], looking).await {
+                Ok(found) => found.ok_or_else(|| ClientError::no_topic(name)),
+                Err(error) => Err(error),
+            };
+            match found {
+                Ok(count) => counts.push(count),
+                Err(error) => return Err(brokers.with_nearest(error).await),
+            }
         }
         Ok(counts)
     })
+}
+
+/// Whether a broker that does not know a topic speaks for all of them.
+fn is_final(brokers: &Brokers, spread_at: Duration) -> bool {
+    brokers.is_single() || brokers.clock().monotonic() >= spread_at
 }

@@ -19,7 +19,7 @@ use super::topics::{TopicQueues, Topics};
 use super::undelivered::Undelivered;
 use crate::client::bell::Bell;
 use crate::client::call::Call;
-use crate::client::cluster::Brokers;
+use crate::client::cluster::{Brokers, Deadline};
 use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::client::{ClientError, ProducerConfig, Ticket};
@@ -241,11 +241,17 @@ impl Producer {
             let looking = || async {
                 if is_known {
                     // It is the partition that is missing: there may be more by now.
-                    brokers.refresh(Some(std::slice::from_ref(&about)), true).await?;
+                    brokers.refresh(Some(std::slice::from_ref(&about)), false).await?;
                 }
-                brokers.topic(&about, true).await
+                match brokers.topic(&about, false).await {
+                    Err(ClientError::TopicNotFound { .. }) => Ok(None),
+                    found => found.map(Some),
+                }
             };
-            let count = brokers.until(deadline, &[], looking).await?.partitions.len();
+            let count = match brokers.until(deadline, &[], looking).await? {
+                Some(found) => found.partitions.len(),
+                None => create_topic(brokers, &about, deadline).await?,
+            };
             Ok((about, count))
         })
     }
@@ -401,9 +407,27 @@ impl Shared {
     }
 }
 
+/// Has the brokers create a topic as they are set to, and returns how many partitions it has.
+async fn create_topic(
+    brokers: &Brokers,
+    name: &TopicName,
+    deadline: Deadline,
+) -> Result<usize, ClientError> {
+    match brokers.until(deadline, &[], || brokers.topic(name, true)).await {
+        Ok(created) => {
+            let count = created.partitions.len();
+            tracing::info!(
+                "created topic '{name}' with {count} partitions: a record was sent to it"
+            );
+            Ok(count)
+        }
+        Err(error) => Err(brokers.with_nearest(error).await),
+    }
+}
+
 fn missing(record: &ProducerRecord<'_>) -> ClientError {
     let partition = record.partition.unwrap_or_default();
-    ClientError::TopicNotFound { topic: format!("{}-{partition}", record.topic) }
+    ClientError::no_topic(format_args!("{}-{partition}", record.topic))
 }
 
 fn in_memory(bytes: u64) -> usize {

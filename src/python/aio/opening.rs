@@ -9,7 +9,7 @@ use super::event_loop::EventLoop;
 use crate::client;
 use crate::python::administration::Admin;
 use crate::python::client::Client;
-use crate::python::reading::{Consumer, Part, Range, UntilEnd};
+use crate::python::reading::{Consumer, Decoders, Part, Range, UntilEnd};
 
 type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
 
@@ -56,9 +56,9 @@ pub(crate) fn consumer<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> Awaitable<'py> {
     let py = event_loop.py();
-    let (names, subscription) = Consumer::subscription(client, topics, options)?;
+    let subscription = Consumer::subscription(client, topics, options)?;
     let connected = client.get().connected(py)?.get()?.clone();
-    let config = subscription.config.clone();
+    let (names, config) = (subscription.topics.clone(), subscription.config.clone());
     let making = async move {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         connected.making_consumer(&names, config).await
@@ -84,16 +84,19 @@ pub(crate) fn until_end<'py>(
 
 /// The messages of a topic between offsets, once its partitions are found.
 #[pyfunction]
+#[pyo3(signature = (event_loop, client, topic, parts, decoders=None))]
 pub(crate) fn range<'py>(
     event_loop: &Bound<'py, EventLoop>,
     client: &Bound<'py, Client>,
     topic: &str,
     parts: Vec<Part>,
+    decoders: Option<Decoders<'_>>,
 ) -> Awaitable<'py> {
     let py = event_loop.py();
     let spans = Range::spans(topic, parts)?;
     let owned = client.get().connected(py)?;
     let (connected, birth) = (owned.get()?.clone(), *owned.birth());
+    let hooks = Range::decoding(decoders, &connected)?;
     let (starts, config) = (spans.starts.clone(), Range::config(client.get()));
     let making = async move {
         if starts.is_empty() {
@@ -102,7 +105,7 @@ pub(crate) fn range<'py>(
         connected.making_partition_consumer(&starts, config).await.map(Some)
     };
     EventLoop::ask(event_loop, making, move |py, consumer| {
-        made(py, Range::of(consumer, spans, &birth))
+        made(py, Range::of(consumer, spans, hooks, &birth))
     })
 }
 

@@ -24,8 +24,6 @@ type News = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(crate) struct Reader {
     event_loop: Py<EventLoop>,
     source: Source,
-    /// Those of a source that has none.
-    no_hooks: Hooks,
     turn: Turn,
     pending: Mutex<Pending>,
     /// Whether a letter or an error may stand before the next message; looked at for each.
@@ -67,7 +65,7 @@ impl Reader {
             Source::Consumer(consumer) => consumer.get().hooks(),
             Source::Stream(stream) => stream.get().consumer().hooks(),
             Source::UntilEnd(messages) => messages.get().consumer().hooks(),
-            Source::Range(_) => &self.no_hooks,
+            Source::Range(range) => range.get().hooks(),
         }
     }
 
@@ -148,9 +146,8 @@ impl Reader {
 impl Reader {
     #[new]
     fn new(event_loop: Py<EventLoop>, source: Source) -> Self {
-        let (no_hooks, turn) = (Hooks::default(), Turn::default());
         let (pending, is_held_up) = (Mutex::default(), AtomicBool::new(false));
-        Self { event_loop, source, no_hooks, turn, pending, is_held_up }
+        Self { event_loop, source, turn: Turn::default(), pending, is_held_up }
     }
 
     /// The next message; `None` after which `arrived` has to be waited for.

@@ -107,14 +107,7 @@ impl<'py> Options<'py> {
 
     /// Takes the option `name`, which can be called, if it was given.
     pub(crate) fn take_callable(&mut self, name: &'static str) -> PyResult<Option<Py<PyAny>>> {
-        match self.take(name) {
-            Some(value) if !value.is_callable() => {
-                let kind = value.get_type();
-                let reason = format!("expected something that can be called, not {kind}");
-                Err(refused(&ConfigError::single(name, reason)))
-            }
-            value => Ok(value.map(Bound::unbind)),
-        }
+        callable(name, self.take(name))
     }
 
     /// Takes the option `name` as a value of type `T`, if it was given.
@@ -206,6 +199,18 @@ fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(Stri
         values.push((name, value));
     }
     Ok(values)
+}
+
+/// The argument `name`, which is a callable if it was given.
+pub(crate) fn callable(name: &str, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    match given {
+        Some(value) if !value.is_callable() => {
+            let kind = value.get_type();
+            let reason = format!("expected something that can be called, not {kind}");
+            Err(refused(&ConfigError::single(name, reason)))
+        }
+        value => Ok(value.map(Bound::unbind)),
+    }
 }
 
 /// The rows of a mapping from names, which the argument `name` is to be.

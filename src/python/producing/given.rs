@@ -7,7 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyAnyMethods, PyMapping, PyMappingMethods, PyString, PyStringMethods};
 use pyo3::{Bound, Py, PyAny, PyErr, PyResult, Python};
 
-use super::making::Making;
+use super::making::{Making, Texts};
 use crate::client::{Header, ProducerRecord};
 use crate::python::arguments;
 use crate::types::{PartitionIndex, Timestamp};
@@ -83,10 +83,10 @@ impl Given {
     pub(super) fn take(&mut self, making: &Making, said: Keywords<'_, '_>) -> PyResult<()> {
         let Keywords { key, headers, partition, timestamp } = said;
         if let Some(key) = key {
-            self.key = bytes_of("key", making.key.as_ref(), key)?;
+            self.key = bytes_of("key", making.key.as_ref(), key, making.texts)?;
         }
         if let Some(headers) = headers {
-            self.headers = read_headers(headers)?;
+            self.headers = read_headers(headers, making.texts)?;
         }
         if let Some(timestamp) = timestamp {
             self.timestamp = Some(match arguments::timestamp("timestamp", timestamp)? {
@@ -99,14 +99,22 @@ impl Given {
     }
 }
 
-/// Bytes, or `None`; a text is refused, for it would have to be encoded somehow.
-fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<PyBackedBytes>> {
+/// Bytes, or `None`; a text only where the producer says how it is encoded.
+fn bytes(name: &str, value: &Bound<'_, PyAny>, texts: Texts) -> PyResult<Option<PyBackedBytes>> {
     if value.is_none() {
         return Ok(None);
     }
+    if let (Texts::Utf8, Ok(text)) = (texts, value.cast::<PyString>()) {
+        return Ok(Some(PyBackedBytes::from(text.encode_utf8()?)));
+    }
     value.extract().map(Some).map_err(|_| {
         let kind = value.get_type();
-        PyTypeError::new_err(format!("{name} is to be bytes or None, not {kind}: encode it first"))
+        let remedy = if value.is_instance_of::<PyString>() {
+            "encode it first, or make the producer with encoding=\"utf-8\""
+        } else {
+            "encode it first, or make the producer with key= and value="
+        };
+        PyTypeError::new_err(format!("{name} is to be bytes or None, not {kind}: {remedy}"))
     })
 }
 
@@ -116,11 +124,7 @@ pub(super) fn made(
     make: &Bound<'_, PyAny>,
     item: &Bound<'_, PyAny>,
 ) -> PyResult<Option<PyBackedBytes>> {
-    let value = make.call1((item,))?;
-    match value.cast::<PyString>() {
-        Ok(text) => Ok(Some(PyBackedBytes::from(text.encode_utf8()?))),
-        Err(_) => bytes(name, &value),
-    }
+    bytes(name, &make.call1((item,))?, Texts::Utf8)
 }
 
 /// What the serializer makes of it, if there is one; else it is to be bytes.
@@ -128,14 +132,18 @@ pub(super) fn bytes_of(
     name: &str,
     serializer: Option<&Py<PyAny>>,
     value: &Bound<'_, PyAny>,
+    texts: Texts,
 ) -> PyResult<Option<PyBackedBytes>> {
     match serializer {
         Some(make) if !value.is_none() => made(name, make.bind(value.py()), value),
-        _ => bytes(name, value),
+        _ => bytes(name, value, texts),
     }
 }
 
-fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBackedBytes>)>> {
+fn read_headers(
+    given: &Bound<'_, PyAny>,
+    texts: Texts,
+) -> PyResult<Vec<(String, Option<PyBackedBytes>)>> {
     let rows = match given.cast::<PyMapping>() {
         Ok(mapping) => mapping.items()?.into_any(),
         Err(_) => given.clone(),
@@ -144,7 +152,7 @@ fn read_headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<PyBack
     for row in rows.try_iter()? {
         let (name, value): (String, Bound<'_, PyAny>) =
             row?.extract().map_err(|error| not_headers(&error))?;
-        headers.push((name, bytes("a header", &value)?));
+        headers.push((name, bytes("a header", &value, texts)?));
     }
     Ok(headers)
 }

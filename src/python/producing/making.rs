@@ -5,7 +5,7 @@ use pyo3::{Py, PyAny, PyResult, Python};
 
 use super::given::Given;
 use crate::client;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options};
 use crate::python::errors::{raised, refused};
 
@@ -15,6 +15,17 @@ pub(crate) struct Making {
     pub(crate) key: Option<Py<PyAny>>,
     pub(crate) value: Option<Py<PyAny>>,
     pub(crate) partitioner: Option<Chooser>,
+    pub(crate) texts: Texts,
+}
+
+/// What becomes of a `str` that is sent where bytes are expected.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Texts {
+    /// It is refused, for bytes can be made of it in several ways.
+    #[default]
+    Refused,
+    /// It is sent as UTF-8.
+    Utf8,
 }
 
 /// The program's own choice of partitions.
@@ -32,7 +43,19 @@ impl Making {
             key: options.take_callable("key")?,
             value: options.take_callable("value")?,
             partitioner: choose.map(|choose| Chooser { choose }),
+            texts: read_texts(options.take_as::<String>("encoding")?)?,
         })
+    }
+}
+
+fn read_texts(encoding: Option<String>) -> PyResult<Texts> {
+    match encoding.map(|name| name.to_ascii_lowercase()).as_deref() {
+        None => Ok(Texts::Refused),
+        Some("utf-8" | "utf8") => Ok(Texts::Utf8),
+        Some(other) => {
+            let fault = Fault::invalid("encoding", other, "\"utf-8\"");
+            Err(refused(&ConfigError { faults: vec![fault] }))
+        }
     }
 }
 

@@ -89,7 +89,7 @@ impl Producer {
         said: Keywords<'_, '_>,
     ) -> PyResult<Given> {
         let mut given = Given::to(topic);
-        given.value = bytes_of("value", self.making.value.as_ref(), value)?;
+        given.value = bytes_of("value", self.making.value.as_ref(), value, self.making.texts)?;
         given.take(&self.making, said)?;
         Ok(given)
     }
@@ -106,7 +106,7 @@ impl Producer {
         given.key = key.map(|make| made("key", make, item)).transpose()?.flatten();
         given.value = match value {
             Some(make) => made("value", make, item)?,
-            None => bytes_of("value", self.making.value.as_ref(), item)?,
+            None => bytes_of("value", self.making.value.as_ref(), item, self.making.texts)?,
         };
         Ok(given)
     }
@@ -250,6 +250,10 @@ impl Producer {
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
         this
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Producer at {}>", self.client.get().address())
     }
 
     /// The error that ends the block goes on, with a note about what was not delivered.

@@ -37,6 +37,8 @@ type ByPartition<T> = BTreeMap<(String, i32), T>;
 pub(crate) struct Consumer {
     inner: Owned<Arc<client::Consumer>>,
     client: Py<Client>,
+    topics: Vec<String>,
+    group: Option<String>,
     hooks: Hooks,
     /// Whether an event or a signal ends it.
     is_watched: bool,
@@ -50,8 +52,8 @@ impl Consumer {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Self>> {
         let py = topics.py();
-        let (names, subscription) = Self::subscription(client, topics, given)?;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let subscription = Self::subscription(client, topics, given)?;
+        let names: Vec<&str> = subscription.topics.iter().map(String::as_str).collect();
         let owned = client.get().connected(py)?;
         let connected = owned.get()?;
         let config = subscription.config.clone();
@@ -71,14 +73,12 @@ impl Consumer {
         client: &Bound<'_, Client>,
         topics: &Bound<'_, PyAny>,
         given: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Vec<String>, Subscription)> {
+    ) -> PyResult<Subscription> {
         let py = topics.py();
-        let names = read_topics(topics)?;
+        let topics = read_topics(topics)?;
         let owned = client.get().connected(py)?;
         let config = client.get().consumer_defaults();
-        let subscription = Subscription::read(owned.get()?, config, Options::of(given)?, py)?;
-        subscription.hooks.check(&names)?;
-        Ok((names, subscription))
+        Subscription::read(owned.get()?, topics, config, Options::of(given)?, py)
     }
 
     /// The client's consumer, with the program's part in it; nobody watches for its end yet.
@@ -88,11 +88,12 @@ impl Consumer {
         subscription: Subscription,
     ) -> PyResult<Py<Self>> {
         let py = client.py();
-        let Subscription { hooks, signals, .. } = subscription;
+        let Subscription { topics, config, hooks, signals } = subscription;
         let birth = *client.get().connected(py)?.birth();
         let inner = Owned::new(Arc::new(consumer), &birth);
         let is_watched = hooks.stop.is_some() || signals;
-        Py::new(py, Self { inner, client: client.clone().unbind(), hooks, is_watched })
+        let (client, group) = (client.clone().unbind(), config.group.id);
+        Py::new(py, Self { inner, client, topics, group, hooks, is_watched })
     }
 
     /// The consumer behind it.
@@ -188,8 +189,10 @@ impl Consumer {
 
 #[pymethods]
 impl Consumer {
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
+    /// A loop over a consumer that was closed before is a mistake, unlike one that `close` ends.
+    fn __iter__(this: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        this.get().open(this.py())?;
+        Ok(this)
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
@@ -203,6 +206,7 @@ impl Consumer {
         count: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bounded> {
+        this.get().open(count.py())?;
         Bounded::new(count.py(), this, arguments::value("count", count)?, timeout)
     }
 
@@ -213,9 +217,11 @@ impl Consumer {
     )]
     fn batches(
         this: Py<Self>,
+        py: Python<'_>,
         max_messages: Option<&Bound<'_, PyAny>>,
         max_wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batches> {
+        this.get().open(py)?;
         let max_messages = match max_messages {
             Some(number) => arguments::value("max_messages", number)?,
             None => MAX_MESSAGES,
@@ -241,6 +247,7 @@ impl Consumer {
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrowBatches> {
+        this.get().open(py)?;
         ArrowBatches::of(py, Source::Consumer(this), options)
     }
 
@@ -251,6 +258,7 @@ impl Consumer {
 
     /// Iterates up to the ends that the partitions have now.
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
+        this.get().open(py)?;
         UntilEnd::of(py, this)
     }
 
@@ -363,6 +371,14 @@ impl Consumer {
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.inner.get()?.is_closed())
+    }
+
+    fn __repr__(&self) -> String {
+        let topics: Vec<String> = self.topics.iter().map(|topic| format!("{topic:?}")).collect();
+        let group = self.group.as_ref().map(|group| format!(", group {group:?}"));
+        let closed = if self.closed().unwrap_or(true) { ", closed" } else { "" };
+        let (topics, address) = (topics.join(", "), self.client.get().address());
+        format!("<Consumer of {topics} at {address}{}{closed}>", group.unwrap_or_default())
     }
 
     /// `Consumer[int]` is a type for those who check types.

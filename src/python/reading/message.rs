@@ -236,6 +236,20 @@ impl Message {
         PyTuple::new(py, rows)
     }
 
+    /// The value of the last header of this name, or the default if there is none.
+    #[pyo3(signature = (name, default=None))]
+    fn header<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> Option<Bound<'py, PyAny>> {
+        let headers = self.own_headers();
+        let last = headers.iter().rev().find(|(key, _)| key == name);
+        let value = |bytes: &OwnBytes| bytes.as_ref().map(|bytes| PyBytes::new(py, bytes));
+        last.map_or(default, |(_, bytes)| value(bytes).map(Bound::into_any))
+    }
+
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let (topic, partition, offset) = self.place();
         let headers = self.headers(py)?.into_any().try_iter()?.collect::<PyResult<Vec<_>>>()?;

@@ -20,7 +20,7 @@ pub(super) use consumer::Consumer;
 pub(super) use decoding::{Letter, Offered};
 pub(super) use hooks::{Hooks, Place, monotonic};
 pub(super) use message::Message;
-pub(super) use range::{Part, Range};
+pub(super) use range::{Decoders, Part, Range};
 pub(super) use stream::Stream;
 pub(super) use subscription::read_topics;
 pub(super) use until_end::UntilEnd;

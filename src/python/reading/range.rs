@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pyo3::types::PyDict;
-use pyo3::{Bound, Py, PyResult, Python, pyclass, pymethods};
+use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::arrow::{ArrowBatches, Source};
+use super::decoding::Decoding;
 use super::hooks::{Hooks, Place};
 use super::message::Message;
 use super::subscription::read_out_of_range;
 use crate::client::{self, ConsumerConfig, GroupConfig, OutOfRange, Start};
 use crate::config::ConfigError;
+use crate::python::arguments;
 use crate::python::client::Client;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::{Birth, Owned};
@@ -19,6 +21,9 @@ use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 
 /// A partition's number, the first offset to read, and the first not to.
 pub(crate) type Part = (i32, i64, i64);
+
+/// The decoders of keys and of values.
+pub(crate) type Decoders<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// What is to be read of each partition: from where, and up to where.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +43,7 @@ pub(crate) struct Range {
     inner: Option<Owned<client::UntilEnd<Arc<client::Consumer>>>>,
     /// Where each partition's reading begins.
     begins: Vec<(TopicPartition, Offset)>,
+    hooks: Hooks,
 }
 
 impl Range {
@@ -72,11 +78,33 @@ impl Range {
     }
 
     /// Reads the spans by a consumer that begins where they do.
-    pub(crate) fn of(consumer: Option<client::Consumer>, spans: Spans, birth: &Birth) -> Self {
+    pub(crate) fn of(
+        consumer: Option<client::Consumer>,
+        spans: Spans,
+        hooks: Hooks,
+        birth: &Birth,
+    ) -> Self {
         let inner = consumer.map(|consumer| {
             Owned::new(client::UntilEnd::below(Arc::new(consumer), &spans.ends), birth)
         });
-        Self { inner, begins: spans.begins }
+        Self { inner, begins: spans.begins, hooks }
+    }
+
+    /// The program's part in reading: its decoders.
+    pub(crate) fn decoding(
+        decoders: Option<Decoders<'_>>,
+        client: &client::Client,
+    ) -> PyResult<Hooks> {
+        let (key, value) = decoders.unwrap_or_default();
+        let key = arguments::callable("key", key)?;
+        let value = arguments::callable("value", value)?;
+        let decoding = Decoding::of(key, value, None, client)?;
+        Ok(Hooks { decoding, ..Hooks::default() })
+    }
+
+    /// The program's part in reading.
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.hooks
     }
 
     /// What it reads from, if there is anything.
@@ -103,25 +131,27 @@ impl Range {
 #[pymethods]
 impl Range {
     #[new]
-    #[pyo3(signature = (client, topic, parts, on_out_of_range="earliest"))]
+    #[pyo3(signature = (client, topic, parts, on_out_of_range="earliest", decoders=None))]
     fn new(
-        py: Python<'_>,
-        client: &Client,
+        client: &Bound<'_, Client>,
         topic: &str,
         parts: Vec<Part>,
         on_out_of_range: &str,
+        decoders: Option<Decoders<'_>>,
     ) -> PyResult<Self> {
+        let (py, client) = (client.py(), client.get());
         let spans = Self::spans(topic, parts)?;
         let out_of_range = read_out_of_range(on_out_of_range)?;
         let owned = client.connected(py)?;
-        if spans.starts.is_empty() {
-            return Ok(Self::of(None, spans, owned.birth()));
-        }
         let connected = owned.get()?;
+        let hooks = Self::decoding(decoders, connected)?;
+        if spans.starts.is_empty() {
+            return Ok(Self::of(None, spans, hooks, owned.birth()));
+        }
         let config = ConsumerConfig { out_of_range, ..Self::config(client) };
         let consumer = py.detach(|| connected.partition_consumer(&spans.starts, config));
         let consumer = consumer.map_err(|error| raised(py, error))?;
-        Ok(Self::of(Some(consumer), spans, owned.birth()))
+        Ok(Self::of(Some(consumer), spans, hooks, owned.birth()))
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -130,7 +160,7 @@ impl Range {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         match &self.inner {
-            Some(inner) => Hooks::default().next(py, inner.get()?, None),
+            Some(inner) => self.hooks.next(py, inner.get()?, None),
             None => Ok(None),
         }
     }

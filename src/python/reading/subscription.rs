@@ -12,12 +12,15 @@ use crate::python::errors::refused;
 
 /// Keywords that are settings.
 const WORDS: &[Word] = &[
-    Word::plain("group", "group.id"),
+    Word::plain("group", GROUP),
     Word::seconds("commit_interval", "auto.commit.interval.ms"),
     Word::plain("buffer", "fetch.buffer.bytes"),
     Word::plain("fetch_bytes", "fetch.max.bytes"),
     Word::seconds("fetch_wait", "fetch.max.wait.ms"),
+    Word::plain("create_topics", "allow.auto.create.topics"),
 ];
+
+const GROUP: &str = "group.id";
 
 /// Keywords that say nothing without a group.
 const OF_GROUPS: [&str; 4] = ["commit", "commit_interval", "on_assign", "on_revoke"];
@@ -25,6 +28,7 @@ const OF_GROUPS: [&str; 4] = ["commit", "commit_interval", "on_assign", "on_revo
 /// All that `Client.consumer` was told.
 #[derive(Debug)]
 pub(crate) struct Subscription {
+    pub(crate) topics: Vec<String>,
     pub(crate) config: ConsumerConfig,
     pub(crate) hooks: Hooks,
     /// Whether SIGTERM ends the loop.
@@ -35,6 +39,7 @@ impl Subscription {
     /// The options that were given, else what `config` says.
     pub(crate) fn read(
         client: &Client,
+        topics: Vec<String>,
         mut config: ConsumerConfig,
         mut options: Options<'_>,
         py: Python<'_>,
@@ -54,7 +59,13 @@ impl Subscription {
         let signals = options.take_as("signals")?.unwrap_or(false);
         let hooks = read_hooks(client, &mut options)?;
         let keys = [ConsumerConfig::KEYS, GroupConfig::KEYS].concat();
-        options.apply(WORDS, &mut |values| set_all(&mut config, &keys, values.iter().copied()))?;
+        options.apply(WORDS, &mut |values| {
+            if values.iter().any(|(name, value)| *name == GROUP && value.trim().is_empty()) {
+                let reason = "the name is empty: leave it out to read without a group";
+                return Err(ConfigError::single(GROUP, reason));
+            }
+            set_all(&mut config, &keys, values.iter().copied())
+        })?;
         if let Some(start) = start {
             config.start = arguments::start("start", &start)?;
         }
@@ -68,7 +79,8 @@ impl Subscription {
             return Err(needless(&of_groups, is_broadcast));
         }
         config.reports_changes = hooks.tells();
-        Ok(Self { config, hooks, signals })
+        hooks.check(&topics)?;
+        Ok(Self { topics, config, hooks, signals })
     }
 }
 

@@ -38,7 +38,7 @@ def test_the_loop_keeps_ticking_while_messages_are_consumed(run: Run, topic: str
                 await asyncio.sleep(0.001)
                 longest = max(longest, count - before)
 
-        async with client.consumer(topic) as consumer:
+        async with client.consumer(topic, create_topics=True) as consumer:
             await anext(consumer)
             count += 1
             ticking = asyncio.create_task(tick())
@@ -114,7 +114,7 @@ def test_a_loop_that_ends_early_leaves_nothing_hanging(
 ) -> None:
     async def main() -> None:
         client = await aio.connect(shared_broker.address)
-        consumer = await client.consumer(topic)
+        consumer = await client.consumer(topic, create_topics=True)
         client.producer().send(f"{topic}-other", b"x")
         waiting = asyncio.create_task(anext(consumer))
         await asyncio.sleep(0.05)
@@ -132,7 +132,8 @@ from streamlog import aio
 
 async def main():
     async with aio.connect(sys.argv[1]) as client:
-        async with client.consumer(sys.argv[2], group="interrupted") as consumer:
+        options = {"group": "interrupted", "create_topics": True}
+        async with client.consumer(sys.argv[2], **options) as consumer:
             print("waiting", flush=True)
             async for message in consumer:
                 pass
@@ -164,7 +165,7 @@ from streamlog import aio
 
 async def main():
     async with aio.connect(sys.argv[1]) as client:
-        async with client.consumer(sys.argv[2], signals=True) as consumer:
+        async with client.consumer(sys.argv[2], signals=True, create_topics=True) as consumer:
             print("waiting", flush=True)
             async for message in consumer:
                 pass

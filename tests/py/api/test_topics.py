@@ -85,7 +85,9 @@ def test_gaps_in_offsets_are_passed_over(
     offsets = [number * gap for number in range(100)]
     reads = 0
 
-    def read(_client: object, _topic: str, parts: list[tuple[int, int, int]]) -> list[object]:
+    def read(
+        _client: object, _topic: str, parts: list[tuple[int, int, int]], decoders: object
+    ) -> list[object]:
         nonlocal reads
         reads += 1
         ((_, first, stop),) = parts
@@ -97,7 +99,7 @@ def test_gaps_in_offsets_are_passed_over(
 
     monkeypatch.setattr("streamlog.backwards.Range", read)
     end = offsets[-1] + gap
-    found = [message.offset for message in newest_first(streamlog_client, "t", 0, 0, end)]
+    found = [message.offset for message in newest_first(streamlog_client, "t", (0, 0, end))]
     assert found == offsets[::-1]
     assert reads < 60
     positions: dict[tuple[str, int], int | None] = {("t", 0): end, ("t", 1): None}

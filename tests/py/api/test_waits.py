@@ -94,7 +94,7 @@ def test_the_same_holds_on_a_loop(streamlog_broker: streamlog.Broker, streamlog_
         async with (
             aio.connect(streamlog_broker.address) as client,
             client.producer() as producer,
-            client.consumer(streamlog_topic) as consumer,
+            client.consumer(streamlog_topic, create_topics=True) as consumer,
         ):
             for wait in (BEYOND, 1e19, float("inf")):
                 ticket = producer.send(streamlog_topic, b"x")

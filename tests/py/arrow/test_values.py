@@ -82,7 +82,7 @@ def test_rows_are_what_messages_are(
 def test_the_types_are_those_that_spark_takes(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
-    with streamlog_client.consumer(streamlog_topic) as consumer:
+    with streamlog_client.consumer(streamlog_topic, create_topics=True) as consumer:
         schema = consumer.arrow().schema
     pair = pyarrow.struct([("key", pyarrow.string()), ("value", pyarrow.binary())])
     types = [
@@ -115,7 +115,7 @@ def test_columns_are_those_that_were_named_in_their_order(
 def test_wrong_columns_and_limits_are_told_by_name(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:
-    with streamlog_client.consumer(streamlog_topic) as consumer:
+    with streamlog_client.consumer(streamlog_topic, create_topics=True) as consumer:
         with pytest.raises(streamlog.ConfigError, match=r"vlue: .*value"):
             consumer.arrow(columns=["offset", "vlue"])
         with pytest.raises(streamlog.ConfigError, match="key: named twice"):

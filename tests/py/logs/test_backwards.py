@@ -51,16 +51,20 @@ def read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Rea
     """The newest offsets of a log, as many as are asked for."""
 
     def blocking(log: Log, count: int) -> list[int]:
-        def ranged(_client: object, _topic: str, parts: list[Part]) -> Iterator[Record]:
+        def ranged(
+            _client: object, _topic: str, parts: list[Part], decoders: object
+        ) -> Iterator[Record]:
             return log.range(parts[0])
 
         monkeypatch.setattr(backwards, "Range", ranged)
-        newest = newest_first(cast(streamlog.Client, None), "t", 0, 0, log.offsets[-1] + 1)
+        newest = newest_first(cast(streamlog.Client, None), "t", (0, 0, log.offsets[-1] + 1))
         return [message.offset for message in islice(newest, count)]
 
     def on_a_loop(log: Log, count: int) -> list[int]:
         class Client:
-            async def _range(self, _topic: str, parts: list[Part]) -> AsyncIterator[Record]:
+            async def _range(
+                self, _topic: str, parts: list[Part], _decoders: object
+            ) -> AsyncIterator[Record]:
                 for record in log.range(parts[0]):
                     yield record
 

@@ -33,7 +33,7 @@ def signalled_while_waiting(client: Client, topic: str) -> None:
 
     thread = threading.Thread(target=interrupt_and_publish)
     try:
-        with client.consumer(topic) as consumer:
+        with client.consumer(topic, create_topics=True) as consumer:
             thread.start()
             [message] = consumer.take(1, timeout=20)
         assert message.value == b"after the signal"
