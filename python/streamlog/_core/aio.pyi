@@ -144,10 +144,17 @@ class Outbox:
         """Done once the ticket has its outcome."""
 
     def flush(self) -> Future[None]:
-        """Done once all that was handed over has its outcome."""
+        """Done once all that was handed over has its outcome; ``report`` says what failed."""
+
+    def report(self) -> None:
+        """Raises, once, what failed and nobody has asked about.
+
+        Raises:
+            DeliveryError: There is something of the kind.
+        """
 
     def close(self) -> Future[None]:
-        """Takes no more records, and flushes."""
+        """Takes no more records, and waits as ``flush`` does."""
 
 def connect(
     event_loop: EventLoop, bootstrap: str | Sequence[str] | None = None, **options: object

@@ -180,9 +180,15 @@ class Producer:
 
     async def _flush(self, flush: Callable[[], "asyncio.Future[None]"]) -> None:
         await self._handed_over()
-        # Taken behind the wait: who gives up waiting leaves them to whoever flushes next.
+        uncounted: StreamlogError | None = None
         try:
             await flush()
+        except StreamlogError as error:
+            # It is the audit's; what was not delivered is worse.
+            uncounted = error
+        # Taken behind the wait: a flush that is cancelled leaves them to the next.
+        try:
+            self._outbox.report()
         except DeliveryError as error:
             failures = self._take_failures()
             if not failures:
@@ -191,6 +197,8 @@ class Producer:
         failures = self._take_failures()
         if failures:
             raise _undelivered(failures, 0)
+        if uncounted is not None:
+            raise uncounted
 
     def _take_failures(self) -> list[_Failure]:
         unseen = [(topic, error) for topic, ticket, error in self._failed if not ticket.is_seen]

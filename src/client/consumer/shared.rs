@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     /// Locked before the assignment and the arrivals, and after no lock.
     readers: Readers,
     is_ending: AtomicBool,
+    /// Nothing is given out until the next assignment.
+    is_holding: AtomicBool,
     changes: Changes,
 }
 
@@ -72,6 +74,7 @@ impl Shared {
             follows_topics,
             readers: Readers::default(),
             is_ending: AtomicBool::new(false),
+            is_holding: AtomicBool::new(false),
         }
     }
 
@@ -102,6 +105,9 @@ impl Shared {
     /// rests.
     pub(crate) fn try_next(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
         let mut reading = self.turn(wanted)?;
+        if self.is_holding() {
+            return Ok(None);
+        }
         loop {
             let Some(mut chunk) = self.chunk(&mut reading, wanted.stream)? else { return Ok(None) };
             let end = wanted.end(chunk.slot);
@@ -129,6 +135,9 @@ impl Shared {
         sink: &mut impl Sink,
     ) -> Result<(), ClientError> {
         let mut reading = self.turn(wanted)?;
+        if self.is_holding() {
+            return Ok(());
+        }
         let before = sink.count();
         match self.read_on(&mut reading, wanted, sink) {
             Err(error) if sink.count() > before => {
@@ -193,6 +202,17 @@ impl Shared {
     pub(crate) fn end(&self) {
         self.is_ending.store(true, Ordering::Release);
         self.arrivals.changed().wake_all();
+    }
+
+    /// Gives out nothing more until the next assignment. What was given out before is in hand, or
+    /// done with, once this returns: a commit behind it misses none of it.
+    pub(crate) fn hold(&self) {
+        let _places = self.readers.all();
+        self.is_holding.store(true, Ordering::Release);
+    }
+
+    fn is_holding(&self) -> bool {
+        self.is_holding.load(Ordering::Acquire)
     }
 
     /// Whether partitions came or went that nobody was told of.
@@ -272,6 +292,7 @@ impl Shared {
     pub(crate) fn assign(&self, partitions: Vec<(TopicPartition, Start)>) {
         let before = self.assignment.assigned();
         self.assignment.replace(partitions);
+        self.is_holding.store(false, Ordering::Release);
         self.changes.add(before, self.assignment.assigned());
         self.forget_moved();
         self.work.notify_one();

@@ -57,41 +57,47 @@ impl Producer {
         self.shared.topics.get(topic).is_some()
     }
 
-    /// [`flush`](Self::flush) as a future.
+    /// Waits until everything handed over before has its outcome; it is sent without lingering.
+    /// Failures are left to [`report`](Self::report), so that none is lost with a future that is
+    /// dropped when it is ready.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
-    pub async fn flushing(&self) -> Result<(), ClientError> {
-        let flushed = self.flushing_records().await;
-        if !Self::leaves_counts(&flushed) {
-            return flushed;
+    /// Those of publishing the counts of the audit.
+    pub async fn settling(&self) -> Result<(), ClientError> {
+        self.settling_records().await;
+        if self.telling_counts().await? {
+            self.settling_records().await;
         }
-        let told = match self.telling_counts().await {
-            Ok(true) => self.flushing_records().await,
-            told => told.map(drop),
-        };
-        flushed.and(told)
+        Ok(())
     }
 
-    async fn flushing_records(&self) -> Result<(), ClientError> {
+    async fn settling_records(&self) {
         let shared = &self.shared;
         let below = shared.hurry();
         let attempt = || shared.undelivered.none_open_below(below).then_some(());
         shared.bells.settled.until(attempt).await;
-        shared.undelivered.report()
     }
 
-    /// [`close`](Self::close) as a future. What is not delivered when it is dropped is given up.
+    /// Reports, once, the failures that no ticket was asked about.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// [`ClientError::Delivery`] if there are any.
+    pub fn report(&self) -> Result<(), ClientError> {
+        self.shared.undelivered.report()
+    }
+
+    /// [`close`](Self::close) as a future, with its failures left to [`report`](Self::report). What
+    /// is not delivered when it is dropped is given up.
+    ///
+    /// # Errors
+    /// As [`settling`](Self::settling).
     pub async fn closing(&self) -> Result<(), ClientError> {
         if self.shared.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         self.shared.room.wake_all();
         let _given_up = GivenUp(&self.task);
-        self.flushing().await
+        self.settling().await
     }
 }
 

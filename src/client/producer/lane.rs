@@ -245,12 +245,15 @@ impl Lane {
     pub(crate) fn abandon(&mut self, error: &ClientError) -> Settled {
         let mut settled = Settled::new();
         for batch in std::mem::take(&mut self.resend) {
+            // It took sequence numbers with it: the next batch would leave a gap.
+            self.is_broken |= self.is_idempotent;
             self.end(batch, Err(error.clone()), &mut settled);
         }
         for filled in self.queue.drain() {
             settled.push((Arc::clone(&filled.delivery), filled.builder.record_count()));
             filled.fail(error.clone());
         }
+        self.mend(&mut settled);
         settled
     }
 

@@ -490,6 +490,22 @@ fn what_follows_batches_that_expired_one_by_one_is_stored() {
 }
 
 #[test]
+fn what_follows_batches_that_were_abandoned_is_stored() {
+    let mut world = World::with_sizes(1, usize::MAX, Compression::None);
+    world.append();
+    world.settle();
+    world.append();
+    assert!(world.send());
+    world.answer(|_, _| Err(code(ErrorCode::NotLeaderOrFollower)));
+    let settled = world.lane.abandon(&code(ErrorCode::ClusterAuthorizationFailed));
+    world.close(&settled);
+    world.append();
+    world.settle();
+    assert_eq!(world.failed(), [1]);
+    assert_eq!(world.broker.log, [0, 2]);
+}
+
+#[test]
 fn a_batch_that_overtook_others_waits_for_them() {
     let mut world = World::with_sizes(1, usize::MAX, Compression::None);
     world.append();

@@ -9,6 +9,7 @@ use pyo3::{Bound, IntoPyObjectExt, Py, PyAny, PyResult, Python, pyclass, pymetho
 
 use super::event_loop::EventLoop;
 use crate::client;
+use crate::python::errors::raised;
 use crate::python::owned::Owned;
 use crate::python::producing::{Given, Keywords, Producer, Ticket};
 
@@ -176,18 +177,24 @@ impl Outbox {
         EventLoop::start(self.event_loop.bind(py), settling, |py, ()| Ok(py.None()))
     }
 
-    /// Waits until all that was handed over has its outcome.
+    /// Waits until all that was handed over has its outcome; `report` says what failed.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let sender = self.sender(py)?;
         self.run(py, async move {
             match sender.get() {
-                Ok(producer) => producer.flushing().await,
+                Ok(producer) => producer.settling().await,
                 Err(_) => Ok(()),
             }
         })
     }
 
-    /// Takes no more records, and flushes.
+    /// Raises, once, what failed and nobody has asked about.
+    fn report(&self, py: Python<'_>) -> PyResult<()> {
+        let sender = self.sender(py)?;
+        sender.get()?.report().map_err(|error| raised(py, error))
+    }
+
+    /// Takes no more records, and waits as `flush` does.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let sender = self.sender(py)?;
         self.run(py, async move {

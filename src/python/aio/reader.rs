@@ -215,8 +215,11 @@ impl Reader {
             (letter, published)
         };
         EventLoop::start(own.event_loop.bind(py), publishing, move |py, (letter, published)| {
-            // One that failed is held still: the next call makes the letter anew.
-            reader.get().pending().letter = None;
+            // One that failed is held still: the next call makes the letter anew, which another
+            // task may have done already.
+            let mut pending = reader.get().pending();
+            pending.letter.take_if(|next| Arc::ptr_eq(next, &letter));
+            drop(pending);
             match published {
                 Ok(()) => {
                     letter.release();

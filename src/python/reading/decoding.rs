@@ -10,7 +10,9 @@ use pyo3::{Py, PyAny, PyErr, PyResult, Python};
 use super::held::Held;
 use super::hooks::{Place, monotonic};
 use super::message::Message;
-use crate::client::{self, Client, ClientError, Header, Producer, ProducerConfig, ProducerRecord};
+use crate::client::{
+    self, Client, ClientError, Header, Producer, ProducerConfig, ProducerRecord, Ticket,
+};
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::{DecodeError, raised, refused};
 use crate::types::TopicName;
@@ -62,6 +64,8 @@ pub(crate) struct Letter {
     letters: Arc<DeadLetters>,
     taken: Taken,
     reason: String,
+    /// Its delivery, for all who wait for it: it is sent once.
+    ticket: tokio::sync::OnceCell<Ticket>,
 }
 
 /// A message that cannot be decoded, and why.
@@ -227,7 +231,8 @@ impl Decoding {
             OnError::Skip if !is_interrupt(py, &error) => Offered::Nothing,
             OnError::DeadLetter(letters) if !is_interrupt(py, &error) => {
                 let (letters, reason) = (Arc::clone(letters), error.to_string());
-                Offered::Letter(Letter { letters, taken, reason })
+                let ticket = tokio::sync::OnceCell::new();
+                Offered::Letter(Letter { letters, taken, reason, ticket })
             }
             _ => Offered::Error(Undecodable { taken, part, error }),
         }
@@ -307,14 +312,17 @@ impl Letter {
         producer.send(&self.record(&headers))?.wait(None).map(drop)
     }
 
-    /// The same as a future.
+    /// The same as a future; of several that run, the first sends it.
     pub(crate) async fn publishing(&self) -> Result<(), ClientError> {
-        let producer = self.letters.producer()?;
-        let origin = self.origin();
-        let headers = self.headers(&origin);
-        let ticket = producer.sending(&self.record(&headers)).await?;
+        let ticket = self.ticket.get_or_try_init(|| self.sending()).await?;
         ticket.settling().await;
         ticket.wait(None).map(drop)
+    }
+
+    async fn sending(&self) -> Result<Ticket, ClientError> {
+        let origin = self.origin();
+        let headers = self.headers(&origin);
+        self.letters.producer()?.sending(&self.record(&headers)).await
     }
 
     /// The reason, and where it was read.

@@ -154,6 +154,37 @@ fn members_share_the_partitions_and_take_over_from_one_that_leaves() {
 }
 
 #[test]
+fn what_was_received_is_not_given_out_again_when_a_member_comes() {
+    let broker = TestBroker::start();
+    let client = with_topic(&broker);
+    publish(&client, 0, 400_000);
+    let group = GroupConfig {
+        id: Some("g".to_owned()),
+        commit: Commit::Received,
+        heartbeat_interval: Duration::from_millis(20),
+        // Only what a rebalance and closing store is to count.
+        commit_interval: Duration::from_mins(10),
+        ..GroupConfig::default()
+    };
+    let config = ConsumerConfig { group, ..ConsumerConfig::default() };
+    let one = client.consumer(&["t"], config.clone()).unwrap();
+    let mut read: Vec<u32> =
+        (0..20_000).map(|_| number(&one.next(PATIENCE).unwrap().unwrap())).collect();
+    let other = client.consumer(&["t"], config).unwrap();
+    // It reads on without a pause, through the rebalance.
+    while one.assignment().len() != 2 {
+        read.extend(one.next(Some(Duration::ZERO)).unwrap().as_ref().map(number));
+    }
+    one.close();
+    while other.assignment().len() != 4 {
+        read.extend(other.next(Some(Duration::ZERO)).unwrap().as_ref().map(number));
+    }
+    read.extend(other.until_end().unwrap().map(|message| number(&message.unwrap())));
+    read.sort_unstable();
+    assert!(read.into_iter().eq(0..400_000));
+}
+
+#[test]
 fn a_commit_that_comes_too_late_does_not_set_the_group_back() {
     let broker = TestBroker::start();
     let client = with_topic(&broker);

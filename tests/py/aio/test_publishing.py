@@ -226,3 +226,17 @@ def test_a_flush_that_takes_too_long_says_so(broker: BrokerProcess, topic: str) 
                 await asyncio.wait_for(lost.result(), 5)
 
     asyncio.run(main())
+
+
+def test_a_flush_cancelled_as_it_ends_leaves_the_failures_to_the_next(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        await client.admin.create_topic(topic, config={"max.message.bytes": 1000})
+        producer = client.producer()
+        producer.send(topic, bytes(5000))
+        # Its task is cancelled in the round in which this is done, and never sees it.
+        await eventually(producer._outbox.flush().done)
+        with pytest.raises(streamlog.DeliveryError, match="1 records"):
+            await producer.flush()
+        await producer.close()
+
+    run(main)

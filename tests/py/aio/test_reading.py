@@ -164,7 +164,7 @@ def test_an_event_of_threads_is_refused(run: Run, topic: str) -> None:
 
 def test_closing_ends_a_waiting_loop(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
-        consumer = await client.consumer(topic)
+        consumer = await client.consumer(topic, create_topics=True)
         waiting = asyncio.ensure_future(anext(consumer, None))
         await asyncio.sleep(0.05)
         assert not waiting.done()
@@ -178,7 +178,7 @@ def test_closing_ends_a_waiting_loop(run: Run, topic: str) -> None:
 
 def test_closing_the_client_ends_its_loops(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
-        waiting = asyncio.ensure_future(anext(client.consumer(topic), None))
+        waiting = asyncio.ensure_future(anext(client.consumer(topic, create_topics=True), None))
         await asyncio.sleep(0.2)
         await client.close()
         assert await asyncio.wait_for(waiting, 5) is None
@@ -189,7 +189,10 @@ def test_closing_the_client_ends_its_loops(run: Run, topic: str) -> None:
 def test_a_cancelled_wait_loses_no_message(run: Run, topic: str) -> None:
     async def main(client: aio.Client) -> None:
         got: list[bytes | None] = []
-        async with client.consumer(topic) as consumer, client.producer() as producer:
+        async with (
+            client.consumer(topic, create_topics=True) as consumer,
+            client.producer() as producer,
+        ):
 
             async def publish() -> None:
                 for number in range(200):
@@ -433,5 +436,19 @@ def test_options_are_those_of_the_blocking_client(run: Run, topic: str) -> None:
             await client.consumer(topic, on_assign=fill)  # type: ignore[arg-type]
         with pytest.raises(streamlog.Closed, match="enter its block"):
             client.consumer(topic).lag()
+
+    run(main)
+
+
+def test_two_tasks_send_a_dead_letter_once(run: Run, topic: str) -> None:
+    async def main(client: aio.Client) -> None:
+        dead = f"{topic}.dead"
+        await client.admin.create_topic(topic)
+        async with client.producer() as producer:
+            await producer.send_all(topic, [b"no number", b"1", b"2"])
+        async with client.consumer(topic, value=int, on_error=f"dead-letter:{dead}") as consumer:
+            taken = await asyncio.gather(anext(consumer), anext(consumer))
+        assert sorted(message.value or 0 for message in taken) == [1, 2]
+        assert [letter.value async for letter in client.topic(dead).read()] == [b"no number"]
 
     run(main)
