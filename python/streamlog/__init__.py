@@ -40,6 +40,7 @@ from streamlog.errors import (
 # Checkers of types know this name; `typing` itself would cost a command its quick start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from streamlog import events as events
     from streamlog.groups import BROADCAST
     from streamlog.partition import Partition
     from streamlog.topic import Topic
@@ -87,6 +88,7 @@ _LOADED_WHEN_USED = {
     "BROADCAST": "streamlog.groups",
     "Partition": "streamlog.partition",
     "Topic": "streamlog.topic",
+    "events": "streamlog.events",
 }
 
 if not TYPE_CHECKING:
@@ -95,6 +97,8 @@ if not TYPE_CHECKING:
         """Loads what is written in Python when it is first asked for."""
         if name not in _LOADED_WHEN_USED:
             raise AttributeError(f"module 'streamlog' has no attribute {name!r}")
-        value = getattr(__import__(_LOADED_WHEN_USED[name], fromlist=[name]), name)
+        module = __import__(_LOADED_WHEN_USED[name], fromlist=[name])
+        # A module that has nothing of its own name is itself what was asked for.
+        value = getattr(module, name, module)
         globals()[name] = value
         return value

@@ -8,7 +8,8 @@ use crate::client::call::Call;
 use crate::client::cluster::Brokers;
 use crate::client::waiting::Waiter;
 use crate::client::{
-    ClientConfig, ClientError, Consumer, ConsumerConfig, Producer, ProducerConfig, Start,
+    ClientConfig, ClientError, ClientStats, Consumer, ConsumerConfig, Event, Producer,
+    ProducerConfig, Start,
 };
 use crate::io::{Clock, SystemClock};
 use crate::types::TopicPartition;
@@ -59,6 +60,7 @@ impl Client {
         let background = Background::start()?;
         let waiter = Waiter::new(Arc::clone(&clock), config.signals);
         let brokers = Arc::new(Brokers::new(config, clock, background.tasks().clone()));
+        background.tasks().start(Arc::clone(&brokers).keep_reachable());
         Ok(Self { core: Arc::new(Core { brokers, waiter, background }) })
     }
 
@@ -136,14 +138,27 @@ impl Client {
         Admin::new(Arc::clone(&self.core))
     }
 
+    /// Calls `listener` with each event from now on, until the client is closed. It is called on
+    /// the thread of the client's connections, which it must not block.
+    pub fn on_event(&self, listener: impl Fn(&Event) + Send + Sync + 'static) {
+        self.core.brokers.monitor().listen(Arc::new(listener));
+    }
+
+    /// The figures of its connections.
+    pub fn stats(&self) -> ClientStats {
+        self.core.brokers.monitor().stats()
+    }
+
     /// [`close`](Self::close) as a future.
     pub async fn closing(&self) {
         self.core.background.stopping().await;
+        self.core.brokers.monitor().silence();
     }
 
     /// Ends everything that was made from this client. Doing it again does nothing.
     pub fn close(&self) {
         self.core.background.stop();
+        self.core.brokers.monitor().silence();
     }
 }
 

@@ -17,6 +17,7 @@ mod config;
 mod consumer;
 mod damage;
 mod error;
+mod events;
 mod handle;
 mod offsets;
 mod producer;
@@ -44,6 +45,7 @@ pub use consumer::{
 };
 pub use damage::{Damage, OrderFault};
 pub use error::{Attempt, ClientError, DeliveryFailure, Remedy};
+pub use events::{ClientStats, Event};
 pub use handle::Client;
 pub use offsets::FoundOffset;
 pub use producer::{
@@ -51,5 +53,5 @@ pub use producer::{
     Producer, ProducerConfig, ProducerRecord, RecordMetadata, Ticket, Validity,
 };
 pub use republish::{Progress, Republication, StagedPart, Stamp};
-pub use settings::ClientSettings;
+pub use settings::{ClientSettings, Scope};
 pub use signals::Signals;

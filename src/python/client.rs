@@ -8,14 +8,15 @@ use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::administration::Admin;
-use super::arguments::{Form, Options, Word};
+use super::arguments::{self, Form, Options, Word};
 use super::errors::raised;
 use super::logging;
 use super::owned::{Birth, Owned, Renewed};
 use super::producing::Producer;
 use super::reading::Consumer;
 use super::signals::Interpreter;
-use crate::client::{self, ClientConfig, ClientSettings, ConsumerConfig};
+use super::watching;
+use crate::client::{self, ClientConfig, ClientSettings};
 
 const WORDS: &[Word] = &[
     Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
@@ -52,9 +53,9 @@ impl Client {
         servers.map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
-    /// What its consumers do unless they are told otherwise.
-    pub(crate) fn consumer_defaults(&self) -> ConsumerConfig {
-        self.defaults.consumer.clone()
+    /// Its settings, which its consumers have unless they are told otherwise.
+    pub(crate) fn defaults(&self) -> &ClientSettings {
+        &self.defaults
     }
 
     /// The settings that were given, and where to connect to.
@@ -113,7 +114,7 @@ impl Client {
                           config=None)"
     )]
     fn producer(this: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Producer> {
-        Producer::start(this, this.get().defaults.producer.clone(), options)
+        Producer::start(this, this.get().defaults.clone(), options)
     }
 
     /// Makes a consumer of one topic or several.
@@ -142,6 +143,19 @@ impl Client {
     #[getter]
     fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
         Admin::of(&*self.connected(py)?, None)
+    }
+
+    /// Calls a function with each event of the connections, on a thread of its own.
+    fn on_event<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(called) = arguments::callable("callback", Some(callback.clone()))? {
+            watching::watch(self.connected(callback.py())?.get()?, called)?;
+        }
+        Ok(callback.clone())
+    }
+
+    /// Returns the figures of its connections; no broker is asked.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        watching::stats(py, &self.connected(py)?.get()?.stats())
     }
 
     /// Ends everything that was made from this client. Doing it again does nothing.

@@ -17,3 +17,4 @@ mod producing;
 mod reading;
 mod republishing;
 mod signals;
+mod watching;

@@ -18,8 +18,9 @@ from streamlog._core import admin, aio, arrow, bounded, producing, reading, repu
 from streamlog._core.admin import Admin
 from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
+from streamlog.events import ClientStats, Event
 from streamlog.groups import Broadcast
-from streamlog.stopping import Event
+from streamlog.stopping import Event as _Stop
 from streamlog.topic import Topic
 
 __all__ = [
@@ -41,6 +42,7 @@ _Config: TypeAlias = Mapping[str, Any]
 _Decoder: TypeAlias = Callable[[bytes], _T]
 _Serializer: TypeAlias = Callable[[Any], bytes | str | None]
 _Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
+_Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
 
 __version__: Final[str]
@@ -159,7 +161,7 @@ class Client:
         on_error: str = "raise",
         on_assign: _Changed | None = None,
         on_revoke: _Changed | None = None,
-        stop: Event | None = None,
+        stop: _Stop | None = None,
         signals: bool = False,
         buffer: int | str = "24 MiB",
         fetch_bytes: int | str = "8 MiB",
@@ -184,7 +186,7 @@ class Client:
         on_error: str = "raise",
         on_assign: _Changed | None = None,
         on_revoke: _Changed | None = None,
-        stop: Event | None = None,
+        stop: _Stop | None = None,
         signals: bool = False,
         buffer: int | str = "24 MiB",
         fetch_bytes: int | str = "8 MiB",
@@ -240,6 +242,36 @@ class Client:
         Example:
             >>> [message.offset for message in client.topic("orders").read()]
             [0, 1, 2]
+        """
+
+    def on_event(self, callback: _Listener) -> _Listener:
+        """Calls a function with each event of the connections, on a thread of its own.
+
+        Events are objects of ``streamlog.events``: all brokers were lost, one was reached again, a
+        quota delayed an answer, a group was rebalanced. No thread of the program and no connection
+        waits for the function; of events that it cannot keep up with, 1024 wait and others are
+        dropped. It is called until the client is closed, and not in a child forked off.
+
+        Returns:
+            The function, so that it can be decorated.
+
+        Raises:
+            ConfigError: It cannot be called.
+
+        Example:
+            >>> @client.on_event
+            ... def seen(event):
+            ...     print(event)
+            >>> seen(streamlog.events.Lost("127.0.0.1:9092", "it hung up"))
+            Lost(address='127.0.0.1:9092', reason='it hung up')
+        """
+
+    def stats(self) -> ClientStats:
+        """Returns the figures of its connections; no broker is asked.
+
+        Example:
+            >>> client.stats().is_lost, client.stats().losses
+            (False, 0)
         """
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from typing import Any, Self, TypeVar, Unpack, overload
 
 from streamlog import _core
@@ -17,10 +19,12 @@ from streamlog.aio.topic import Topic
 from streamlog.aio.waiting import attached, detach
 from streamlog.backwards import Decoders
 from streamlog.errors import Closed, ForkError
+from streamlog.events import ClientStats, Event
 
 __all__ = ["Client"]
 
 _T = TypeVar("_T")
+_Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 
 
 class Client:
@@ -122,6 +126,36 @@ class Client:
         if self._connected is None:
             return "<streamlog.aio.Client, not connected>"
         return f"<streamlog.aio.{repr(self._connected[1])[1:]}"
+
+    def on_event(self, callback: _Listener) -> _Listener:
+        """Calls a plain function with each event of the connections, on the event loop.
+
+        As ``streamlog.Client.on_event``.
+
+        Returns:
+            The function, so that it can be decorated.
+
+        Raises:
+            Closed: It is not connected.
+        """
+        _, client = self._connection()
+        loop = asyncio.get_running_loop()
+
+        def call(event: Event) -> None:
+            # A loop that was closed meanwhile has nobody to call.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(callback, event)
+
+        client.on_event(call)
+        return callback
+
+    def stats(self) -> ClientStats:
+        """Returns the figures of its connections; no broker is asked.
+
+        Raises:
+            Closed: It is not connected.
+        """
+        return self._connection()[1].stats()
 
     def topic(self, name: str) -> Topic:
         """The topic of this name; no broker is asked yet."""

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::client::background::Tasks;
 use crate::client::cluster::link::Link;
-use crate::client::cluster::{Backoff, Connection, TopicInfo, Topology};
+use crate::client::cluster::{Backoff, Connection, Monitor, TopicInfo, Topology};
 use crate::client::error::{Attempt, Remedy};
 use crate::client::{ClientConfig, ClientError};
 use crate::config::{HostPort, nearest};
@@ -25,6 +25,7 @@ pub(crate) struct Brokers {
     config: ClientConfig,
     clock: Arc<dyn Clock>,
     tasks: Tasks,
+    monitor: Arc<Monitor>,
     topology: ArcSwap<Topology>,
     links: Mutex<HashMap<HostPort, Arc<Link>>>,
 }
@@ -40,7 +41,9 @@ pub(crate) struct Deadline {
 impl Brokers {
     /// The cluster behind `config.bootstrap`; nothing is asked yet.
     pub(crate) fn new(config: ClientConfig, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
-        Self { config, clock, tasks, topology: ArcSwap::default(), links: Mutex::default() }
+        let monitor = Arc::new(Monitor::new(Arc::clone(&clock)));
+        let (topology, links) = (ArcSwap::default(), Mutex::default());
+        Self { config, clock, tasks, monitor, topology, links }
     }
 
     /// The settings.
@@ -51,6 +54,24 @@ impl Brokers {
     /// The clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// The state of all connections.
+    pub(crate) fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    /// Looks for a broker whenever the last connection has broken, until there is one. Without it
+    /// a client that has nothing to do would notice neither an outage nor its end.
+    pub(crate) async fn keep_reachable(self: Arc<Self>) {
+        let mut backoff = Backoff::new(&self.config, self.clock.as_ref());
+        loop {
+            self.monitor.broken().await;
+            while self.monitor.is_down() && self.refresh(Some(&[]), false).await.is_err() {
+                tokio::time::sleep(backoff.next_pause()).await;
+            }
+            backoff.reset();
+        }
     }
 
     /// Where tasks are started.
@@ -71,7 +92,7 @@ impl Brokers {
 
     /// A new connection of the caller's own, so that nobody else's answers hold up his.
     pub(crate) async fn open(&self, address: &HostPort) -> Result<Connection, ClientError> {
-        let opened = Connection::open(address, &self.config, &self.tasks).await;
+        let opened = Connection::open(address, &self.config, &self.tasks, &self.monitor).await;
         opened.map_err(|error| self.explain(address, error))
     }
 
@@ -82,7 +103,8 @@ impl Brokers {
         request: &R,
     ) -> Result<R::Response, ClientError> {
         let link = self.link(address);
-        let connection = link.connection(&self.config, self.clock.as_ref(), &self.tasks).await;
+        let (config, clock) = (&self.config, self.clock.as_ref());
+        let connection = link.connection(config, clock, &self.tasks, &self.monitor).await;
         let connection = connection.map_err(|error| self.explain(address, error))?;
         connection.submit(request)?.answer().await
     }
@@ -191,6 +213,15 @@ impl Brokers {
         let answer = self.call_any(&request).await?;
         self.learn(&answer);
         Ok(answer)
+    }
+
+    /// Drops what is known of a topic, which was deleted.
+    pub(crate) fn forget(&self, name: &TopicName) {
+        self.topology.rcu(|known| {
+            let mut next = Topology::clone(known);
+            next.forget(name);
+            next
+        });
     }
 
     fn learn(&self, answer: &MetadataResponse) {

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::client::background::Tasks;
+use crate::client::cluster::Monitor;
 use crate::client::cluster::versions::Versions;
 use crate::client::{ClientConfig, ClientError};
 use crate::config::HostPort;
@@ -47,6 +48,7 @@ struct Lane {
     address: HostPort,
     client_id: String,
     answer_max: Duration,
+    monitor: Arc<Monitor>,
     state: Mutex<State>,
     /// How often bytes have arrived.
     arrivals: AtomicU64,
@@ -61,6 +63,8 @@ struct State {
     unwritten: Vec<oneshot::Sender<Result<Bytes, ClientError>>>,
     unanswered: VecDeque<Waiting>,
     next_correlation_id: i32,
+    /// Whether it counts among the open connections.
+    is_counted: bool,
     over: Option<ClientError>,
 }
 
@@ -99,6 +103,17 @@ impl Connection {
         address: &HostPort,
         config: &ClientConfig,
         tasks: &Tasks,
+        monitor: &Arc<Monitor>,
+    ) -> Result<Self, ClientError> {
+        let opened = Self::connect(address, config, tasks, monitor).await;
+        opened.inspect_err(|error| monitor.refused(address, error))
+    }
+
+    async fn connect(
+        address: &HostPort,
+        config: &ClientConfig,
+        tasks: &Tasks,
+        monitor: &Arc<Monitor>,
     ) -> Result<Self, ClientError> {
         let connecting = TcpStream::connect((address.host.as_str(), address.port));
         let stream = match timeout(config.connect_timeout, connecting).await {
@@ -111,6 +126,7 @@ impl Connection {
             address: address.clone(),
             client_id: config.client_id.clone(),
             answer_max: config.request_timeout,
+            monitor: Arc::clone(monitor),
             state: Mutex::default(),
             arrivals: AtomicU64::new(0),
             work: Notify::new(),
@@ -119,6 +135,7 @@ impl Connection {
         tasks.start(Arc::clone(&lane).serve(stream));
         let closes = lane.closing.clone().drop_guard();
         let versions = lane.agree().await?;
+        lane.count()?;
         Ok(Self { lane, versions, _closes: closes })
     }
 
@@ -193,6 +210,18 @@ impl<R: Message> Reply<R> {
 }
 
 impl Lane {
+    /// Counts it among the open connections, unless it is over already.
+    fn count(&self) -> Result<(), ClientError> {
+        let mut state = self.state();
+        if let Some(error) = &state.over {
+            return Err(error.clone());
+        }
+        state.is_counted = true;
+        // Before anybody can end it.
+        self.monitor.opened(&self.address);
+        Ok(())
+    }
+
     /// The first exchange of every connection.
     async fn agree(self: &Arc<Self>) -> Result<Versions, ClientError> {
         let mut version = FIRST_ASKED;
@@ -230,6 +259,7 @@ impl Lane {
         state.next_correlation_id = correlation_id.wrapping_add(1);
         let frame = encode_request(correlation_id, &self.client_id, version, request)
             .map_err(|error| ClientError::unreachable(&self.address, error))?;
+        self.monitor.sent(frame.size());
         state.unsent.extend(pieces(&frame, records));
         match wish {
             Wish::Answer(answer) => state.unanswered.push_back(Waiting { correlation_id, answer }),
@@ -300,8 +330,9 @@ impl Lane {
             }
             match buffer.fill(stream) {
                 Ok(0) => return ClientError::unreachable(&self.address, "it hung up"),
-                Ok(_) => {
+                Ok(count) => {
                     self.arrivals.fetch_add(1, Ordering::Relaxed);
+                    self.monitor.received(count);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
                 Err(error) => return ClientError::unreachable(&self.address, error),
@@ -340,7 +371,11 @@ impl Lane {
         let unanswered = std::mem::take(&mut state.unanswered);
         let unwritten = std::mem::take(&mut state.unwritten);
         state.unsent.clear();
+        let was_counted = std::mem::take(&mut state.is_counted);
         drop(state);
+        if was_counted {
+            self.monitor.ended(&reason);
+        }
         self.closing.cancel();
         let answers = unanswered.into_iter().map(|waiting| waiting.answer);
         for wish in answers.chain(unwritten) {

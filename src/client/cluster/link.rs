@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use crate::client::background::Tasks;
-use crate::client::cluster::{Backoff, Connection};
+use crate::client::cluster::{Backoff, Connection, Monitor};
 use crate::client::{ClientConfig, ClientError};
 use crate::config::HostPort;
 use crate::io::Clock;
@@ -40,6 +40,7 @@ impl Link {
         config: &ClientConfig,
         clock: &dyn Clock,
         tasks: &Tasks,
+        monitor: &Arc<Monitor>,
     ) -> Result<Arc<Connection>, ClientError> {
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.take_if(|open| open.is_open()) {
@@ -48,7 +49,7 @@ impl Link {
         }
         state.connection = None;
         tokio::time::sleep(state.pause_until.saturating_sub(clock.monotonic())).await;
-        match Connection::open(&self.address, config, tasks).await {
+        match Connection::open(&self.address, config, tasks, monitor).await {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 state.connection = Some(Arc::clone(&connection));

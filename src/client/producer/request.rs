@@ -75,10 +75,20 @@ impl Shipment {
         }
     }
 
-    /// Waits for the end of its way, for an answer up to `limit`, and settles it.
-    pub(crate) async fn arrive(self, sent: Sent, limit: Duration) -> Vec<Returned> {
+    /// Waits for the end of its way, for an answer up to `limit`, and settles it. `delayed` is
+    /// called with the milliseconds for which a quota delayed the answer.
+    pub(crate) async fn arrive(
+        self,
+        sent: Sent,
+        limit: Duration,
+        delayed: impl FnOnce(i32),
+    ) -> Vec<Returned> {
         match sent {
-            Sent::Asked(reply) => self.settle(&reply.answer_within(limit).await),
+            Sent::Asked(reply) => {
+                let answer = reply.answer_within(limit).await;
+                delayed(answer.as_ref().map_or(0, |answer| answer.throttle_time_ms));
+                self.settle(&answer)
+            }
             Sent::Unasked(leaving) => match leaving.written().await {
                 Ok(()) => self.settle_unasked(),
                 Err(error) => self.settle(&Err(error)),

@@ -229,8 +229,11 @@ impl Sender {
             Ok(sent) => {
                 route.sent();
                 let limit = self.shared.answer_limit(shipment.opened_at().unwrap_or(now), now);
+                let brokers = Arc::clone(&self.shared.brokers);
                 self.jobs.spawn(async move {
-                    Event::Answered(address, shipment.arrive(sent, limit).await)
+                    let delayed = |delay_ms| brokers.monitor().throttled(&address, delay_ms);
+                    let returned = shipment.arrive(sent, limit, delayed).await;
+                    Event::Answered(address, returned)
                 });
             }
             Err(error) => self.take_back(shipment.settle(&Err(error))),

@@ -195,8 +195,10 @@ fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(Stri
             let reason = format!("given twice: here and as {}=", row.name);
             return Err(refused(&ConfigError::single(&name, reason)));
         }
-        let value = text(&name, Form::List, &value)?;
-        values.push((name, value));
+        if !value.is_none() {
+            let value = text(&name, Form::List, &value)?;
+            values.push((name, value));
+        }
     }
     Ok(values)
 }

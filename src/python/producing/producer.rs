@@ -10,8 +10,7 @@ use super::columns::columns;
 use super::given::{Given, Keywords, bytes_of, made};
 use super::making::Making;
 use super::ticket::Ticket;
-use crate::client::{self, ProducerConfig};
-use crate::config::set_all;
+use crate::client::{self, ClientSettings, ProducerConfig, Scope};
 use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
 use crate::python::client::Client;
@@ -53,18 +52,19 @@ pub(crate) struct Producer {
 }
 
 impl Producer {
-    /// A producer with the options that were given, else as `config` says.
+    /// A producer with the options that were given, else with `settings`.
     pub(crate) fn start(
         client: &Bound<'_, Client>,
-        mut config: ProducerConfig,
+        mut settings: ClientSettings,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut options = Options::of(given)?;
         let making = Making::of(&mut options)?;
         options.apply(WORDS, &mut |values| {
-            set_all(&mut config, ProducerConfig::KEYS, values.iter().copied())?;
-            config.validate()
+            settings.set_in(Scope::Producer, values.iter().copied())?;
+            settings.producer.validate()
         })?;
+        let config = settings.producer;
         let producer = make(client, &config)?;
         let inner = Renewed::new(producer, client.get().connected(client.py())?.birth());
         Ok(Self { inner, client: client.clone().unbind(), config, making })

@@ -77,8 +77,8 @@ impl Consumer {
         let py = topics.py();
         let topics = read_topics(topics)?;
         let owned = client.get().connected(py)?;
-        let config = client.get().consumer_defaults();
-        Subscription::read(owned.get()?, topics, config, Options::of(given)?, py)
+        let settings = client.get().defaults().clone();
+        Subscription::read(owned.get()?, topics, settings, Options::of(given)?, py)
     }
 
     /// The client's consumer, with the program's part in it; nobody watches for its end yet.

@@ -236,7 +236,7 @@ impl Message {
         PyTuple::new(py, rows)
     }
 
-    /// The value of the last header of this name, or the default if there is none.
+    /// Returns the value of the last header of this name, or the default if there is none.
     #[pyo3(signature = (name, default=None))]
     fn header<'py>(
         &self,

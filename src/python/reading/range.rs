@@ -73,7 +73,7 @@ impl Range {
             out_of_range: OutOfRange::default(),
             auto_create_topics: false,
             group: GroupConfig::default(),
-            ..client.consumer_defaults()
+            ..client.defaults().consumer.clone()
         }
     }
 

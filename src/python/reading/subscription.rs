@@ -5,8 +5,8 @@ use pyo3::{Bound, PyAny, PyResult, Python};
 
 use super::decoding::Decoding;
 use super::hooks::Hooks;
-use crate::client::{Client, Commit, ConsumerConfig, GroupConfig, OutOfRange, Start};
-use crate::config::{ConfigError, Fault, set_all};
+use crate::client::{Client, ClientSettings, Commit, ConsumerConfig, OutOfRange, Scope, Start};
+use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options, Word};
 use crate::python::errors::refused;
 
@@ -36,11 +36,11 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// The options that were given, else what `config` says.
+    /// The options that were given, else what `settings` say.
     pub(crate) fn read(
         client: &Client,
         topics: Vec<String>,
-        mut config: ConsumerConfig,
+        mut settings: ClientSettings,
         mut options: Options<'_>,
         py: Python<'_>,
     ) -> PyResult<Self> {
@@ -48,8 +48,8 @@ impl Subscription {
         let is_broadcast = options.peek("group").is_some_and(|group| group.is(&broadcast));
         if is_broadcast {
             options.take("group");
-            config.group.id = None;
-            config.start = Start::Latest;
+            settings.consumer.group.id = None;
+            settings.consumer.start = Start::Latest;
         }
         let of_groups = OF_GROUPS.into_iter().filter(|name| options.peek(name).is_some());
         let of_groups: Vec<&str> = of_groups.collect();
@@ -58,14 +58,15 @@ impl Subscription {
         let commit = options.take_as::<String>("commit")?;
         let signals = options.take_as("signals")?.unwrap_or(false);
         let hooks = read_hooks(client, &mut options)?;
-        let keys = [ConsumerConfig::KEYS, GroupConfig::KEYS].concat();
         options.apply(WORDS, &mut |values| {
-            if values.iter().any(|(name, value)| *name == GROUP && value.trim().is_empty()) {
+            let is_group = |name: &str| name.replace('_', ".") == GROUP;
+            if values.iter().any(|(name, value)| is_group(name) && value.trim().is_empty()) {
                 let reason = "the name is empty: leave it out to read without a group";
                 return Err(ConfigError::single(GROUP, reason));
             }
-            set_all(&mut config, &keys, values.iter().copied())
+            settings.set_in(Scope::Consumer, values.iter().copied())
         })?;
+        let mut config = settings.consumer;
         if let Some(start) = start {
             config.start = arguments::start("start", &start)?;
         }

@@ -165,12 +165,11 @@ impl Fetcher {
         let shared = &self.shared;
         let routes = self.routes.entry(address.clone());
         let route = routes.or_insert_with(|| Route::new(new_backoff(shared)));
-        let address = address.clone();
+        let (address, brokers) = (address.clone(), Arc::clone(&shared.brokers));
         match route.footing(now, 1) {
             Footing::Busy => {}
             Footing::NotBefore(time) => return Some(time),
             Footing::Connect => {
-                let brokers = Arc::clone(&shared.brokers);
                 self.jobs.spawn(async move {
                     let connection = brokers.open(&address).await;
                     Event::Connected(address, connection)
@@ -182,6 +181,8 @@ impl Fetcher {
                     self.under_way.insert(address.clone(), order.sources());
                     self.jobs.spawn(async move {
                         let answer = reply.answer().await;
+                        let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
+                        brokers.monitor().throttled(&address, delay_ms);
                         Event::Fetched(address, order.settle(answer))
                     });
                 }

@@ -10,12 +10,12 @@ use super::assignors::{Share, Strategy, Wanting};
 use super::calls::{self, Seat};
 use super::config::{Commit, GroupConfig};
 use super::standing::{Place, Standing};
-use crate::client::ClientError;
 use crate::client::cluster::{Backoff, Brokers, Connection};
 use crate::client::committed;
 use crate::client::consumer::Start;
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
+use crate::client::{ClientError, Event};
 use crate::config::HostPort;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, JoinGroupResponse};
@@ -123,6 +123,8 @@ impl Member {
             match self.stay(&connection).await? {
                 Change::Left => return Ok(()),
                 Change::Rejoin => {
+                    // What was given out behind the commit would be given out to others again.
+                    self.shared.hold();
                     // What cannot be stored now is read again by whoever gets the partition.
                     let _ = self.commit().await;
                     self.step_down();
@@ -153,7 +155,8 @@ impl Member {
         coordinator: &HostPort,
     ) -> Result<(), ClientError> {
         let joined = self.ask_in(connection).await?;
-        let seat = Seat { generation: joined.generation_id, member: joined.member_id.clone() };
+        let generation = joined.generation_id;
+        let seat = Seat { generation, member: joined.member_id.clone() };
         self.led = None;
         let leads = joined.leader == joined.member_id && !joined.skip_assignment;
         let shares = if leads { self.share_out(&joined).await? } else { BTreeMap::new() };
@@ -172,7 +175,13 @@ impl Member {
             let start = stored.map_or(self.shared.config.start, Start::Offset);
             (partition, start)
         };
+        let partitions = share.clone();
         self.shared.assign(share.into_iter().map(begin).collect());
+        self.brokers().monitor().rebalanced(&Event::Rebalanced {
+            group: self.group().id.clone().unwrap_or_default(),
+            generation,
+            partitions,
+        });
         Ok(())
     }
 

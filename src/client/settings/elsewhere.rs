@@ -1,0 +1,179 @@
+//! Settings of other Kafka clients that have no row here: those of Apache Kafka's own client, of
+//! librdkafka and of kafka-python.
+//!
+//! Each goes by another name here, is given in another place, or is not served. None of them is
+//! taken and then not followed.
+
+/// What becomes of a setting of another client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Elsewhere {
+    /// The setting of this name means the same.
+    Alias(&'static str),
+    /// It describes the behavior of this client with one of these values, and is refused for the
+    /// reason with any other.
+    Fixed(&'static [&'static str], &'static str),
+    /// It is refused for the reason.
+    Refused(&'static str),
+}
+
+use Elsewhere::{Alias, Fixed, Refused};
+
+const TLS: Elsewhere = Refused("not served yet: TLS");
+const SASL: Elsewhere = Refused("not served yet: SASL");
+const TRANSACTIONS: Elsewhere = Refused("not served yet: transactions");
+const NEXT_PROTOCOL: &str = "not served yet: the group protocol of KIP-848";
+const METRICS: Elsewhere = Refused("not served: client.stats() and client.on_event() tell instead");
+const LOGGING: Elsewhere =
+    Refused("set where Python logs: the logger is 'streamlog.client', DEBUG its most talkative");
+const SERIALIZER: Elsewhere = Refused("a function: key= and value= of client.producer() take it");
+const DESERIALIZER: Elsewhere = Refused("a function: key= and value= of client.consumer() take it");
+const CALLBACK: Elsewhere =
+    Refused("a function: on_assign= and on_revoke= of client.consumer() take it");
+const DELIVERY: Elsewhere =
+    Refused("given per record: producer.send() returns a ticket, and flush() raises what failed");
+const RETRIES: Elsewhere =
+    Refused("not counted: delivery.timeout.ms says for how long a record is tried");
+const PARTITIONER: Elsewhere = Refused("named otherwise: partitioner= of client.producer()");
+const BATCH_BYTES: Elsewhere = Refused("counted in bytes: batch.size");
+const SEND_BYTES: Elsewhere = Refused("counted in bytes: buffer.memory");
+const FETCH_BYTES: Elsewhere = Refused("counted in bytes: fetch.buffer.bytes");
+const NONE: Elsewhere = Refused("has no counterpart here: leave it out");
+
+/// Settings by their beginnings.
+const FAMILIES: &[(&str, Elsewhere)] = &[
+    ("ssl.", TLS),
+    ("enable.ssl.", TLS),
+    ("sasl.", SASL),
+    ("oauth.", SASL),
+    ("enable.sasl.", SASL),
+    ("https.", SASL),
+    ("transaction", TRANSACTIONS),
+    ("metric", METRICS),
+    ("statistics.", METRICS),
+    ("log.", LOGGING),
+    ("topic.metadata.", NONE),
+    ("metadata.", NONE),
+    ("socket.", NONE),
+];
+
+/// Settings by their names, which go before the families.
+const ROWS: &[(&str, Elsewhere)] = &[
+    ("metadata.broker.list", Alias("bootstrap.servers")),
+    ("topic.metadata.refresh.interval.ms", Alias("metadata.max.age.ms")),
+    ("reconnect.backoff.ms", Alias("retry.backoff.ms")),
+    ("reconnect.backoff.max.ms", Alias("retry.backoff.max.ms")),
+    ("socket.timeout.ms", Alias("request.timeout.ms")),
+    ("request.required.acks", Alias("acks")),
+    ("compression.codec", Alias("compression.type")),
+    ("compression.gzip.level", Alias("compression.level")),
+    ("compression.zstd.level", Alias("compression.level")),
+    ("queue.buffering.max.ms", Alias("linger.ms")),
+    ("message.max.bytes", Alias("max.request.size")),
+    ("message.timeout.ms", Alias("delivery.timeout.ms")),
+    ("max.in.flight", Alias("max.in.flight.requests.per.connection")),
+    ("fetch.wait.max.ms", Alias("fetch.max.wait.ms")),
+    ("fetch.message.max.bytes", Alias("max.partition.fetch.bytes")),
+    ("security.protocol", Fixed(&["plaintext"], "not served yet: TLS and SASL")),
+    ("security.providers", TLS),
+    ("isolation.level", Fixed(&["read_uncommitted"], "not served yet: transactions")),
+    ("group.protocol", Fixed(&["classic"], NEXT_PROTOCOL)),
+    ("group.remote.assignor", Refused(NEXT_PROTOCOL)),
+    ("client.rack", Refused("not served yet: reading from followers")),
+    (
+        "enable.auto.offset.store",
+        Fixed(&["true"], "commit=\"manual\" and consumer.commit(message) store what is done"),
+    ),
+    ("offset.store.method", Fixed(&["broker"], "offsets are stored by brokers only")),
+    ("api.version.request", Fixed(&["true"], "versions are agreed on with each broker")),
+    ("api.version", Refused("versions are agreed on with each broker: leave it out")),
+    ("api.version.fallback.ms", NONE),
+    ("broker.version.fallback", NONE),
+    ("key.serializer", SERIALIZER),
+    ("value.serializer", SERIALIZER),
+    ("key.deserializer", DESERIALIZER),
+    ("value.deserializer", DESERIALIZER),
+    ("rebalance.cb", CALLBACK),
+    ("on.assign", CALLBACK),
+    ("on.revoke", CALLBACK),
+    ("on.lost", CALLBACK),
+    ("on.commit", Refused("not called: consumer.commit() raises what went wrong")),
+    ("offset.commit.cb", Refused("not called: consumer.commit() raises what went wrong")),
+    ("on.delivery", DELIVERY),
+    ("dr.cb", DELIVERY),
+    ("dr.msg.cb", DELIVERY),
+    ("delivery.report.only.error", DELIVERY),
+    ("error.cb", METRICS),
+    ("stats.cb", METRICS),
+    ("throttle.cb", METRICS),
+    ("oauth.cb", SASL),
+    ("auto.include.jmx.reporter", METRICS),
+    ("enable.metrics.push", METRICS),
+    ("logger", LOGGING),
+    ("log.cb", LOGGING),
+    ("debug", LOGGING),
+    ("retries", RETRIES),
+    ("message.send.max.retries", RETRIES),
+    ("partitioner.class", PARTITIONER),
+    ("partitioner.ignore.keys", PARTITIONER),
+    ("partitioner.adaptive.partitioning.enable", NONE),
+    ("partitioner.availability.timeout.ms", NONE),
+    ("sticky.partitioning.linger.ms", NONE),
+    ("batch.num.messages", BATCH_BYTES),
+    ("queue.buffering.max.messages", SEND_BYTES),
+    ("queue.buffering.max.kbytes", SEND_BYTES),
+    ("queue.buffering.backpressure.threshold", NONE),
+    ("queued.min.messages", FETCH_BYTES),
+    ("queued.max.messages.kbytes", FETCH_BYTES),
+    ("max.poll.records", Refused("given per loop: max_messages= of consumer.batches()")),
+    ("consumer.timeout.ms", Refused("given per loop: timeout= of consumer.take()")),
+    ("enable.partition.eof", Refused("given per loop: consumer.until_end() ends at the end")),
+    ("exclude.internal.topics", NONE),
+    ("interceptor.classes", NONE),
+    ("connections.max.idle.ms", NONE),
+    ("client.dns.lookup", NONE),
+    ("send.buffer.bytes", NONE),
+    ("receive.buffer.bytes", NONE),
+    ("broker.address.family", NONE),
+    ("broker.address.ttl", NONE),
+    ("coordinator.query.interval.ms", NONE),
+    ("fetch.error.backoff.ms", NONE),
+    ("fetch.queue.backoff.ms", NONE),
+    ("internal.termination.signal", NONE),
+    ("builtin.features", NONE),
+    ("plugin.library.paths", NONE),
+    ("receive.message.max.bytes", NONE),
+    ("message.copy.max.bytes", NONE),
+    ("max.in.flight.requests", Alias("max.in.flight.requests.per.connection")),
+    ("enable.gapless.guarantee", NONE),
+    ("consume.callback.max.messages", NONE),
+    ("allow.auto.create", Alias("allow.auto.create.topics")),
+    ("bootstrap.controllers", Refused("given as brokers: bootstrap.servers")),
+];
+
+/// What becomes of the setting `name`, if another client has it.
+pub(super) fn find(name: &str) -> Option<Elsewhere> {
+    let row = ROWS.iter().find(|(known, _)| *known == name);
+    let family = || FAMILIES.iter().find(|(start, _)| name.starts_with(start));
+    row.or_else(family).map(|(_, found)| *found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::ClientSettings;
+
+    #[test]
+    fn no_setting_stands_twice_and_each_alias_is_one() {
+        let mut names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for (name, found) in ROWS {
+            assert!(!ClientSettings::names().any(|own| own == *name), "{name} has a row");
+            if let Alias(meant) = found {
+                assert!(ClientSettings::names().any(|own| own == *meant), "{name}: {meant}");
+            }
+        }
+    }
+}

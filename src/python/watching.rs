@@ -1,0 +1,79 @@
+//! Events of a client, for the program's callbacks.
+//!
+//! Each callback has a thread of its own, so that no thread of the program and no connection waits
+//! for it. Events that it cannot keep up with are dropped.
+
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use pyo3::types::PyAnyMethods;
+use pyo3::{Bound, Py, PyAny, PyResult, Python};
+
+use crate::client::{Client, ClientStats, Event};
+
+/// Events that wait for a callback.
+const WAITING_MAX: usize = 1024;
+
+/// Calls `callback` with each event of the client, until that is closed.
+pub(super) fn watch(client: &Client, callback: Py<PyAny>) -> PyResult<()> {
+    let (events, waiting) = sync_channel(WAITING_MAX);
+    let name = "streamlog-events".to_owned();
+    thread::Builder::new().name(name).spawn(move || call_all(&waiting, &callback))?;
+    client.on_event(move |event| {
+        // Nobody waits for a callback.
+        let _ = events.try_send(event.clone());
+    });
+    Ok(())
+}
+
+/// The figures as an object of `streamlog.events`.
+pub(super) fn stats<'py>(py: Python<'py>, stats: &ClientStats) -> PyResult<Bound<'py, PyAny>> {
+    class(py, "ClientStats")?.call1((
+        stats.connections,
+        stats.is_lost,
+        stats.connects,
+        stats.losses,
+        stats.requests,
+        stats.bytes_sent,
+        stats.bytes_received,
+        stats.throttled,
+        stats.rebalances,
+    ))
+}
+
+fn call_all(waiting: &Receiver<Event>, callback: &Py<PyAny>) {
+    for event in waiting {
+        let called = Python::try_attach(|py| {
+            let called = made(py, event).and_then(|event| callback.call1(py, (event,)));
+            if let Err(error) = called {
+                error.write_unraisable(py, Some(callback.bind(py)));
+            }
+        });
+        if called.is_none() {
+            // The interpreter is ending.
+            return;
+        }
+    }
+}
+
+/// The event as an object of `streamlog.events`.
+fn made(py: Python<'_>, event: Event) -> PyResult<Bound<'_, PyAny>> {
+    match event {
+        Event::Connected { address, outage } => {
+            class(py, "Connected")?.call1((address, outage.as_secs_f64()))
+        }
+        Event::Lost { address, reason } => class(py, "Lost")?.call1((address, reason)),
+        Event::Throttled { address, delay } => {
+            class(py, "Throttled")?.call1((address, delay.as_secs_f64()))
+        }
+        Event::Rebalanced { group, generation, partitions } => {
+            let row = |at: crate::types::TopicPartition| (at.topic.to_string(), at.partition.0);
+            let partitions: Vec<(String, i32)> = partitions.into_iter().map(row).collect();
+            class(py, "Rebalanced")?.call1((group, generation, partitions))
+        }
+    }
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("streamlog.events")?.getattr(name)
+}
