@@ -6,9 +6,13 @@
 use std::fmt;
 use std::io::{self, IsTerminal};
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::cli::terminal::allows_colours;
+
+/// A narrower terminal has no room for counts beside the bar.
+const COUNTS_COLUMNS: usize = 72;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +71,10 @@ impl Unit {
             Self::Files => "{human_pos} of {human_len} files",
             Self::Records => "{human_pos} of {human_len} records, {rate}",
         };
-        let template = format!("{{percent:>3}} % {{wide_bar}} {counts}, {{eta}} left");
+        let columns =
+            Term::stderr().size_checked().map_or(usize::MAX, |(_, columns)| columns.into());
+        let counts = if columns < COUNTS_COLUMNS { String::new() } else { format!("{counts}, ") };
+        let template = format!("{{percent:>3}} % {{wide_bar}} {counts}{{eta}} left");
         let style = ProgressStyle::with_template(&template);
         let style = style.unwrap_or_else(|error| unreachable!("{template}: {error}"));
         style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {

@@ -85,7 +85,7 @@ pub enum MetadataError {
         reason: &'static str,
     },
     /// A setting does not fit.
-    #[error("{0}")]
+    #[error(transparent)]
     InvalidConfig(#[from] ConfigError),
 }
 

@@ -27,7 +27,7 @@ const LETTERS: &str = "%t %p %o %T %d %k %K %s %S %R %h";
 /// Options for the text of a record.
 #[derive(Debug, Args)]
 pub(super) struct Shape {
-    /// Text at the end of a record, instead of a newline; \\n, \\t, \\0 and \\x1f stand for a byte
+    /// Text at the end of a record, instead of a newline; \n, \t, \0 and \x1f stand for a byte
     #[arg(short = 'D', long, value_name = "TEXT", conflicts_with_all = ["format", "output"])]
     delimiter: Option<Escaped>,
     #[command(flatten)]

@@ -94,7 +94,7 @@ pub(crate) struct Options {
     #[arg(long = "file", value_name = "FILE", value_hint = ValueHint::FilePath,
           conflicts_with = "lines")]
     files: Vec<PathBuf>,
-    /// Text at the end of a record, instead of a newline; \\n, \\t, \\0 and \\x1f stand for a byte
+    /// Text at the end of a record, instead of a newline; \n, \t, \0 and \x1f stand for a byte
     #[arg(short = 'D', long, value_name = "TEXT", conflicts_with = "files")]
     delimiter: Option<Escaped>,
     /// Key of all records

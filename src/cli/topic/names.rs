@@ -7,6 +7,7 @@ use crate::cli::CommandError;
 use crate::cli::completion::Names;
 use crate::client::Admin;
 use crate::config::ConfigError;
+use crate::types::{InvalidTopicName, TopicName};
 
 /// The topics that a command is about.
 #[derive(Debug, Args)]
@@ -23,7 +24,7 @@ impl Topics {
     /// Their names. Those that were named need not exist, those that were matched do.
     pub(crate) fn find(&self, admin: &Admin) -> Result<Vec<String>, CommandError> {
         if !self.regex {
-            return Ok(self.topics.clone());
+            return self.topics.iter().map(|topic| checked(topic)).collect();
         }
         let patterns = Patterns::new(&self.topics)?;
         let topics = admin.topics()?.into_iter().filter(|topic| !topic.is_internal);
@@ -35,6 +36,15 @@ impl Topics {
         }
         Ok(found)
     }
+}
+
+/// The name, if a topic may have it; a regular expression may have been meant.
+fn checked(name: &str) -> Result<String, CommandError> {
+    let refused = |error: InvalidTopicName| {
+        let reason = format!("{error}; -r finds topics by regular expressions");
+        ConfigError::single(&format!("topic '{name}'"), reason)
+    };
+    Ok(name.parse::<TopicName>().map_err(refused)?.to_string())
 }
 
 /// Regular expressions of which one matches a whole name.

@@ -136,6 +136,8 @@ fn settings_are_taken_with_units_and_in_their_place() {
     desk.text(&["config", "set", "topic/t", "retention.ms=1h 30m", "flush.ms=2s"]);
     assert_eq!(value("flush.ms").as_deref(), Some("2000"));
     desk.text(&["topic", "list", "-X", "default.api.timeout.ms=5s"]);
+    let (code, words) = said(&desk, &["topic", "create", "u", "-c", "retention.ms=7x"]);
+    assert!(code == 1 && words.matches("'7x' does not fit").count() == 1, "{words}");
     let (code, words) = said(&desk, &["topic", "create", "u", "-X", "retention.ms=1d"]);
     assert!(code == 2 && words.contains("-c retention.ms=VALUE"), "{words}");
     let (code, words) = said(&desk, &["topic", "create", "u", "-c", "linger.ms=1"]);

@@ -108,4 +108,6 @@ fn topics_are_read_by_regular_expressions_of_whole_names() {
     let (code, words) = desk.failure(&["consume", "-r", "c.*", "-e"]);
     assert!(code == 5 && words.contains("no topic that matches 'c.*'"), "{words}");
     assert_eq!(desk.failure(&["consume", "a.1", "-e"]).0, 5, "without -r it is a name");
+    let (code, words) = desk.failure(&["consume", "a-.*", "-e"]);
+    assert!(code == 2 && words.contains("topic 'a-.*'") && words.contains("; -r "), "{words}");
 }

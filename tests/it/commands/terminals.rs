@@ -1,7 +1,7 @@
 //! Answers on a terminal: its width, its colours, and answers that are given again.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
@@ -70,13 +70,13 @@ fn drawn(desk: &Desk, arguments: &[&str], columns: u16) -> String {
     Watched::start(command(desk, arguments), columns).drawn()
 }
 
+/// The text alone, without what is told to the terminal.
 fn without_colours(text: &str) -> String {
     let (mut plain, mut is_code) = (String::new(), false);
     for letter in text.chars() {
         match letter {
             '\x1b' => is_code = true,
-            'm' if is_code => is_code = false,
-            _ if is_code => {}
+            _ if is_code => is_code = !letter.is_ascii_alphabetic(),
             other => plain.push(other),
         }
     }
@@ -104,6 +104,25 @@ fn a_narrow_terminal_shows_each_row_as_lines_that_fit() {
     let narrow = without_colours(&drawn(&desk, &describe, 40));
     assert_eq!(narrow.matches("TOPIC     orders\n").count(), 2, "{narrow}");
     assert!(narrow.contains("\nPART      0\nLEADER    1\n"), "{narrow}");
+}
+
+#[test]
+fn a_bar_fits_into_a_narrow_terminal() {
+    let desk = Desk::new();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&b"123456789\n".repeat(100_000)).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0 };
+    let pty = openpty(Some(&size), None).unwrap();
+    let mut command = command(&desk, &["produce", "t", "-l", file.path().to_str().unwrap()]);
+    let mut child = command.stdout(Stdio::null()).stderr(pty.slave).spawn().unwrap();
+    drop(command);
+    let mut drawn = Vec::new();
+    let _ = File::from(pty.master).read_to_end(&mut drawn);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let drawn = without_colours(&String::from_utf8(drawn).unwrap());
+    assert!(drawn.contains(" % "), "{drawn:?}");
+    let lines: Vec<_> = drawn.split(['\r', '\n']).collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 40), "{lines:?}");
 }
 
 #[test]
