@@ -10,7 +10,7 @@ from streamlog.errors import StreamlogError
 from streamlog.spark.java import provide_java
 from streamlog.spark.offline.loading import Load, load
 from streamlog.spark.options import PATIENCE
-from streamlog.spark.pipeline.reasons import is_of_spark, lines_of, reason_of
+from streamlog.spark.pipeline.reasons import is_of_spark, raised_of, reason_of
 
 
 def main() -> int:
@@ -33,13 +33,11 @@ def main() -> int:
 
 
 def _told(error: Exception) -> list[str]:
-    """What is wrong, and what more there is to say of it; of a task, what was raised in it."""
+    """The message and its notes; of a task, those of the error that was raised in it."""
     if not is_of_spark(error):
         return [str(error), *getattr(error, "__notes__", ())]
-    reason = reason_of(error)
-    lines = lines_of(error)
-    # Without a stack of Python what follows is one of Java, or a plan.
-    return [reason, *lines[2:]] if lines[1:2] == [reason] else [reason]
+    # Without a stack of Python what follows the reason is one of Java, or a plan.
+    return raised_of(error) or [reason_of(error)]
 
 
 def _load(arguments: argparse.Namespace) -> Load:

@@ -4,7 +4,7 @@ from itertools import dropwhile, takewhile
 
 from streamlog.errors import StreamlogError
 
-__all__ = ["is_of_spark", "lines_of", "reason_of"]
+__all__ = ["is_of_spark", "lines_of", "raised_of", "reason_of"]
 
 _STACK = "Traceback (most recent call last):"
 _BRIDGE = "An error occurred while"
@@ -19,13 +19,22 @@ def is_of_spark(error: Exception) -> bool:
 def lines_of(error: Exception) -> list[str]:
     """The lines of its message; what a Python process of Spark raised comes first."""
     text = str(error).strip()
-    if _STACK not in text:
+    raised = raised_of(error)
+    if not raised:
         return text.splitlines()
+    return [*raised, text.partition(_STACK)[0].splitlines()[0].strip()]
+
+
+def raised_of(error: Exception) -> list[str]:
+    """The lines of what a Python process of Spark raised; none where the error is not of one."""
+    text = str(error).strip()
+    if _STACK not in text:
+        return []
     # The last stack is that of the error itself, those before it are of what led to it.
     below = text.rpartition(_STACK)[2].splitlines()
     raised = dropwhile(lambda line: not line or line.startswith(" "), below)
     told = takewhile(lambda line: not line.startswith(("\tat ", " SQLSTATE")), raised)
-    return [*filter(None, told), text.partition(_STACK)[0].splitlines()[0].strip()]
+    return list(filter(None, told))
 
 
 def reason_of(error: Exception) -> str:

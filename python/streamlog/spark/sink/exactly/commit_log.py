@@ -5,13 +5,14 @@ counts and the other is passed over by everybody, its writer included; so the lo
 drivers that do not know of each other. What lies before the last record that counts is deleted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 import streamlog
 from streamlog.errors import FencedError, TopicNotFound
 from streamlog.spark.sink.exactly.record import BatchRecord
 
-__all__ = ["CommitLog", "commit_topic"]
+__all__ = ["CommitLog", "commit_topic", "queries_of_commits"]
 
 _PREFIX = "__streamlog_commits."
 _RECORD_BYTES = 32 << 20
@@ -35,6 +36,16 @@ def commit_topic(query: str) -> str:
         '__streamlog_commits.4c1f'
     """
     return f"{_PREFIX}{query}"
+
+
+def queries_of_commits(topics: Iterable[str]) -> list[str]:
+    """The queries whose commit logs are among the topics.
+
+    Example:
+        >>> queries_of_commits(["orders", "__streamlog_commits.4c1f"])
+        ['4c1f']
+    """
+    return [topic.removeprefix(_PREFIX) for topic in topics if topic.startswith(_PREFIX)]
 
 
 class CommitLog:
@@ -89,6 +100,12 @@ class CommitLog:
     def is_finished(self, offset: int) -> bool:
         """Whether ``finish`` was done for this record; of the very first that cannot be told."""
         return 0 < offset == self._begin()
+
+    def time_of(self, offset: int) -> datetime | None:
+        """The time at which a record was written."""
+        for message in self._client.topic(self.topic).partition(0).read(start=offset):
+            return message.timestamp
+        return None
 
     def _begin(self) -> int:
         return self._client.topic(self.topic).partition(0).begin_offset()

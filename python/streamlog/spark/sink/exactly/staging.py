@@ -8,7 +8,7 @@ import streamlog
 from streamlog.descriptions import Setting
 from streamlog.errors import BrokerError, TopicNotFound
 
-__all__ = ["Target", "prepared", "staging_topic"]
+__all__ = ["Target", "prepared", "staged_by", "staging_topic"]
 
 _PREFIX = "__streamlog_staged."
 _NAME_MAX = 249
@@ -50,6 +50,19 @@ def staging_topic(query: str, target: str) -> str:
     if len(name) <= _NAME_MAX:
         return name
     return f"{_PREFIX}{query}.{hashlib.sha256(target.encode()).hexdigest()}"
+
+
+def staged_by(topic: str) -> str | None:
+    """The query that a staging topic is of; none if the topic is no staging topic.
+
+    Example:
+        >>> staged_by("__streamlog_staged.4c1f.orders")
+        '4c1f'
+    """
+    if not topic.startswith(_PREFIX):
+        return None
+    # Spark's ids have no dot.
+    return topic.removeprefix(_PREFIX).partition(".")[0]
 
 
 def prepared(client: streamlog.Client, query: str, target: str) -> Target:
