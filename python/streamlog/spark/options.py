@@ -30,13 +30,11 @@ _REFUSED = {
     "kafka.enable.auto.commit": "progress is stored when 'group' names a group",
     "kafka.group.id": "name the group that progress is stored under by 'group'",
     "kafka.interceptor.classes": "there are none here",
-    "kafka.isolation.level": "use 'isolation'",
     "kafka.key.deserializer": "keys are binary: decode them in Spark",
     "kafka.key.serializer": "keys are binary or texts: encode them in Spark",
     "kafka.partitioner.class": "use 'partitioner'",
     "kafka.value.deserializer": "values are binary: decode them in Spark",
     "kafka.value.serializer": "values are binary or texts: encode them in Spark",
-    "kafkaconsumer.polltimeoutms": "use 'brokerTimeout'",
     "fetchoffset.numretries": "use 'brokerTimeout'",
     "fetchoffset.retryintervalms": "use 'brokerTimeout'",
     "groupidprefix": "name the group that progress is stored under by 'group'",
@@ -45,6 +43,14 @@ _REFUSED = {
     "by 'assign', 'startingOffsets', 'endingOffsets', 'startingTimestamp' or 'endingTimestamp'",
 }
 """What Kafka's own source takes and this one does not, and what to do instead."""
+
+_ALIASES = {
+    "kafka.acks": "acks",
+    "kafka.compression.type": "compression",
+    "kafka.isolation.level": "isolation",
+    "kafkaconsumer.polltimeoutms": "brokerTimeout",
+}
+"""Options of Kafka's own source that have an equivalent here, where that is known."""
 
 _UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNITS_BYTES = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -110,9 +116,18 @@ class Options:
         self._given = {name.lower(): value for name, value in given.items()}
         self._names = {name.lower(): name for name in (*SHARED, *known)}
         refused = _REFUSED | {name.lower(): why for name, why in (elsewhere or {}).items()}
-        faults = [fault for name in self._given for fault in self._faults_of(name, refused)]
+        faults = list(self._take_aliases())
+        faults += [fault for name in self._given for fault in self._faults_of(name, refused)]
         if faults:
             raise ConfigError("; ".join(faults))
+
+    def _take_aliases(self) -> Iterator[str]:
+        for alias, name in _ALIASES.items():
+            if alias not in self._given or name.lower() not in self._names:
+                continue
+            if name.lower() in self._given:
+                yield f"option '{name}': given twice, here and as '{alias}'"
+            self._given[name.lower()] = self._given.pop(alias)
 
     def _faults_of(self, name: str, refused: Mapping[str, str]) -> Iterator[str]:
         if name in self._names:

@@ -8,6 +8,7 @@ from streamlog.spark.options import Connection, Options, duration, size
 from streamlog.spark.reading.columns import schema_of
 from streamlog.spark.reading.settings import Reading, default_schema
 from streamlog.spark.reading.times import time_ms
+from streamlog.spark.sink.settings import Settings
 
 GIVEN = {"bootstrap": "127.0.0.1:9", "subscribe": "orders"}
 SCHEMA = default_schema(GIVEN)
@@ -62,11 +63,42 @@ def _dotted(options: dict[str, str]) -> dict[str, str]:
         ({"kafka__security__protocol": "SASL_SSL"}, "expected PLAINTEXT"),
         ({"fetchOffset__numRetries": "3"}, "use 'brokerTimeout'"),
         ({"path": "orders"}, "name the topics by 'subscribe'"),
+        ({"kafka__isolation__level": "most"}, "option 'isolation': 'most' does not fit"),
+        (
+            {"isolation": "read_committed", "kafka__isolation__level": "read_committed"},
+            "option 'isolation': given twice, here and as 'kafka.isolation.level'",
+        ),
     ],
 )
 def test_what_does_not_fit_is_told_with_what_would(options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         batch(**options)
+
+
+def test_options_of_kafkas_source_are_taken_under_their_names() -> None:
+    ours = batch(isolation="read_uncommitted", brokerTimeout="5s")
+    kafkas = batch(kafka__isolation__level="read_uncommitted", kafkaConsumer__pollTimeoutMs="5000")
+    assert kafkas == ours
+    assert ours.connection == Connection("127.0.0.1:9", patience=5.0)
+
+
+@pytest.mark.parametrize(
+    ("kafkas", "ours"),
+    [
+        ({"kafka.acks": "1"}, {"acks": "1"}),
+        ({"kafka.acks": "-1"}, {"acks": "all"}),
+        ({"kafka.compression.type": "zstd"}, {"compression": "zstd"}),
+        ({"kafkaConsumer.pollTimeoutMs": "5000"}, {"brokerTimeout": "5s"}),
+    ],
+)
+def test_options_of_kafkas_sink_are_taken_under_their_names(
+    kafkas: dict[str, str], ours: dict[str, str]
+) -> None:
+    schema = StructType().add("value", "binary")
+    given = {"bootstrap": "127.0.0.1:9", "topic": "orders"}
+    settings = [Settings.of(given | each, schema, overwrite=False) for each in (kafkas, ours)]
+    assert settings[0] == settings[1]
+    assert settings[0].connection.settings == ()
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,10 @@ _OPTIONS = (
 _ELSEWHERE = {
     "path": "name the topic by 'topic'",
     "subscribe": "that is for reading; name the topic by 'topic'",
-    "kafka.acks": "use 'acks'",
-    "kafka.compression.type": "use 'compression'",
     "kafka.enable.idempotence": "it is always on, but with acks 0 and 1",
     "kafka.transactional.id": "use 'exactlyOnce'",
 }
+_ACKS = ("all", "1", "0")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _PARTITIONERS = ("keyed", "sticky", "random", "roundrobin")
 
@@ -81,7 +80,7 @@ class Settings:
             connection=options.connection(),
             topic=topic,
             columns=columns,
-            acks=options.word("acks", ("all", "1", "0"), "all"),
+            acks="all" if options.text("acks") == "-1" else options.word("acks", _ACKS, "all"),
             compression=options.word("compression", _CODECS, "none"),
             partitioner=options.word("partitioner", _PARTITIONERS, "keyed"),
             is_exactly_once=options.truth("exactlyOnce", False),
