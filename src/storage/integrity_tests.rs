@@ -1,5 +1,6 @@
 //! Facts about damage that comes to a log's files while it is open.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use crate::config::ByteSize;
@@ -7,7 +8,8 @@ use crate::io::faulty::Operation;
 use crate::io::{Disk, OpenMode};
 use crate::storage::segments::Medium;
 use crate::storage::world_tests::{
-    EPOCH, NOW, World, append, append_timed, batch, crashed, file, texts, try_values, values,
+    EPOCH, NOW, World, append, append_timed, batch, bytes_of, crashed, file, texts, try_values,
+    values,
 };
 use crate::storage::{Damage, Log, ReadLimit, StartPoint, StorageError};
 use crate::types::{Offset, Timestamp};
@@ -135,6 +137,27 @@ fn a_read_refuses_a_flip_in_any_part_of_a_batch_and_serves_those_before_and_behi
             assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{byte}: {refused:?}");
             assert_eq!(log.damages(), [damage(3, number)], "byte {byte} of batch {number}");
             assert_eq!(values(&log, first + 1, 7).len(), usize::try_from(6 - first).unwrap());
+        }
+    }
+}
+
+#[test]
+fn bytes_that_left_memory_on_their_way_out_are_checked_again_with_their_headers() {
+    for byte in BYTES {
+        for (segment, number) in [(0, 0), (0, 1), (0, 2), (3, 1), (6, 0)] {
+            let world = World::with_segments_of(size() * 3);
+            let log = letters(&world);
+            let limit =
+                ReadLimit { max_bytes: 1000, below: Offset::new(7), at_least_one_batch: true };
+            let range = log.read(Offset::new(segment), limit).unwrap().unwrap();
+            let mut bytes = bytes_of(&range);
+            range.file.read_checked(&mut bytes, range.position).unwrap();
+            rot(&world, segment, number, byte);
+            let refused = range.file.read_checked(&mut bytes, range.position);
+            assert!(
+                matches!(&refused, Err(error) if error.kind() == ErrorKind::InvalidData),
+                "byte {byte} of batch {number} from {segment}: {refused:?}"
+            );
         }
     }
 }

@@ -561,6 +561,32 @@ fn a_reader_of_a_compacted_log_gets_no_record_with_a_wrong_offset() {
 }
 
 #[test]
+fn among_gaps_bytes_on_their_way_out_are_checked_again_by_the_digest_of_their_headers() {
+    let (world, places) = with_gaps();
+    let limit =
+        ReadLimit { max_bytes: MUCH, below: Offset::new(world.end), at_least_one_batch: true };
+    let path = Path::new(DIR).join("00000000000000000000.log");
+    let range = world.log.read(Offset::ZERO, limit).unwrap().unwrap();
+    let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
+    range.file.read_checked(&mut bytes, range.position).unwrap();
+    for (start, base) in &places {
+        for bit in 0..UNCOVERED * 8 {
+            let (byte, bit_of_byte) = (start + bit / 8, u8::try_from(bit % 8).unwrap());
+            world.disk.flip_bit(&path, byte, bit_of_byte).unwrap();
+            let refused = range.file.read_checked(&mut bytes, range.position);
+            assert!(refused.is_err(), "bit {bit} of offset {base}");
+            world.disk.flip_bit(&path, byte, bit_of_byte).unwrap();
+        }
+    }
+    // Known damage does not keep what lies behind it from leaving.
+    world.disk.flip_bit(&path, places[5].0 + 7, 0).unwrap();
+    assert!(world.log.read(Offset::new(places[5].1), limit).is_err());
+    let range = world.log.read(Offset::new(places[6].1), limit).unwrap().unwrap();
+    let mut bytes = vec![0; usize::try_from(range.length).unwrap()];
+    range.file.read_checked(&mut bytes, range.position).unwrap();
+}
+
+#[test]
 fn a_seal_of_an_earlier_release_gains_digests_at_the_first_check() {
     let (mut world, places) = with_gaps();
     let path = Path::new(DIR).join("00000000000000000000.seal");

@@ -200,19 +200,6 @@ impl Segment {
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
-    /// The position of the batch that the byte at `position` belongs to.
-    pub(crate) fn batch_before(&self, position: u64) -> Result<u64, StorageError> {
-        let start = self.indexed_at(position)?.map_or(0, |batch| batch.position);
-        let mut walk = BatchWalk::new(&**self.file(), start, self.size()?);
-        loop {
-            let begin = walk.position();
-            match self.step(&mut walk, |_| true)? {
-                Some(batch) if batch.end() <= position => {}
-                _ => return Ok(begin),
-            }
-        }
-    }
-
     /// As `indexed_below`, for those who go on with the indexes from there: `None` where an index
     /// is missing or a power failure has torn it, since both have to be made again from the first
     /// batch.

@@ -6,7 +6,9 @@ mod check;
 mod damage;
 mod damages;
 mod digest;
+mod header_check;
 mod sealed_digests;
+mod sent;
 mod vouched;
 mod watched;
 
@@ -17,5 +19,6 @@ pub use damage::Damage;
 pub(crate) use damages::Damages;
 pub(crate) use digest::{HeaderDigest, HeaderDigests};
 pub(crate) use sealed_digests::Digests;
+pub(crate) use sent::SentFile;
 pub(crate) use vouched::Vouched;
-pub(crate) use watched::{SentFile, WatchedFile};
+pub(crate) use watched::WatchedFile;

@@ -1,0 +1,103 @@
+//! The file of a segment's batches, as those see it who send it.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use crate::io::{File, Inode, read_exact_at};
+use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
+use crate::storage::segments::integrity::header_check::HeaderCheck;
+use crate::storage::segments::{Located, Segment};
+
+/// A segment's file for those who send it: only vouched bytes count as cached, and all others are
+/// checked as they are read.
+#[derive(Debug)]
+pub(crate) struct SentFile {
+    segment: Arc<Segment>,
+    file: Arc<dyn File>,
+}
+
+impl SentFile {
+    /// The `file` of `segment`.
+    pub(crate) fn new(segment: Arc<Segment>, file: Arc<dyn File>) -> Self {
+        Self { segment, file }
+    }
+
+    /// Reads the batch at `position` and checks its checksum.
+    fn batch_at(&self, position: u64) -> io::Result<(Located, Vec<u8>)> {
+        let mut header = [0; HEADER_SIZE];
+        read_exact_at(&*self.file, &mut header, position)?;
+        let size = BatchSummary::parse(&header).map_err(invalid)?.size;
+        if position + size as u64 > self.file.len()? {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        let mut bytes = vec![0; size];
+        read_exact_at(&*self.file, &mut bytes, position)?;
+        // The bytes that leave are these, and the header may have been others before.
+        let header = bytes.first_chunk().ok_or(ErrorKind::InvalidData)?;
+        let summary = BatchSummary::parse(header).map_err(invalid)?;
+        Batch::parse(&bytes).and_then(|batch| batch.check_checksum()).map_err(invalid)?;
+        Ok((Located { position, summary }, bytes))
+    }
+}
+
+fn invalid(error: RecordError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+impl File for SentFile {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, position)
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.segment.vouched().covers(position, length) && self.file.is_cached(position, length)
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        let mut check =
+            HeaderCheck::leading_to(&self.segment, position).map_err(io::Error::other)?;
+        let mut done = 0;
+        while done < buffer.len() {
+            let (batch, bytes) = self.batch_at(check.position())?;
+            check.pass(&batch)?;
+            let wanted = position + done as u64;
+            if let Ok(skip) = usize::try_from(wanted - batch.position)
+                && wanted < batch.end()
+            {
+                let taken = (bytes.len() - skip).min(buffer.len() - done);
+                buffer[done..done + taken].copy_from_slice(&bytes[skip..skip + taken]);
+                done += taken;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        self.file.read_medium_at(buffer, position)
+    }
+
+    fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
+        self.file.write_at(buffers, position)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn inode(&self) -> io::Result<Inode> {
+        self.file.inode()
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.file.send_to(socket, position, length)
+    }
+}
