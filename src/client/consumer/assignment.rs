@@ -52,8 +52,8 @@ pub(crate) enum Target {
     Unresolved(Start),
     /// At this offset.
     At(Offset),
-    /// At this offset, which the broker refuses as damaged: the error was given out, and the broker
-    /// is asked again from time to time.
+    /// At this offset, where records are damaged: the error was given out, and the broker is asked
+    /// again from time to time.
     Refused(Offset),
     /// Nowhere: an error was given out, and only a seek goes on.
     Stopped,
@@ -153,6 +153,25 @@ impl Assignment {
         }
     }
 
+    /// Gives a slot up at `position`, where a caller has met damage, if there was no seek since
+    /// `generation`. What was fetched before is of an older generation than the one returned.
+    pub(crate) fn refuse(&self, slot: usize, generation: u32, position: Offset) -> Option<u32> {
+        let mut slots = self.slots();
+        let slot = &mut slots[slot];
+        (slot.generation == generation).then(|| {
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.aim(Start::Offset(position));
+            slot.target = Target::Refused(position);
+            slot.generation
+        })
+    }
+
+    /// Whether a slot was given up at `position`, since `generation`.
+    pub(crate) fn is_refused(&self, slot: usize, generation: u32, position: Offset) -> bool {
+        let slot = &self.slots()[slot];
+        slot.generation == generation && slot.target == Target::Refused(position)
+    }
+
     /// Nothing from `until` on is to be fetched of a partition any more.
     pub(crate) fn limit(&self, partition: &TopicPartition, until: Offset) {
         for slot in self.slots().iter_mut().filter(|slot| slot.partition == *partition) {
@@ -242,7 +261,7 @@ impl Slot {
         self.is_dry || self.high_watermark.is_some_and(|end| position >= end)
     }
 
-    /// Takes in that the broker serves what it may have refused before.
+    /// Takes in that sound records have come from a position that may have been given up.
     pub(crate) fn served(&mut self, position: Offset) {
         if self.target == Target::Refused(position) {
             self.target = Target::At(position);

@@ -62,6 +62,14 @@ impl Reading {
         }
     }
 
+    /// What is in hand of a slot stays so in its next generation.
+    pub(crate) fn carry_over(&mut self, slot: usize, (generation, next): (u32, u32)) {
+        let is_carried = |held: &&mut InHand| (held.slot, held.generation) == (slot, generation);
+        for held in self.in_hand.iter_mut().filter(is_carried) {
+            held.generation = next;
+        }
+    }
+
     /// A message is given out.
     pub(crate) fn hold(&mut self, message: InHand) {
         let is_held =

@@ -17,8 +17,8 @@ impl Consumer {
     /// # Errors
     /// [`ClientError::Closed`] once it is closed; [`ClientError::OffsetOutOfRange`] and
     /// [`ClientError::Damaged`] of a partition, while the others go on. It rests until it is sought
-    /// elsewhere or, where the broker refused damaged records, until the broker serves what comes
-    /// next: once the damage was repaired or skipped.
+    /// elsewhere or, where records are damaged, until the broker serves sound ones: once the damage
+    /// was repaired or skipped.
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
         self.next_of(Wanted::ANY, timeout, || false)

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::assignment::{Assignment, Slot, Target};
 use super::changes::{Change, Changes};
 use super::config::{ConsumerConfig, Start};
-use super::fetching::{Arrivals, Chunk, Taken};
+use super::fetching::{Arrivals, Chunk, Source, Taken};
 use super::message::Message;
 use super::readers::{InHand, Readers, Reading};
 use super::sink::Sink;
@@ -119,7 +119,7 @@ impl Shared {
                     return Ok(Some(message));
                 }
                 Some(Err(error)) => {
-                    self.leave(&chunk, Some(Target::Stopped));
+                    self.refuse(&mut reading, &chunk);
                     return Err(error);
                 }
                 None => self.finish_chunk(chunk, end),
@@ -167,7 +167,7 @@ impl Shared {
                 Ok(true) => reading.chunk = Some(chunk),
                 Ok(false) => self.finish_chunk(chunk, end),
                 Err(error) => {
-                    self.leave(&chunk, Some(Target::Stopped));
+                    self.refuse(reading, &chunk);
                     return Err(error);
                 }
             }
@@ -279,7 +279,7 @@ impl Shared {
         if is_paused {
             for mut reading in self.readers.all() {
                 if let Some(chunk) = reading.chunk.take_if(|chunk| chunk.slot == slot) {
-                    self.leave(&chunk, None);
+                    self.leave(&chunk);
                     self.arrivals.put_back(chunk, |chunk| self.has_moved(chunk));
                 }
             }
@@ -359,16 +359,38 @@ impl Shared {
     }
 
     /// Done with a chunk, or for now: the position is where it stands.
-    fn leave(&self, chunk: &Chunk, target: Option<Target>) {
+    fn leave(&self, chunk: &Chunk) {
         self.assignment.update(chunk.slot, chunk.generation, |slot| {
             slot.position = Some(chunk.position());
-            slot.target = target.unwrap_or(slot.target);
+        });
+    }
+
+    /// Gives a partition up whose records are damaged where the chunk stands. What was fetched
+    /// behind them is forgotten: the caller would miss the sound ones between.
+    fn refuse(&self, reading: &mut Reading, chunk: &Chunk) {
+        let (slot, generation) = (chunk.slot, chunk.generation);
+        if let Some(next) = self.assignment.refuse(slot, generation, chunk.position()) {
+            reading.carry_over(slot, (generation, next));
+            self.arrivals.purge(|chunk| self.has_moved(chunk));
+            self.work.notify_one();
+        }
+    }
+
+    /// Gives a partition up with an error, until it is sought elsewhere.
+    pub(crate) fn stop(&self, source: &Source, error: ClientError) {
+        self.arrivals.fail_if(error, || {
+            let mut is_current = false;
+            self.assignment.update(source.slot, source.generation, |slot| {
+                slot.target = Target::Stopped;
+                is_current = true;
+            });
+            is_current
         });
     }
 
     /// Nothing is left of a chunk below `end`. A slot that has reached its end rests.
     fn finish_chunk(&self, chunk: Chunk, end: Option<Offset>) {
-        self.leave(&chunk, None);
+        self.leave(&chunk);
         if end.is_some_and(|end| chunk.position() >= end) {
             self.assignment.set_paused(chunk.slot, true);
             self.arrivals.put_back(chunk, |chunk| self.has_moved(chunk));

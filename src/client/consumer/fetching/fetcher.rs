@@ -305,7 +305,7 @@ impl Fetcher {
         }
     }
 
-    fn hand_over(&mut self, source: Source, haul: &Haul, now: Duration) {
+    pub(super) fn hand_over(&mut self, source: Source, haul: &Haul, now: Duration) {
         self.backoff.reset();
         let shared = &self.shared;
         let (slot, generation) = (source.slot, source.generation);
@@ -314,7 +314,7 @@ impl Fetcher {
         let found = in_order(&haul.records, source.place(), haul.high_watermark, allows);
         let found = match found {
             Ok(found) => found,
-            Err(error) => return self.stop(&source, source.damaged(error)),
+            Err(error) => return self.refuse(&source, &source.damaged(error), now),
         };
         if found.end.is_none() {
             let withheld = haul.withheld(source.position);
@@ -324,6 +324,10 @@ impl Fetcher {
             }
         }
         let next = found.end.filter(|end| *end > source.position);
+        let records = haul.records.slice(..found.size);
+        if let Some(error) = Refusals::still_damaged(shared, &source, records.clone()) {
+            return self.refuse(&source, &error, now);
+        }
         shared.assignment.update(slot, generation, |slot| {
             slot.high_watermark = haul.high_watermark;
             slot.is_dry = haul.is_dry;
@@ -334,8 +338,7 @@ impl Fetcher {
             }
         });
         if next.is_some() {
-            let chunk =
-                Chunk::new(source, haul.records.slice(..found.size), shared.config.check_crcs);
+            let chunk = Chunk::new(source, records, shared.config.check_crcs);
             shared.arrivals.push(chunk, |chunk| shared.has_moved(chunk));
         }
     }
@@ -367,7 +370,7 @@ impl Fetcher {
             Ok(rules) if rules.allows(fault, source.place()) => {
                 self.rules.insert(source.partition.clone(), rules);
             }
-            Ok(_) => self.stop(source, source.damaged(fault)),
+            Ok(_) => self.refuse(source, &source.damaged(fault), now),
             Err(error) => self.stumble(source, error, now),
         }
     }
@@ -424,7 +427,7 @@ impl Fetcher {
                     earliest,
                     latest,
                 };
-                self.stop(source, error);
+                self.shared.stop(source, error);
             }
             Err(error) => self.stumble(source, error, now),
         }
@@ -456,7 +459,7 @@ impl Fetcher {
     /// An error of one partition: tried again after a rest, or given out.
     fn stumble(&mut self, source: &Source, error: ClientError, now: Duration) {
         match error.remedy() {
-            Remedy::Reject | Remedy::Fatal => self.stop(source, error),
+            Remedy::Reject | Remedy::Fatal => self.shared.stop(source, error),
             Remedy::Refresh | Remedy::Retry => {
                 tracing::debug!(partition = %source.partition, %error, "fetching is tried again");
                 self.stale.insert(source.partition.topic.clone());
@@ -475,15 +478,9 @@ impl Fetcher {
         self.rest.1
     }
 
-    fn stop(&mut self, source: &Source, error: ClientError) {
-        self.shared.arrivals.fail_if(error, || {
-            let mut is_current = false;
-            self.shared.assignment.update(source.slot, source.generation, |slot| {
-                slot.target = Target::Stopped;
-                is_current = true;
-            });
-            is_current
-        });
+    /// Gives a partition up whose records are damaged, until the broker has others.
+    fn refuse(&mut self, source: &Source, error: &ClientError, now: Duration) {
+        self.refusals.refuse(&self.shared, source, error, now);
     }
 }
 
@@ -495,77 +492,4 @@ impl Drop for Fetcher {
 
 fn new_backoff(shared: &Shared) -> Backoff {
     Backoff::new(shared.brokers.config(), shared.brokers.clock().as_ref())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::client::background::Background;
-    use crate::client::cluster::Brokers;
-    use crate::client::consumer::ConsumerConfig;
-    use crate::client::consumer::shared::Wanted;
-    use crate::client::{ClientConfig, Message};
-    use crate::config::ByteSize;
-    use crate::io::ManualClock;
-    use crate::record::{BatchBuilder, BatchSettings, Compressor};
-    use crate::types::{PartitionIndex, Timestamp};
-
-    /// Two records, as an answer has them.
-    fn haul() -> Haul {
-        let mut builder = BatchBuilder::new();
-        for _ in 0..2 {
-            builder.push(Timestamp::from_millis(0), None, Some(b"v"), &[]).unwrap();
-        }
-        let batch = builder.build(&BatchSettings::default(), &mut Compressor::none()).unwrap();
-        let high_watermark = Some(Offset::new(2));
-        Haul { records: batch.into(), high_watermark, is_dry: false }
-    }
-
-    /// A consumer of one partition from its begin, with room for one chunk, and its fetcher.
-    fn reading(background: &Background) -> (Arc<Shared>, Fetcher) {
-        let clock = Arc::new(ManualClock::default());
-        let brokers = Brokers::new(ClientConfig::default(), clock, background.tasks().clone());
-        let config = ConsumerConfig { buffer: ByteSize(1), ..ConsumerConfig::default() };
-        let shared = Arc::new(Shared::new(Arc::new(brokers), config, false));
-        let partition =
-            TopicPartition { topic: "t".parse().unwrap(), partition: PartitionIndex(0) };
-        shared.assign(vec![(partition, Start::Offset(Offset::ZERO))]);
-        (Arc::clone(&shared), Fetcher::new(shared))
-    }
-
-    fn next(shared: &Shared) -> Option<Message> {
-        shared.try_next(Wanted::ANY).unwrap()
-    }
-
-    fn has_room(shared: &Shared) -> bool {
-        shared.room(&shared.slots())[0]
-    }
-
-    #[test]
-    fn what_arrives_after_a_seek_takes_no_room() {
-        let background = Background::start().unwrap();
-        let (shared, mut fetcher) = reading(&background);
-        let source = shared.slots()[0].source(0, Offset::ZERO);
-        fetcher.hand_over(source.clone(), &haul(), Duration::ZERO);
-        assert!(!has_room(&shared));
-        shared.seek(0, Start::Offset(Offset::new(1)));
-        assert!(has_room(&shared));
-        fetcher.hand_over(source, &haul(), Duration::ZERO);
-        assert!(next(&shared).is_none());
-        assert!(has_room(&shared), "nobody gets what takes it");
-    }
-
-    #[test]
-    fn what_is_put_back_during_a_seek_takes_no_room() {
-        let background = Background::start().unwrap();
-        let (shared, mut fetcher) = reading(&background);
-        fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), &haul(), Duration::ZERO);
-        assert!(next(&shared).is_some());
-        // A seek that has not come to what is being read.
-        shared.assignment.seek(0, Start::Offset(Offset::ZERO));
-        shared.set_paused(0, true);
-        shared.set_paused(0, false);
-        assert!(next(&shared).is_none());
-        assert!(has_room(&shared), "nobody gets what takes it");
-    }
 }

@@ -5,6 +5,8 @@ mod chunk;
 #[cfg(test)]
 mod chunk_tests;
 mod fetcher;
+#[cfg(test)]
+mod fetcher_tests;
 mod offset_rules;
 mod order;
 #[cfg(test)]

@@ -1,13 +1,16 @@
-//! The partitions whose records their brokers refuse as damaged. They are asked for again from time
-//! to time, since the damage may be skipped or repaired.
+//! The partitions whose records are damaged, as their brokers say or this client has found. They
+//! are asked for again from time to time, since the damage may be skipped or repaired.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::chunk::Source;
+use bytes::Bytes;
+
+use super::chunk::{Chunk, Source};
 use crate::client::ClientError;
 use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::shared::Shared;
+use crate::record::Decompressor;
 
 /// How long a partition is left alone after a refusal.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -39,6 +42,20 @@ impl Refusals {
             is_new
         });
         true
+    }
+
+    /// What is still wrong with the first of some records, if their slot was given up there.
+    pub(super) fn still_damaged(
+        shared: &Shared,
+        source: &Source,
+        records: Bytes,
+    ) -> Option<ClientError> {
+        let Source { slot, generation, position, .. } = *source;
+        if !shared.assignment.is_refused(slot, generation, position) {
+            return None;
+        }
+        let mut chunk = Chunk::new(source.clone(), records, shared.config.check_crcs);
+        chunk.next_below(None, &mut Decompressor::default())?.err()
     }
 
     /// Whether a slot is to be left alone. One that was sought elsewhere is not.
