@@ -59,6 +59,8 @@ impl Reach {
         while let Some((_, matches)) = innermost.subcommand() {
             innermost = matches;
         }
+        // Where no option of these is known, clap takes the question for a mistake in the program.
+        innermost.try_contains_id("bootstrap").ok()?;
         Self::from_arg_matches(innermost).ok()
     }
 
