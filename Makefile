@@ -167,8 +167,8 @@ spark-shared: setup $(VENV)/spark.stamp ## Of test-spark: those on the session t
 spark-apart: setup $(VENV)/spark.stamp ## Of test-spark: those that start all that they need, and those without Spark
 	pytest --quiet -m "not shared" tests/spark
 
-test-all: test ## All of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), and test-disks
-	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks
+test-all: test ## All of .ci/run (dependencies, bench, system calls, Apache Kafka, all clients), test-disks and packages
+	$(MAKE) $$(awk '!/^#/ && NF { print $$3 }' .ci/lanes) test-disks packages
 
 CLIENTS ?= all
 interop: setup ## Every client, each against the others, and Apache's tools; CLIENTS=go,apache for some
@@ -187,17 +187,26 @@ compatibility: setup ## Tries all clients and writes what came of it to docs/com
 	PYTHONPATH=tests python -m interop.support.page
 
 PACKAGES := target/packages
+WHEEL := maturin build --release --locked --quiet --zig --out $(PACKAGES)
 MUSL := x86_64-unknown-linux-musl
-wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, and the sdist, in target/packages
+AARCH64 := aarch64-unknown-linux-gnu
+AARCH64_MUSL := aarch64-unknown-linux-musl
+wheels: $(VENV)/tools.stamp ## Wheels for manylinux and musllinux, x86_64 and aarch64, and the sdist
 	pip install --quiet --require-hashes --only-binary :all: -r requirements/packages.txt
-	rustup --quiet target add $(MUSL)
+	rustup --quiet target add $(MUSL) $(AARCH64) $(AARCH64_MUSL)
 	rm -rf $(PACKAGES)
-	maturin build --release --locked --quiet --zig --compatibility manylinux2014 --out $(PACKAGES)
-	maturin build --release --locked --quiet --zig --compatibility musllinux_1_2 --target $(MUSL) \
-	  --out $(PACKAGES)
+	$(WHEEL) --compatibility manylinux2014
+	$(WHEEL) --compatibility manylinux2014 --target $(AARCH64)
+	$(WHEEL) --compatibility musllinux_1_2 --target $(MUSL)
+	$(WHEEL) --compatibility musllinux_1_2 --target $(AARCH64_MUSL)
 	maturin sdist --out $(PACKAGES)
 
-packages: wheels ## Makes the wheels, and tries them in empty environments
+EMULATED := target/aarch64/python
+$(EMULATED): tests/packages/aarch64.sh
+	rm -rf $(@D)
+	tests/packages/aarch64.sh $(@D)
+
+packages: wheels $(EMULATED) ## Makes the wheels, and tries them: aarch64's on an emulator
 	pytest tests/packages
 
 clean: ## Removes everything that was built, .venv included

@@ -2,8 +2,6 @@
 
 import os
 import re
-import select
-import signal
 import subprocess
 import sys
 import tarfile
@@ -12,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from packages import trial
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "target" / "packages"
 WHEEL_MIB_MAX = 8
+MACHINES = {"x86_64": 62, "aarch64": 183}
+"""Their numbers in the header of a module (ELF's e_machine)."""
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -44,9 +46,15 @@ def extension(wheel: Path) -> bytes:
         return archive.read(name)
 
 
-@pytest.mark.parametrize("pattern", ["*manylinux*.whl", "*musllinux*.whl"])
-def test_a_wheel_is_small_and_needs_no_other_package(pattern: str) -> None:
-    wheel = package(pattern)
+def instructions(wheel: Path) -> int:
+    """The number of the machine that the native module is for."""
+    return int.from_bytes(extension(wheel)[18:20], "little")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("library", ["manylinux", "musllinux"])
+def test_a_wheel_is_small_and_needs_no_other_package(library: str, machine: str) -> None:
+    wheel = package(f"*{library}*_{machine}.whl")
     assert wheel.stat().st_size <= WHEEL_MIB_MAX << 20
     assert "-cp311-abi3-" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
@@ -56,16 +64,20 @@ def test_a_wheel_is_small_and_needs_no_other_package(pattern: str) -> None:
     assert [need for need in needs if "extra ==" not in need] == []
 
 
-def test_a_wheel_for_glibc_asks_for_nothing_newer_than_it_says() -> None:
-    wheel = package("*manylinux*.whl")
-    assert "manylinux_2_17_x86_64" in wheel.name
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_wheel_for_glibc_asks_for_nothing_newer_than_it_says(machine: str) -> None:
+    wheel = package(f"*manylinux*_{machine}.whl")
+    assert f"manylinux_2_17_{machine}" in wheel.name
+    assert instructions(wheel) == MACHINES[machine]
     versions = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", extension(wheel))}
     assert max(versions) <= 17
 
 
-def test_a_wheel_for_musl_asks_for_no_glibc() -> None:
-    wheel = package("*musllinux*.whl")
-    assert "musllinux_1_2_x86_64" in wheel.name
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_wheel_for_musl_asks_for_no_glibc(machine: str) -> None:
+    wheel = package(f"*musllinux*_{machine}.whl")
+    assert f"musllinux_1_2_{machine}" in wheel.name
+    assert instructions(wheel) == MACHINES[machine]
     module = extension(wheel)
     assert b"GLIBC_" not in module
     assert b"libc.so" in module
@@ -73,7 +85,7 @@ def test_a_wheel_for_musl_asks_for_no_glibc() -> None:
 
 def test_a_wheel_alone_runs_a_broker_and_the_command(tmp_path: Path) -> None:
     python = empty_environment(tmp_path / "environment")
-    install(python, package("*manylinux*.whl"))
+    install(python, package("*manylinux*_x86_64.whl"))
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
     )
@@ -82,33 +94,7 @@ def test_a_wheel_alone_runs_a_broker_and_the_command(tmp_path: Path) -> None:
     command = python.with_name("streamlog")
     shown = subprocess.run([command, "--help"], check=True, capture_output=True, text=True)
     assert "Usage: streamlog" in shown.stdout
-    broker = subprocess.Popen(
-        [python, "-m", "streamlog.broker", "--listen", "127.0.0.1:0", "--data-dir", "data"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with broker:
-        assert broker.stdout is not None
-        assert select.select([broker.stdout], [], [], 20)[0]
-        word, address = broker.stdout.readline().split()
-        assert word == "ready"
-        environment = {**os.environ, "STREAMLOG_BOOTSTRAP": address}
-        published = subprocess.run(
-            [command, "produce", "t"], input="a\nb\n", text=True, env=environment, check=True
-        )
-        assert published.returncode == 0
-        program = (
-            "import streamlog\n"
-            "with streamlog.connect() as client, client.consumer('t') as consumer:\n"
-            "    print([message.value for message in consumer.take(2, timeout=10)])\n"
-        )
-        read = subprocess.run(
-            [python, "-c", program], env=environment, check=True, capture_output=True, text=True
-        )
-        assert read.stdout == "[b'a', b'b']\n"
-        broker.send_signal(signal.SIGTERM)
-        assert broker.wait(20) == 0
+    trial.broker_takes_and_gives_records([python], [command], dict(os.environ), tmp_path)
 
 
 def test_the_sdist_has_all_sources_and_builds_a_wheel(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def unit() -> dict[str, list[str]]:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment with nothing but the wheel."""
     python = empty_environment(tmp_path_factory.mktemp("image") / "environment")
-    install(python, package("*manylinux*.whl"))
+    install(python, package("*manylinux*_x86_64.whl"))
     return python.parent
 
 
@@ -80,7 +80,7 @@ def here(command: list[str], environment: Path, data: Path) -> list[str]:
 
 def test_the_image_installs_the_wheel_that_is_made() -> None:
     (copied, _) = instructions()["COPY"][0].split()
-    assert [path.name for path in ROOT.glob(copied)] == [package("*manylinux*.whl").name]
+    assert [path.name for path in ROOT.glob(copied)] == [package("*manylinux*_x86_64.whl").name]
     assert "pip install --no-cache-dir --no-index" in instructions()["RUN"][0]
 
 
