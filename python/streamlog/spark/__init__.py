@@ -29,10 +29,17 @@ if TYPE_CHECKING:
     from streamlog.spark.java import provide_java
     from streamlog.spark.offline import Load, Loss, load, loaded
     from streamlog.spark.source import StreamlogDataSource
+    from streamlog.spark.streaming.listener import (
+        PartitionProgress,
+        ProgressListener,
+        partition_progress,
+    )
 
 __all__ = [
     "Load",
     "Loss",
+    "PartitionProgress",
+    "ProgressListener",
     "StreamlogDataSource",
     "compare_tiers",
     "count_windows",
@@ -48,6 +55,7 @@ __all__ = [
     "load",
     "loaded",
     "missing_counts",
+    "partition_progress",
     "provide_java",
     "strictly_decoded",
     "told_counts",
@@ -60,6 +68,9 @@ if not TYPE_CHECKING:
         "StreamlogDataSource": "source",
         "provide_java": "java",
         **dict.fromkeys(("Load", "Loss", "load", "loaded"), "offline"),
+        **dict.fromkeys(
+            ("PartitionProgress", "ProgressListener", "partition_progress"), "streaming.listener"
+        ),
         **dict.fromkeys(
             ("compare_tiers", "count_windows", "missing_counts", "told_counts"), "audit"
         ),

@@ -1,13 +1,18 @@
 """Topics as streams: each record once, in triggers of the size that was asked for."""
 
 import json
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from py.support.broker import until
+import streamlog
+from py.support.broker import BrokerProcess, until
 from spark.reading.rows import PATIENCE, Collected, Streamed, fill, published, read
+from streamlog.spark import PartitionProgress, ProgressListener, partition_progress
 from streamlog.spark.streaming.mark import Mark
 
 
@@ -162,3 +167,47 @@ def test_triggers_hold_about_as_many_bytes_as_they_may(streamed: Streamed) -> No
     sizes = [sum(len(row.value) for row in rows) for rows in got.triggers.values() if rows]
     assert len(sizes) in (3, 4)
     assert max(sizes) <= 1.1 * (200 << 10)
+
+
+def test_every_trigger_is_told_by_partition(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    fill(client, topic, 100)
+    told: dict[int, list[PartitionProgress]] = {}
+
+    def tell(progress: StreamingQueryProgress, parts: list[PartitionProgress]) -> None:
+        if progress.name == topic:
+            told[progress.batchId] = parts
+
+    listener = ProgressListener(tell)
+    spark.streams.addListener(listener)
+    try:
+        reader = spark.readStream.format("streamlog").option("bootstrap", broker.address)
+        reader = reader.option("subscribe", topic).option("maxOffsetsPerTrigger", 60)
+        rows = reader.option("startingOffsets", f'{{"{topic}":{{"0":10,"1":0}}}}').load()
+        writer = rows.writeStream.format("noop").queryName(topic)
+        writer = writer.option("checkpointLocation", str(tmp_path))
+        query = writer.trigger(availableNow=True).start()
+        assert query.awaitTermination(PATIENCE)
+        until(lambda: len(told) == 2, PATIENCE)
+    finally:
+        spark.streams.removeListener(listener)
+    first, second = told[0], told[1]
+    assert [(part.topic, part.partition) for part in first] == [(topic, 0), (topic, 1)]
+    assert [part.start for part in first] == [10, 0]
+    assert sum(part.records for part in first) == 60
+    assert sum(part.lag for part in first) == 30
+    assert [part.start for part in second] == [part.end for part in first]
+    assert [(part.end, part.lag) for part in second] == [(50, 0), (50, 0)]
+    read = [progress for progress in query.recentProgress if progress.numInputRows]
+    assert [partition_progress(progress) for progress in read] == [first, second]
+
+
+def test_other_sources_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "one.txt").write_text("1\n")
+    rows = spark.readStream.text(str(tmp_path / "in"))
+    writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "at"))
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE)
+    assert [partition_progress(progress) for progress in query.recentProgress] == [[]]
