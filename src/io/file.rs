@@ -14,36 +14,27 @@ const COPY_CHUNK: usize = 64 * 1024;
 /// An open file. Cheap to share; all calls may come from several threads at once. An interrupted
 /// system call (EINTR) is repeated here, within bounds: to callers `Interrupted` is an error like
 /// others.
+///
+/// No method that a file may want its own way has a default: a file around another one would take
+/// the default in the place of the other's method, and nobody would see it.
 pub trait File: Send + Sync + Debug {
     /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
     /// Begins to bring these bytes into memory, and does not wait for them. The kernel may bring
     /// fewer.
-    fn read_ahead(&self, _position: u64, _length: u64) {}
+    fn read_ahead(&self, position: u64, length: u64);
 
     /// Whether all of these bytes are in memory, or on their way by a read that has begun, so that
     /// reading them brings nothing from the medium. The answer may be out of date at once.
-    fn is_cached(&self, _position: u64, _length: u64) -> bool {
-        true
-    }
+    fn is_cached(&self, position: u64, length: u64) -> bool;
 
     /// Fills `buffer` from `position` with bytes that may have come from the medium just now: who
     /// knows what they should be has checked them.
     ///
     /// # Errors
     /// `InvalidData` when they are not what was written; else as `read_at`.
-    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
-        let mut done = 0;
-        while done < buffer.len() {
-            match self.read_at(&mut buffer[done..], position + done as u64) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(count) => done += count,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()>;
 
     /// As `read_at`, but what comes is what the medium holds, not what a page cache remembers.
     /// Used by recovery, where a cached page may be one whose write-back failed.
@@ -61,9 +52,7 @@ pub trait File: Send + Sync + Debug {
     ///
     /// # Errors
     /// Those of the disk; `Unsupported` where the file system cannot promise room.
-    fn allocate(&self, length: u64) -> io::Result<()> {
-        if self.len()? < length { self.set_len(length) } else { Ok(()) }
-    }
+    fn allocate(&self, length: u64) -> io::Result<()>;
 
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
@@ -88,14 +77,7 @@ pub trait File: Send + Sync + Debug {
     ///
     /// # Errors
     /// `WouldBlock` when the socket is full; otherwise those of the socket and of the file.
-    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
-        let mut chunk = vec![0; length.min(COPY_CHUNK)];
-        let count = self.read_at(&mut chunk, position)?;
-        if count == 0 {
-            return Ok(0);
-        }
-        send_buffers(socket, &[IoSlice::new(&chunk[..count])], count < length)
-    }
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize>;
 }
 
 /// A range of an open file.
@@ -123,6 +105,32 @@ pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::R
         }
     }
     Ok(())
+}
+
+/// Makes a file `length` bytes long if it is shorter, where nothing can promise room.
+///
+/// # Errors
+/// As [`File::set_len`].
+pub fn extend_to(file: &dyn File, length: u64) -> io::Result<()> {
+    if file.len()? < length { file.set_len(length) } else { Ok(()) }
+}
+
+/// Does what [`File::send_to`] does, by a copy in memory: for files that the kernel cannot send.
+///
+/// # Errors
+/// As [`File::send_to`].
+pub fn send_copied(
+    file: &dyn File,
+    socket: BorrowedFd<'_>,
+    position: u64,
+    length: usize,
+) -> io::Result<usize> {
+    let mut chunk = vec![0; length.min(COPY_CHUNK)];
+    let count = file.read_at(&mut chunk, position)?;
+    if count == 0 {
+        return Ok(0);
+    }
+    send_buffers(socket, &[IoSlice::new(&chunk[..count])], count < length)
 }
 
 /// The whole of a small text file.

@@ -37,7 +37,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
 pub(crate) use error::{failed_sync, is_error_of_file, same_error};
 pub use error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
-pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
+pub use file::{File, FileRange, extend_to, read_exact_at, read_text, send_copied, write_all_at};
 pub use gate::{Gate, Waited};
 pub use memory::MemoryDisk;
 pub use open_files::{CachedFile, OpenFiles, Share};

@@ -1,6 +1,7 @@
 //! An open file of a faulty disk.
 
 use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
@@ -9,7 +10,9 @@ use nix::errno::Errno;
 use super::fault::{Failure, Operation};
 use super::machine::{Machine, Shared};
 use super::tree::FileId;
-use crate::io::{File, Inode, SeededRandom, failed_sync, is_failed_sync};
+use crate::io::{
+    File, Inode, SeededRandom, extend_to, failed_sync, is_failed_sync, read_exact_at, send_copied,
+};
 
 /// A handle; it fails once the power has failed.
 #[derive(Debug)]
@@ -74,6 +77,10 @@ impl File for FaultyFile {
         cached.is_ok_and(|cached| cached.is_cached(position, length))
     }
 
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        read_exact_at(self, buffer, position)
+    }
+
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let (mut machine, failure) = self.begin(Operation::ReadMedium)?;
         fail(failure)?;
@@ -102,6 +109,10 @@ impl File for FaultyFile {
         Ok(())
     }
 
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        extend_to(self, length)
+    }
+
     fn len(&self) -> io::Result<u64> {
         let mut machine = self.shared.machine();
         machine.check(self.incarnation)?;
@@ -111,6 +122,10 @@ impl File for FaultyFile {
     fn inode(&self) -> io::Result<Inode> {
         self.shared.machine().check(self.incarnation)?;
         Ok(self.id.inode())
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        send_copied(self, socket, position, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {

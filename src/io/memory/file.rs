@@ -1,11 +1,12 @@
 //! A file's bytes in memory.
 
 use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use nix::errno::Errno;
 
-use crate::io::{File, Inode};
+use crate::io::{File, Inode, extend_to, read_exact_at, send_copied};
 
 /// An open file; all that are open on one name share its bytes.
 #[derive(Clone, Debug)]
@@ -52,6 +53,16 @@ impl File for MemoryFile {
         Ok(count)
     }
 
+    fn read_ahead(&self, _position: u64, _length: u64) {}
+
+    fn is_cached(&self, _position: u64, _length: u64) -> bool {
+        true
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        read_exact_at(self, buffer, position)
+    }
+
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.read_at(buffer, position)
     }
@@ -80,12 +91,20 @@ impl File for MemoryFile {
         Ok(())
     }
 
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        extend_to(self, length)
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.read().len() as u64)
     }
 
     fn inode(&self) -> io::Result<Inode> {
         Ok(Inode { device: 0, number: self.number, born: None })
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        send_copied(self, socket, position, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {

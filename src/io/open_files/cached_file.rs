@@ -301,6 +301,10 @@ impl File for CachedFile {
         self.with(|file| Ok(file.is_cached(position, length))).unwrap_or(false)
     }
 
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.with(|file| file.read_checked(buffer, position))
+    }
+
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.with(|file| self.cache.with_descriptor(|| file.read_medium_at(buffer, position)))
     }

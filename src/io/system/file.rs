@@ -14,7 +14,7 @@ use super::medium::Medium;
 use crate::io::interruptions::uninterrupted;
 use crate::io::send_file::send_file;
 use crate::io::sys::{cached_pages, is_byte_cached};
-use crate::io::{File, Inode, failed_sync};
+use crate::io::{File, Inode, failed_sync, read_exact_at};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
@@ -75,6 +75,10 @@ impl File for SystemFile {
             }
             Ok(cached) => cached >= pages,
         }
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        read_exact_at(self, buffer, position)
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {

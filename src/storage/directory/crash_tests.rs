@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -117,6 +118,18 @@ impl File for StoppingFile {
         self.file.read_at(buffer, position)
     }
 
+    fn read_ahead(&self, position: u64, length: u64) {
+        self.file.read_ahead(position, length);
+    }
+
+    fn is_cached(&self, position: u64, length: u64) -> bool {
+        self.file.is_cached(position, length)
+    }
+
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.file.read_checked(buffer, position)
+    }
+
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.file.read_medium_at(buffer, position)
     }
@@ -131,12 +144,21 @@ impl File for StoppingFile {
         self.file.set_len(length)
     }
 
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        step(&self.left)?;
+        self.file.allocate(length)
+    }
+
     fn len(&self) -> io::Result<u64> {
         self.file.len()
     }
 
     fn inode(&self) -> io::Result<Inode> {
         self.file.inode()
+    }
+
+    fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
+        self.file.send_to(socket, position, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -123,6 +123,10 @@ impl File for ReservedFile {
         self.file.is_cached(position, length)
     }
 
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.file.read_checked(buffer, position)
+    }
+
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         self.file.read_medium_at(buffer, position)
     }

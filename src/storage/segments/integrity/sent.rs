@@ -50,6 +50,10 @@ impl File for SentFile {
         self.file.read_at(buffer, position)
     }
 
+    fn read_ahead(&self, position: u64, length: u64) {
+        self.file.read_ahead(position, length);
+    }
+
     fn is_cached(&self, position: u64, length: u64) -> bool {
         self.segment.vouched().covers(position, length) && self.file.is_cached(position, length)
     }
@@ -83,6 +87,10 @@ impl File for SentFile {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.file.allocate(length)
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -40,6 +40,11 @@ impl File for WatchedFile {
         self.file.is_cached(position, length)
     }
 
+    fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
+        self.vouched.before_read(&*self.file, position, buffer.len() as u64);
+        self.file.read_checked(buffer, position)
+    }
+
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         // Where the medium cannot be read around the page cache, its bytes come into that.
         self.vouched.withdraw(position, buffer.len() as u64);
@@ -59,6 +64,10 @@ impl File for WatchedFile {
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.vouched.cut(length);
         self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.file.allocate(length)
     }
 
     fn len(&self) -> io::Result<u64> {
