@@ -14,6 +14,7 @@ use super::errors::{StreamlogError, refused};
 use super::logging;
 use super::owned::{Birth, Owned};
 use crate::broker::{self, BrokerConfig, BrokerError, Listener};
+use crate::python::docstrings::stub;
 
 /// Keywords that are not a setting's name with underscores for dots.
 const WORDS: &[Word] = &[
@@ -22,7 +23,7 @@ const WORDS: &[Word] = &[
     Word::plain("data_dir", "log.dirs"),
 ];
 
-/// A broker in this process: for tests, and for programs that bring their own log.
+#[doc = stub!("Broker")]
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(super) struct Broker {
@@ -99,38 +100,38 @@ impl Broker {
         Self::start(py, config, is_temporary)
     }
 
-    /// Where it listens, as ``"127.0.0.1:40123"``.
+    #[doc = stub!("Broker.address")]
     #[getter]
     fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// The same, under the name that clients have for it.
+    #[doc = stub!("Broker.bootstrap")]
     #[getter]
     fn bootstrap(&self) -> String {
         self.address.to_string()
     }
 
-    /// The port of it.
+    #[doc = stub!("Broker.port")]
     #[getter]
     fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Where its records and metadata are.
+    #[doc = stub!("Broker.data_dir")]
     #[getter]
     fn data_dir(&self) -> PyResult<&Path> {
         Ok(&self.running.get()?.data_dir)
     }
 
-    /// Whether it answers: it was not closed, and its disk has not failed.
+    #[doc = stub!("Broker.is_running")]
     #[getter]
     fn is_running(&self) -> PyResult<bool> {
         let broker = self.running.get()?.broker();
         Ok(broker.as_ref().is_some_and(|broker| !broker.stopping().is_cancelled()))
     }
 
-    /// A new client of this broker, as ``streamlog.connect`` makes it.
+    #[doc = stub!("Broker.connect")]
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, client_id='streamlog', timeout=10.0, config=None)"
@@ -141,7 +142,7 @@ impl Broker {
         Ok(client.cast_into::<Client>().map_err(PyErr::from)?.unbind())
     }
 
-    /// Flushes everything and stops it. Doing it again does nothing.
+    #[doc = stub!("Broker.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.end(py)
     }

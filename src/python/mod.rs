@@ -2,13 +2,20 @@
 //!
 //! Every call that waits releases the interpreter and sleeps on the calling thread, where signals
 //! reach it; those of `aio` return futures instead. What Python sees is said in the stubs of
-//! `_core`, and a test proves that the stubs and this module agree.
+//! `_core`, which are its docstrings; a test proves that the stubs and this module agree.
+
+#![expect(
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    reason = "docstrings are those of the stubs, in Python's form"
+)]
 
 mod administration;
 mod aio;
 mod arguments;
 mod broker;
 mod client;
+mod docstrings;
 mod errors;
 mod logging;
 mod module;

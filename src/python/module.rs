@@ -13,6 +13,7 @@ mod core {
     use crate::python::broker::Broker;
     #[pymodule_export]
     use crate::python::client::Client;
+    use crate::python::docstrings::stub;
     use crate::python::owned::Forks;
 
     #[pymodule_export]
@@ -121,7 +122,7 @@ mod core {
         Forks::install(module)
     }
 
-    /// Runs the command line with the arguments after the program's name.
+    #[doc = stub!("main")]
     #[pyfunction]
     fn main(py: Python<'_>, argv: Vec<OsString>) -> u8 {
         py.detach(|| cli::main(argv)).code()

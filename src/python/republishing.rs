@@ -10,6 +10,7 @@ use super::errors::{raised, refused};
 use super::producing::Producer;
 use crate::client::{Progress, Republication, StagedPart, Stamp};
 use crate::config::ConfigError;
+use crate::python::docstrings::stub;
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, TopicPartition};
 
 /// Topic, partition, producer's id, base offsets of the first and the last batch, records.
@@ -21,7 +22,7 @@ type Stamped = (i64, i16, i32);
 /// Staged topic, target, partition, stamp, records that are there, parts.
 type Plan = (String, String, i32, Stamped, u64, Vec<Part>);
 
-/// An id and an epoch that no producer had before.
+#[doc = stub!("new_identity")]
 #[pyfunction]
 pub(crate) fn new_identity(py: Python<'_>, client: &Client) -> PyResult<(i64, i16)> {
     let client = client.connected(py)?.get()?.clone();
@@ -30,7 +31,7 @@ pub(crate) fn new_identity(py: Python<'_>, client: &Client) -> PyResult<(i64, i1
     Ok((id, epoch))
 }
 
-/// Where all lies that a producer has delivered; `None` if that cannot be told for certain.
+#[doc = stub!("landings")]
 #[pyfunction]
 pub(crate) fn landings(py: Python<'_>, producer: &Producer) -> PyResult<Option<Vec<Landing>>> {
     let sender = producer.sender(py)?;
@@ -43,8 +44,7 @@ pub(crate) fn landings(py: Python<'_>, producer: &Producer) -> PyResult<Option<V
     Ok(Some(landings.into_iter().map(row).collect()))
 }
 
-/// How many records of a publication a partition has from an offset on; whether it no longer has
-/// all from there; and whether it ends before.
+#[doc = stub!("republished")]
 #[pyfunction]
 pub(crate) fn republished(
     client: &Bound<'_, Client>,
@@ -64,8 +64,7 @@ pub(crate) fn republished(
     Ok((records, is_cut, is_reset))
 }
 
-/// Publishes what is left of some plans, up to so many batches of each; how many records of each
-/// are there now.
+#[doc = stub!("republish")]
 #[pyfunction]
 pub(crate) fn republish(
     client: &Bound<'_, Client>,

@@ -18,7 +18,11 @@ const WAITING_MAX: usize = 1024;
 pub(super) fn watch(client: &Client, callback: Py<PyAny>) -> PyResult<()> {
     let (events, waiting) = sync_channel(WAITING_MAX);
     let name = "streamlog-events".to_owned();
-    thread::Builder::new().name(name).spawn(move || call_all(&waiting, &callback))?;
+    thread::Builder::new().name(name).spawn(move || {
+        call_all(&waiting, &callback);
+        // Without the interpreter it would be kept until somebody else has that.
+        Python::try_attach(|_| drop(callback));
+    })?;
     client.on_event(move |event| {
         // Nobody waits for a callback.
         let _ = events.try_send(event.clone());

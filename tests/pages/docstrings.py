@@ -32,21 +32,23 @@ class Docstring:
         return DocTestParser().get_doctest(self.text, names, self.name, self.path, self.line)
 
 
-def docstrings() -> list[Docstring]:
+def docstrings(*, constructors: bool = False) -> list[Docstring]:
     """Those of everything public in the package; of overloads the last, which is the longest."""
     found: dict[tuple[str, str], Docstring] = {}
     for path in sorted({*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")} - {INTERNAL}):
         name = path.relative_to(ROOT).as_posix()
         module = ast.parse(path.read_text())
         found[name, ""] = Docstring(name, 1, path.stem, ast.get_docstring(module) or "", False)
-        for docstring in _docstrings(name, module, ""):
+        for docstring in _docstrings(name, module, "", constructors):
             found[name, docstring.name] = docstring
     return list(found.values())
 
 
-def _docstrings(path: str, node: ast.AST, prefix: str) -> Iterator[Docstring]:
+def _docstrings(path: str, node: ast.AST, prefix: str, constructors: bool) -> Iterator[Docstring]:
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, _Documented) or child.name.startswith("_"):
+        if not isinstance(child, _Documented):
+            continue
+        if child.name.startswith("_") and not (constructors and child.name == "__new__"):
             continue
         name = prefix + child.name
         text = ast.get_docstring(child)
@@ -57,4 +59,4 @@ def _docstrings(path: str, node: ast.AST, prefix: str) -> Iterator[Docstring]:
             )
             yield Docstring(path, child.lineno, name, text, is_property)
         if isinstance(child, ast.ClassDef):
-            yield from _docstrings(path, child, name + ".")
+            yield from _docstrings(path, child, name + ".", constructors)

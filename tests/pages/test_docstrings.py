@@ -1,8 +1,9 @@
 """The examples in docstrings run, and there is one for everything that can be called."""
 
+import ast
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestRunner
@@ -15,6 +16,7 @@ import pytest
 
 import streamlog
 from pages import loops
+from pages.blocks import ROOT
 from pages.docstrings import Docstring, docstrings
 
 RULES = ELLIPSIS | NORMALIZE_WHITESPACE
@@ -26,6 +28,14 @@ NATIVE = [
     found for found in ALL if found.path.endswith(".pyi") and found.name.lower() != found.name
 ]
 """The classes that are written in Rust, and what is in them."""
+
+CALLED = [found for found in NATIVE if "." in found.name and not found.is_property]
+MADE = {
+    found.name.removesuffix(".__new__"): found.text
+    for found in docstrings(constructors=True)
+    if found.name.endswith(".__new__")
+}
+"""What classes take, which `help` shows with the class."""
 
 NOT_PROVOKED = {
     "AuthenticationError",
@@ -87,9 +97,57 @@ def test_every_method_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("docstring", NATIVE, ids=lambda found: found.name)
-def test_help_shows_the_first_line_of_what_the_stubs_say(docstring: Docstring) -> None:
+def test_help_shows_what_the_stubs_say(docstring: Docstring) -> None:
+    shown = inspect.getdoc(native(docstring)) or ""
+    made = MADE.get(docstring.name)
+    assert shown == (docstring.text if made is None else f"{docstring.text}\n\n{made}")
+
+
+@pytest.mark.parametrize("docstring", CALLED, ids=lambda found: found.name)
+def test_help_shows_the_signature_with_its_defaults(docstring: Docstring) -> None:
+    parameters = inspect.signature(native(docstring)).parameters.values()
+    shown = [
+        (parameter.name, parameter.kind, parameter.default)
+        for parameter in parameters
+        if parameter.name != "self"
+    ]
+    assert shown == stubbed(docstring)
+
+
+def native(docstring: Docstring) -> Callable[..., object]:
+    """The class, method or function at run time."""
     stub = Path(docstring.path).relative_to("python").with_suffix("")
     found: Any = import_module(".".join(part for part in stub.parts if part != "__init__"))
     for name in docstring.name.split("."):
         found = getattr(found, name)
-    assert (inspect.getdoc(found) or "").split("\n")[0] == docstring.text.split("\n")[0]
+    assert found is not None
+    native: Callable[..., object] = found
+    return native
+
+
+def stubbed(docstring: Docstring) -> list[tuple[str, object, object]]:
+    """The parameters in the stub: names, kinds and defaults."""
+    owner, name = docstring.name.split(".")
+    module = ast.parse((ROOT / docstring.path).read_text())
+    [found] = [
+        node for node in module.body if isinstance(node, ast.ClassDef) and node.name == owner
+    ]
+    methods = [
+        node.args for node in found.body if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    # An overload may demand what another leaves out.
+    defaults: dict[str, object] = {}
+    for method in methods:
+        plain = method.args[len(method.args) - len(method.defaults) :]
+        for argument, default in zip(plain, method.defaults, strict=True):
+            defaults[argument.arg] = ast.literal_eval(default)
+        for argument, given in zip(method.kwonlyargs, method.kw_defaults, strict=True):
+            if given is not None:
+                defaults[argument.arg] = ast.literal_eval(given)
+    last = methods[-1]
+    kinds: dict[str, object] = {
+        argument.arg: inspect.Parameter.POSITIONAL_OR_KEYWORD for argument in last.args[1:]
+    }
+    kinds |= {argument.arg: inspect.Parameter.KEYWORD_ONLY for argument in last.kwonlyargs}
+    empty = inspect.Parameter.empty
+    return [(argument, kind, defaults.get(argument, empty)) for argument, kind in kinds.items()]

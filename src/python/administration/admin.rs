@@ -13,6 +13,7 @@ use crate::client::{self, AdminCalls, ClientError, FoundOffset, NewTopic, Resour
 use crate::config::ConfigError;
 use crate::python::aio::EventLoop;
 use crate::python::arguments::{self, Options};
+use crate::python::docstrings::stub;
 use crate::python::errors::{TopicExists, raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{BrokerId, Offset, PartitionIndex, TopicPartition};
@@ -20,7 +21,7 @@ use crate::types::{BrokerId, Offset, PartitionIndex, TopicPartition};
 const RETENTION: &str = "retention.ms";
 const KEPT: &str = "a timedelta, not negative";
 
-/// Administration of a cluster.
+#[doc = stub!("Admin")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Admin {
@@ -39,17 +40,17 @@ impl Admin {
 
 #[pymethods]
 impl Admin {
-    /// The first offset of each partition.
+    #[doc = stub!("Admin.begin_offsets")]
     fn begin_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
         self.asking.ask(py, |calls| calls.begin_offsets(topic), found)
     }
 
-    /// The offset after the last record of each partition.
+    #[doc = stub!("Admin.end_offsets")]
     fn end_offsets<'py>(&self, py: Python<'py>, topic: &str) -> Asked<'py> {
         self.asking.ask(py, |calls| calls.end_offsets(topic), found)
     }
 
-    /// The first offset of that time or later, of each partition; None where there is none.
+    #[doc = stub!("Admin.offsets_at")]
     fn offsets_at<'py>(&self, py: Python<'py>, topic: &str, time: &Bound<'_, PyAny>) -> Asked<'py> {
         let time = arguments::timestamp("time", time)?.ok_or_else(|| {
             refused(&ConfigError::single("time", "expected an aware datetime or a timedelta"))
@@ -57,7 +58,7 @@ impl Admin {
         self.asking.ask(py, |calls| calls.offsets_at(topic, time), found)
     }
 
-    /// Creates a topic and waits until it can be used.
+    #[doc = stub!("Admin.create_topic")]
     #[pyo3(
         signature = (name, **options),
         text_signature = "($self, name, *, partitions=None, replicas=None, retention=None, \
@@ -82,7 +83,7 @@ impl Admin {
         )
     }
 
-    /// Deletes a topic.
+    #[doc = stub!("Admin.delete_topic")]
     #[pyo3(signature = (name, *, missing_ok=false))]
     fn delete_topic<'py>(&self, py: Python<'py>, name: &str, missing_ok: bool) -> Asked<'py> {
         self.asking.ask_whether(
@@ -95,7 +96,7 @@ impl Admin {
         )
     }
 
-    /// The names of all topics; those that brokers keep for themselves only when asked for.
+    #[doc = stub!("Admin.topics")]
     #[pyo3(signature = (*, internal=false))]
     fn topics<'py>(&self, py: Python<'py>, internal: bool) -> Asked<'py> {
         self.asking.ask(py, AdminCalls::topics, move |py, topics| {
@@ -104,20 +105,20 @@ impl Admin {
         })
     }
 
-    /// The topic and its partitions.
+    #[doc = stub!("Admin.topic")]
     fn topic<'py>(&self, py: Python<'py>, name: &str) -> Asked<'py> {
         let describe = |py: Python<'_>, topic| described::topic(py, &topic).map(Bound::unbind);
         self.asking.ask(py, |calls| calls.topic(name), describe)
     }
 
-    /// Gives a topic more partitions: so many in all. Keys may move to other partitions.
+    #[doc = stub!("Admin.set_partitions")]
     fn set_partitions<'py>(&self, name: &str, partitions: &Bound<'py, PyAny>) -> Asked<'py> {
         let count = arguments::value("partitions", partitions)?;
         let none = |py: Python<'_>, ()| Ok(py.None());
         self.asking.ask(partitions.py(), |calls| calls.create_partitions(name, count), none)
     }
 
-    /// Deletes the records below an offset, and returns where the partition begins now.
+    #[doc = stub!("Admin.delete_records")]
     fn delete_records<'py>(
         &self,
         topic: &str,
@@ -137,7 +138,7 @@ impl Admin {
         self.asking.ask(py, |calls| calls.delete_records(&partition, before), begin)
     }
 
-    /// The settings, by name, of a topic, of a broker, or of all brokers together.
+    #[doc = stub!("Admin.settings")]
     #[pyo3(signature = (*, topic=None, broker=None))]
     fn settings<'py>(
         &self,
@@ -158,7 +159,7 @@ impl Admin {
         )
     }
 
-    /// Sets settings, or takes those that are None back to their defaults: all, or none.
+    #[doc = stub!("Admin.set_settings")]
     #[pyo3(signature = (changes, *, topic=None, broker=None, dry_run=false))]
     fn set_settings<'py>(
         &self,
@@ -177,19 +178,19 @@ impl Admin {
         self.asking.ask(py, |calls| calls.alter_configs(&resource, &rows, dry_run), none)
     }
 
-    /// The names of all groups.
+    #[doc = stub!("Admin.groups")]
     fn groups<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(py, AdminCalls::groups, |py, groups| {
             made(py, groups.into_iter().map(|row| row.group).collect::<Vec<_>>())
         })
     }
 
-    /// The group of this name; no broker is asked yet.
+    #[doc = stub!("Admin.group")]
     fn group(&self, py: Python<'_>, name: String) -> PyResult<Group> {
         Ok(Group::of(self.asking.again(py)?, name))
     }
 
-    /// The cluster and its brokers.
+    #[doc = stub!("Admin.cluster")]
     fn cluster<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(py, AdminCalls::cluster, |py, cluster| {
             described::cluster(py, &cluster).map(Bound::unbind)

@@ -10,6 +10,7 @@ use super::described;
 use crate::client::{PartitionLag, ResetTo, Start};
 use crate::config::ConfigError;
 use crate::python::arguments;
+use crate::python::docstrings::stub;
 use crate::python::errors::{raised, refused};
 use crate::python::reading::read_topics;
 use crate::types::{InvalidTopicName, Offset, PartitionIndex, TopicPartition};
@@ -17,11 +18,11 @@ use crate::types::{InvalidTopicName, Offset, PartitionIndex, TopicPartition};
 /// Kafka's name for a group that is not there.
 const MISSING: &str = "GROUP_ID_NOT_FOUND";
 
-/// A group of consumers, seen from outside.
+#[doc = stub!("Group")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// Its name.
+    #[doc = stub!("Group.name")]
     #[pyo3(get)]
     name: String,
     asking: Asking,
@@ -36,13 +37,13 @@ impl Group {
 
 #[pymethods]
 impl Group {
-    /// Its state and its members.
+    #[doc = stub!("Group.describe")]
     fn describe<'py>(&self, py: Python<'py>) -> Asked<'py> {
         let describe = |py: Python<'_>, group| described::group(py, &group).map(Bound::unbind);
         self.asking.ask(py, |calls| calls.group(&self.name), describe)
     }
 
-    /// The offsets it has stored, sorted by topic and partition; none if there is no such group.
+    #[doc = stub!("Group.committed")]
     fn committed<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(
             py,
@@ -55,7 +56,7 @@ impl Group {
         )
     }
 
-    /// How many offsets lie before it in each partition of the topics that it reads.
+    #[doc = stub!("Group.lag")]
     fn lag<'py>(&self, py: Python<'py>) -> Asked<'py> {
         self.asking.ask(
             py,
@@ -67,7 +68,7 @@ impl Group {
         )
     }
 
-    /// Stores offsets for the group, by topic and partition, while nobody is in it.
+    #[doc = stub!("Group.commit")]
     fn commit<'py>(&self, offsets: &Bound<'py, PyAny>) -> Asked<'py> {
         let py = offsets.py();
         let offsets: HashMap<_, _> = arguments::value("offsets", offsets)?;
@@ -76,7 +77,7 @@ impl Group {
         self.asking.ask(py, |calls| calls.set_offsets(&self.name, &rows), |py, ()| Ok(py.None()))
     }
 
-    /// Lets the group go on elsewhere, while nobody is in it, and tells what that changes.
+    #[doc = stub!("Group.reset")]
     #[pyo3(signature = (topics, *, to, dry_run=false))]
     fn reset<'py>(
         &self,
@@ -104,7 +105,7 @@ impl Group {
         )
     }
 
-    /// Deletes the group with its offsets, while nobody is in it.
+    #[doc = stub!("Group.delete")]
     #[pyo3(signature = (*, missing_ok=false))]
     fn delete<'py>(&self, py: Python<'py>, missing_ok: bool) -> Asked<'py> {
         self.asking.ask_whether(

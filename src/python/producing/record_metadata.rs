@@ -7,20 +7,21 @@ use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use crate::client;
 use crate::python::arguments::datetime;
+use crate::python::docstrings::stub;
 use crate::types::Timestamp;
 
-/// Where a delivered record is.
+#[doc = stub!("RecordMetadata")]
 #[pyclass(frozen, eq, module = "streamlog")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RecordMetadata {
     topic: String,
-    /// Its partition.
+    #[doc = stub!("RecordMetadata.partition")]
     #[pyo3(get)]
     partition: i32,
-    /// Its offset; None with ``acks=0``.
+    #[doc = stub!("RecordMetadata.offset")]
     #[pyo3(get)]
     offset: Option<i64>,
-    /// Its time in milliseconds since 1970.
+    #[doc = stub!("RecordMetadata.timestamp_ms")]
     #[pyo3(get)]
     timestamp_ms: i64,
 }
@@ -47,13 +48,13 @@ impl RecordMetadata {
         Self { topic, partition, offset, timestamp_ms }
     }
 
-    /// Its topic.
+    #[doc = stub!("RecordMetadata.topic")]
     #[getter]
     fn topic<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::intern(py, &self.topic)
     }
 
-    /// Its time, in UTC.
+    #[doc = stub!("RecordMetadata.timestamp")]
     #[getter]
     fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
         datetime(py, Timestamp::from_millis(self.timestamp_ms))

@@ -5,16 +5,16 @@ use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 use super::record_metadata::RecordMetadata;
 use crate::client::{self, ClientError};
 use crate::python::arguments;
+use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::{Birth, Owned};
 
 /// Tickets that are kept for the next: more than are on their way at most times.
 const KEPT: usize = 1 << 16;
 
-/// A record on its way.
-///
-/// The interpreter looks through all objects of a program when many were made anew, which costs a
-/// producer whose tickets are asked half of its rate. One that was kept is not new.
+#[doc = stub!("Ticket")]
+// The interpreter looks through all objects of a program when many were made anew, which costs a
+// producer whose tickets are asked half of its rate. One that was kept is not new.
 #[pyclass(frozen, freelist = KEPT, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -46,7 +46,7 @@ impl Ticket {
 
 #[pymethods]
 impl Ticket {
-    /// Waits until the record is delivered, and says where it is.
+    #[doc = stub!("Ticket.result")]
     #[pyo3(signature = (timeout=None))]
     fn result(
         &self,
@@ -57,7 +57,7 @@ impl Ticket {
         outcome.map(Into::into).map_err(|error| raised(py, error))
     }
 
-    /// Waits until the outcome is known: None if the record is delivered, or why it is not.
+    #[doc = stub!("Ticket.exception")]
     #[pyo3(signature = (timeout=None))]
     fn exception(
         &self,
@@ -71,7 +71,7 @@ impl Ticket {
         }
     }
 
-    /// Whether the outcome is known.
+    #[doc = stub!("Ticket.done")]
     fn done(&self) -> PyResult<bool> {
         Ok(self.inner.get()?.is_done())
     }

@@ -20,6 +20,7 @@ use super::until_end::UntilEnd;
 use crate::client::{ClientError, Column, Patience, RecordBatch, Rows, RowsMax};
 use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options};
+use crate::python::docstrings::stub;
 use crate::python::errors::{MissingExtra, raised, refused};
 
 /// How long a batch waits for more after its first row, unless told otherwise.
@@ -28,7 +29,7 @@ const MAX_WAIT: Duration = Duration::from_millis(200);
 /// Capsules, by the names that Arrow's capsule interface gives them.
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
-/// Iterates over Arrow record batches of what is read.
+#[doc = stub!("ArrowBatches")]
 #[pyclass(frozen, module = "streamlog._core.arrow")]
 #[derive(Debug)]
 pub(crate) struct ArrowBatches {
@@ -117,13 +118,13 @@ impl ArrowBatches {
         }
     }
 
-    /// The type of the batches. All fields may hold nulls.
+    #[doc = stub!("ArrowBatches.schema")]
     #[getter]
     fn schema<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.get().pyarrow.bind(this.py()).call_method1("schema", (this,))
     }
 
-    /// The offset after what was given out, by topic and partition; None until it is known.
+    #[doc = stub!("ArrowBatches.positions")]
     fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
         match &self.source {
             Source::Consumer(consumer) => consumer.get().positions(),

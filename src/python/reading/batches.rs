@@ -12,10 +12,11 @@ use super::decoding::Decoding;
 use super::hooks::{Place, monotonic};
 use super::message::Message;
 use crate::client::{self, ClientError};
+use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
-/// Iterates over batches of a consumer's messages.
+#[doc = stub!("Batches")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Batches {
@@ -24,7 +25,7 @@ pub(crate) struct Batches {
     max_wait: Duration,
 }
 
-/// Messages that came together, in the order of each partition.
+#[doc = stub!("Batch")]
 #[pyclass(frozen, sequence, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Batch {
@@ -99,13 +100,13 @@ impl Batches {
 
 #[pymethods]
 impl Batch {
-    /// The messages.
+    #[doc = stub!("Batch.messages")]
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
         self.messages.bind(py).to_list()
     }
 
-    /// Stores for the group that this batch, and all before it, is done.
+    #[doc = stub!("Batch.commit")]
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let consumer = self.consumer.get()?;
         let mut offsets = BTreeMap::new();

@@ -8,8 +8,9 @@ use super::consumer::Consumer;
 use super::hooks::{Place, monotonic};
 use super::message::Message;
 use crate::python::arguments;
+use crate::python::docstrings::stub;
 
-/// Iterates over so many messages of a consumer, for so long.
+#[doc = stub!("Bounded")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Bounded {

@@ -19,6 +19,7 @@ use crate::client::{self, ClientError, Patience, Rows};
 use crate::config::ConfigError;
 use crate::python::arguments::{self, Options, Seek};
 use crate::python::client::Client;
+use crate::python::docstrings::stub;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
@@ -31,7 +32,7 @@ const MAX_WAIT: Duration = Duration::from_millis(200);
 /// By topic and partition.
 type ByPartition<T> = BTreeMap<(String, i32), T>;
 
-/// Reads records: an iterator that waits for the next one and never ends by itself.
+#[doc = stub!("Consumer")]
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Consumer {
@@ -199,7 +200,7 @@ impl Consumer {
         self.next(py, None)
     }
 
-    /// Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
+    #[doc = stub!("Consumer.take")]
     #[pyo3(signature = (count, *, timeout=None))]
     fn take(
         this: Py<Self>,
@@ -210,7 +211,7 @@ impl Consumer {
         Bounded::new(count.py(), this, arguments::value("count", count)?, timeout)
     }
 
-    /// Iterates over batches, for ever: each has at least one message.
+    #[doc = stub!("Consumer.batches")]
     #[pyo3(
         signature = (*, max_messages=None, max_wait=None),
         text_signature = "($self, *, max_messages=500, max_wait=0.2)"
@@ -237,7 +238,7 @@ impl Consumer {
         Ok(Batches::of(this, max_messages, max_wait))
     }
 
-    /// Iterates over Arrow record batches, for ever: each has at least one row.
+    #[doc = stub!("Consumer.arrow")]
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
@@ -251,18 +252,18 @@ impl Consumer {
         ArrowBatches::of(py, Source::Consumer(this), options)
     }
 
-    /// Parts the consumer into so many independent iterators, for a thread each.
+    #[doc = stub!("Consumer.streams")]
     fn streams(this: &Bound<'_, Self>, count: &Bound<'_, PyAny>) -> PyResult<Vec<Stream>> {
         Stream::part(this, arguments::value("count", count)?)
     }
 
-    /// Iterates up to the ends that the partitions have now.
+    #[doc = stub!("Consumer.until_end")]
     fn until_end(this: Py<Self>, py: Python<'_>) -> PyResult<UntilEnd> {
         this.get().open(py)?;
         UntilEnd::of(py, this)
     }
 
-    /// Goes on elsewhere: in all partitions, or in those that a mapping names.
+    #[doc = stub!("Consumer.seek")]
     fn seek(&self, py: Python<'_>, to: &Bound<'_, PyAny>) -> PyResult<()> {
         let consumer = self.open(py)?;
         let failed = |error| raised(py, error);
@@ -281,7 +282,7 @@ impl Consumer {
         }
     }
 
-    /// The offset read next, sorted by topic and partition; None until it is known.
+    #[doc = stub!("Consumer.positions")]
     pub(crate) fn positions(&self) -> PyResult<ByPartition<Option<i64>>> {
         let held = self.hooks.held();
         let reached = |at: &TopicPartition, offset| {
@@ -294,17 +295,17 @@ impl Consumer {
         Ok(positions.map(row).collect())
     }
 
-    /// Records between position and end by the last answers; None until both are known.
+    #[doc = stub!("Consumer.lag")]
     fn lag(&self) -> PyResult<ByPartition<Option<i64>>> {
         Ok(self.inner.get()?.lag().into_iter().map(|(at, lag)| (named(&at), lag)).collect())
     }
 
-    /// The topics and partitions that it reads, sorted.
+    #[doc = stub!("Consumer.assignment")]
     fn assignment(&self) -> PyResult<Vec<(String, i32)>> {
         Ok(self.positions()?.into_keys().collect())
     }
 
-    /// Goes back in all partitions: to a time before now, or by messages of each.
+    #[doc = stub!("Consumer.rewind")]
     #[pyo3(signature = (back=None, *, messages=None))]
     fn rewind(
         &self,
@@ -326,19 +327,19 @@ impl Consumer {
         self.seek(py, &to)
     }
 
-    /// Lets partitions rest, all if none are named; what was fetched of them is kept.
+    #[doc = stub!("Consumer.pause")]
     #[pyo3(signature = (partitions=None))]
     fn pause(&self, py: Python<'_>, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.set_paused(py, partitions, true)
     }
 
-    /// Goes on with partitions that rest, all if none are named.
+    #[doc = stub!("Consumer.resume")]
     #[pyo3(signature = (partitions=None))]
     fn resume(&self, py: Python<'_>, partitions: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.set_paused(py, partitions, false)
     }
 
-    /// Stores for the group that all up to this message is done, or all that was given out.
+    #[doc = stub!("Consumer.commit")]
     #[pyo3(signature = (message=None))]
     fn commit(&self, py: Python<'_>, message: Option<&Bound<'_, Message>>) -> PyResult<()> {
         if let Some(message) = message {
@@ -350,13 +351,13 @@ impl Consumer {
         committed.map_err(|error| raised(py, error))
     }
 
-    /// Ends the loop, of all threads, once what is in hand is done; it still has to be closed.
+    #[doc = stub!("Consumer.end")]
     fn end(&self) -> PyResult<()> {
         self.inner.get()?.end();
         Ok(())
     }
 
-    /// Ends reading, for all threads; a member leaves its group. Again does nothing.
+    #[doc = stub!("Consumer.close")]
     fn close(this: &Bound<'_, Self>) -> PyResult<()> {
         let py = this.py();
         let consumer = this.get().inner.get()?;
@@ -367,7 +368,7 @@ impl Consumer {
         Ok(())
     }
 
-    /// Whether it was closed.
+    #[doc = stub!("Consumer.closed")]
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.inner.get()?.is_closed())

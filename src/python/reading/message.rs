@@ -12,6 +12,7 @@ use pyo3::{Bound, IntoPyObject, Py, PyAny, PyResult, Python, pyclass, pymethods}
 use crate::client;
 use crate::config::ConfigError;
 use crate::python::arguments::datetime;
+use crate::python::docstrings::stub;
 use crate::python::errors::refused;
 use crate::types::{InvalidTopicName, Offset, PartitionIndex, Timestamp, TopicPartition};
 
@@ -24,7 +25,7 @@ type OwnHeaders = Vec<(String, OwnBytes)>;
 type State = (String, i32, i64, i64, OwnBytes, OwnBytes, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
-/// A record as it was read. It cannot be changed.
+#[doc = stub!("Message")]
 #[pyclass(frozen, eq, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Message {
@@ -153,31 +154,31 @@ impl Message {
         Self { record: Record::Own(Box::new(own)), decoded }
     }
 
-    /// Its topic.
+    #[doc = stub!("Message.topic")]
     #[getter]
     fn topic<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::intern(py, self.place().0)
     }
 
-    /// Its partition.
+    #[doc = stub!("Message.partition")]
     #[getter]
     fn partition(&self) -> i32 {
         self.place().1
     }
 
-    /// Its place in the partition.
+    #[doc = stub!("Message.offset")]
     #[getter]
     fn offset(&self) -> i64 {
         self.place().2
     }
 
-    /// Its time, in UTC.
+    #[doc = stub!("Message.timestamp")]
     #[getter]
     fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
         datetime(py, Timestamp::from_millis(self.timestamp_ms()))
     }
 
-    /// Its time in milliseconds since 1970; -1 if it has none.
+    #[doc = stub!("Message.timestamp_ms")]
     #[getter]
     fn timestamp_ms(&self) -> i64 {
         match &self.record {
@@ -186,7 +187,7 @@ impl Message {
         }
     }
 
-    /// Its key: bytes, what the consumer's ``key=`` made of them, or None.
+    #[doc = stub!("Message.key")]
     #[getter]
     fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let decoded = self.decoded.as_ref().and_then(|decoded| decoded.key.as_ref());
@@ -196,7 +197,7 @@ impl Message {
         }
     }
 
-    /// Its value: bytes, or what the consumer's ``value=`` made of them; None is a tombstone.
+    #[doc = stub!("Message.value")]
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let decoded = self.decoded.as_ref().and_then(|decoded| decoded.value.as_ref());
@@ -206,13 +207,13 @@ impl Message {
         }
     }
 
-    /// Its key, as it was published.
+    #[doc = stub!("Message.raw_key")]
     #[getter]
     fn raw_key<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
         self.key_bytes().map(|key| PyBytes::new(py, key))
     }
 
-    /// Its value, as it was published.
+    #[doc = stub!("Message.raw_value")]
     #[getter]
     fn raw_value<'py>(&self, py: Python<'py>) -> PyBytesOrNone<'py> {
         self.value_bytes().map(|value| PyBytes::new(py, value))
@@ -227,7 +228,7 @@ impl Message {
         generic(cls, item)
     }
 
-    /// Its headers in order; a name may occur twice.
+    #[doc = stub!("Message.headers")]
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let headers = self.own_headers();
@@ -236,7 +237,7 @@ impl Message {
         PyTuple::new(py, rows)
     }
 
-    /// Returns the value of the last header of this name, or the default if there is none.
+    #[doc = stub!("Message.header")]
     #[pyo3(signature = (name, default=None))]
     fn header<'py>(
         &self,

@@ -11,10 +11,11 @@ use super::consumer::Consumer;
 use super::hooks::Place;
 use super::message::Message;
 use crate::client::{self, ClientError, Patience, Rows};
+use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
-/// Iterates over some partitions of a consumer, as the consumer itself would.
+#[doc = stub!("Stream")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -85,7 +86,7 @@ impl Stream {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
     }
 
-    /// Iterates over Arrow record batches of the stream, as ``Consumer.arrow`` has them.
+    #[doc = stub!("Stream.arrow")]
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"
@@ -98,7 +99,7 @@ impl Stream {
         ArrowBatches::of(py, Source::Stream(this), options)
     }
 
-    /// Stores for the group that all of the message's partition up to it is done.
+    #[doc = stub!("Stream.commit")]
     fn commit(&self, py: Python<'_>, message: &Bound<'_, Message>) -> PyResult<()> {
         self.consumer.get().commit_after(py, message)
     }

@@ -11,12 +11,13 @@ use super::consumer::Consumer;
 use super::hooks::Place;
 use super::message::Message;
 use crate::client::{self, ClientError, Patience, Rows};
+use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
 type Inner = client::UntilEnd<Arc<client::Consumer>>;
 
-/// Iterates over the messages of a consumer up to ends that are fixed.
+#[doc = stub!("UntilEnd")]
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct UntilEnd {
@@ -83,7 +84,7 @@ impl UntilEnd {
         self.consumer.get().hooks().next(py, self.inner.get()?, None)
     }
 
-    /// Iterates over Arrow record batches up to these ends, as ``Consumer.arrow`` has them.
+    #[doc = stub!("UntilEnd.arrow")]
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', max_wait=0.2)"

@@ -1,0 +1,10 @@
+//! Docstrings of the native classes: those of their stubs, put here by the build script.
+
+/// The docstring of a class, or of `Class.method`.
+macro_rules! stub {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/docstrings/", $name))
+    };
+}
+
+pub(super) use stub;
