@@ -17,6 +17,7 @@ use super::reading::Consumer;
 use super::signals::Interpreter;
 use super::watching;
 use crate::client::{self, ClientConfig, ClientSettings};
+use crate::python::docstrings::stub;
 
 const WORDS: &[Word] = &[
     Word { name: "bootstrap", key: "bootstrap.servers", form: Form::List },
@@ -27,7 +28,7 @@ const WORDS: &[Word] = &[
 /// Where to connect to when the program does not say.
 const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
-/// A client of a cluster; ``streamlog.connect`` is another name for it.
+#[doc = stub!("Client")]
 #[pyclass(frozen, weakref, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -103,7 +104,7 @@ impl Client {
         Self::of(py, connect(py, &defaults)?, defaults)
     }
 
-    /// Makes a producer.
+    #[doc = stub!("Client.producer")]
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, acks='all', compression='none', compression_level=None, \
@@ -117,14 +118,14 @@ impl Client {
         Producer::start(this, this.get().defaults.clone(), options)
     }
 
-    /// Makes a consumer of one topic or several.
+    #[doc = stub!("Client.consumer")]
     #[pyo3(
         signature = (topics, **options),
         text_signature = "($self, topics, *, group=None, commit='processed', commit_interval=1.0, \
                           start='earliest', on_out_of_range='earliest', key=None, value=None, \
-                          on_error='raise', on_assign=None, on_revoke=None, stop=None, \
-                          signals=False, buffer='24 MiB', fetch_bytes='8 MiB', fetch_wait=0.5, \
-                          create_topics=False, config=None)"
+                          tombstones='keep', on_error='raise', on_assign=None, on_revoke=None, \
+                          stop=None, signals=False, buffer='24 MiB', fetch_bytes='8 MiB', \
+                          fetch_wait=0.5, create_topics=False, config=None)"
     )]
     fn consumer(
         this: &Bound<'_, Self>,
@@ -134,18 +135,18 @@ impl Client {
         Consumer::start(this, topics, options)
     }
 
-    /// The topic of this name; no broker is asked yet.
+    #[doc = stub!("Client.topic")]
     fn topic<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("streamlog.topic")?.getattr("Topic")?.call1((this, name))
     }
 
-    /// Administration of the cluster.
+    #[doc = stub!("Client.admin")]
     #[getter]
     fn admin(&self, py: Python<'_>) -> PyResult<Admin> {
         Admin::of(&*self.connected(py)?, None)
     }
 
-    /// Calls a function with each event of the connections, on a thread of its own.
+    #[doc = stub!("Client.on_event")]
     fn on_event<'py>(&self, callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(called) = arguments::callable("callback", Some(callback.clone()))? {
             watching::watch(self.connected(callback.py())?.get()?, called)?;
@@ -153,12 +154,12 @@ impl Client {
         Ok(callback.clone())
     }
 
-    /// Returns the figures of its connections; no broker is asked.
+    #[doc = stub!("Client.stats")]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         watching::stats(py, &self.connected(py)?.get()?.stats())
     }
 
-    /// Ends everything that was made from this client. Doing it again does nothing.
+    #[doc = stub!("Client.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         // A child that has not used it has nothing to close.
         let Some(current) = self.inner.if_here() else { return Ok(()) };

@@ -26,7 +26,7 @@ def produce_streamlog(address: str, topic: str, rows: Rows, codec: str) -> None:
     """Produces with our own client."""
     with (
         streamlog.connect(address) as client,
-        client.producer(compression=codec) as producer,  # type: ignore[arg-type]
+        client.producer(compression=codec) as producer,  # type: ignore[call-overload]
     ):
         sent = [producer.send(topic, value, key=key, partition=0) for key, value in rows]
         producer.flush(20)

@@ -42,7 +42,7 @@ def test_an_option_that_does_not_fit_is_named_by_the_callers_word(client: Client
     ]
     for options, text in cases:
         with pytest.raises(streamlog.ConfigError, match=text):
-            client.producer(**options)  # type: ignore[arg-type]
+            client.producer(**options)  # type: ignore[call-overload]
 
 
 def test_kafkas_names_are_settings_too(client: Client, topic: str) -> None:
@@ -90,7 +90,7 @@ def test_a_time_without_zone_or_in_the_future_is_refused(client: Client, topic: 
 
 def test_a_text_is_not_sent_as_bytes(client: Client, topic: str) -> None:
     with client.producer() as producer, pytest.raises(TypeError, match="value is to be bytes"):
-        producer.send(topic, "text")
+        producer.send(topic, "text")  # type: ignore[arg-type]
 
 
 def test_a_record_that_is_too_large_is_refused_with_both_numbers(

@@ -12,7 +12,9 @@ too, and one that is unknown, raise ``ConfigError``.
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, final, overload
+from typing import Any, Final, Literal, Self, TypeAlias, final, overload
+
+from typing_extensions import TypeVar
 
 from streamlog._core import admin, aio, arrow, bounded, producing, reading, republishing
 from streamlog._core.admin import Admin
@@ -20,6 +22,7 @@ from streamlog._core.producing import Producer
 from streamlog._core.reading import Consumer, _Start
 from streamlog.events import ClientStats, Event
 from streamlog.groups import Broadcast
+from streamlog.queues.letters import DeadLetters
 from streamlog.stopping import Event as _Stop
 from streamlog.topic import Topic
 
@@ -37,10 +40,13 @@ __all__ = [
     "republishing",
 ]
 
-_T = TypeVar("_T")
+_V = TypeVar("_V", default=bytes)
+_K = TypeVar("_K", default=bytes)
+_Sent = TypeVar("_Sent", default=bytes | bytearray)
+_KeySent = TypeVar("_KeySent", default=bytes | bytearray)
 _Config: TypeAlias = Mapping[str, Any]
-_Decoder: TypeAlias = Callable[[bytes], _T]
-_Serializer: TypeAlias = Callable[[Any], bytes | str | None]
+_Decoder: TypeAlias = Callable[[bytes], _V]
+_Serializer: TypeAlias = Callable[[_Sent], bytes | bytearray | str | None]
 _Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
 _Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
@@ -88,6 +94,7 @@ class Client:
             ConfigError: A setting does not fit.
         """
 
+    @overload
     def producer(
         self,
         *,
@@ -104,11 +111,35 @@ class Client:
         partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice = "keyed",
         audit: str | None = None,
         audit_window: float = 600.0,
-        key: _Serializer | None = None,
-        value: _Serializer | None = None,
-        encoding: Literal["utf-8"] | None = None,
+        key: _Serializer[_KeySent] | None = None,
+        value: _Serializer[_Sent] | None = None,
+        encoding: Literal["utf-8"],
         config: _Config | None = None,
-    ) -> Producer:
+    ) -> Producer[_Sent | str, _KeySent | str]:
+        """The same as below, and texts are sent as well."""
+
+    @overload
+    def producer(
+        self,
+        *,
+        acks: Literal["all", 0, 1] = "all",
+        compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none",
+        compression_level: int | None = None,
+        linger: float = 0.005,
+        batch_size: int | str = "64 KiB",
+        buffer: int | str = "64 MiB",
+        max_request_size: int | str = "1 MiB",
+        send_timeout: float = 60.0,
+        delivery_timeout: float = 120.0,
+        idempotence: bool | None = None,
+        partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice = "keyed",
+        audit: str | None = None,
+        audit_window: float = 600.0,
+        key: _Serializer[_KeySent] | None = None,
+        value: _Serializer[_Sent] | None = None,
+        encoding: None = None,
+        config: _Config | None = None,
+    ) -> Producer[_Sent, _KeySent]:
         """Makes a producer.
 
         Args:
@@ -156,9 +187,10 @@ class Client:
         commit_interval: float = 1.0,
         start: _Start = "earliest",
         on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
-        key: _Decoder[Any] | None = None,
-        value: _Decoder[_T],
-        on_error: str = "raise",
+        key: _Decoder[_K] | None = None,
+        value: _Decoder[_V] | None = None,
+        tombstones: Literal["skip"],
+        on_error: Literal["raise", "skip"] | DeadLetters = "raise",
         on_assign: _Changed | None = None,
         on_revoke: _Changed | None = None,
         stop: _Stop | None = None,
@@ -168,8 +200,8 @@ class Client:
         fetch_wait: float = 0.5,
         create_topics: bool = False,
         config: _Config | None = None,
-    ) -> Consumer[_T | None]:
-        """The same as below, with values that are decoded."""
+    ) -> Consumer[_V, _K | None]:
+        """The same as below, without the values that are None."""
 
     @overload
     def consumer(
@@ -181,9 +213,10 @@ class Client:
         commit_interval: float = 1.0,
         start: _Start = "earliest",
         on_out_of_range: Literal["earliest", "latest", "error"] = "earliest",
-        key: _Decoder[Any] | None = None,
-        value: None = None,
-        on_error: str = "raise",
+        key: _Decoder[_K] | None = None,
+        value: _Decoder[_V] | None = None,
+        tombstones: Literal["keep"] = "keep",
+        on_error: Literal["raise", "skip"] | DeadLetters = "raise",
         on_assign: _Changed | None = None,
         on_revoke: _Changed | None = None,
         stop: _Stop | None = None,
@@ -193,7 +226,7 @@ class Client:
         fetch_wait: float = 0.5,
         create_topics: bool = False,
         config: _Config | None = None,
-    ) -> Consumer[bytes | None]:
+    ) -> Consumer[_V | None, _K | None]:
         """Makes a consumer of one topic or several.
 
         Args:
@@ -209,9 +242,11 @@ class Client:
                 at one of its ends, or raise OffsetOutOfRange.
             key: Makes a message's key of its bytes.
             value: Makes a message's value of its bytes; tombstones stay None.
+            tombstones: Whether messages without a value are given out or passed over; those that
+                are passed over count as done. ``arrow`` has them in any case.
             on_error: What to do with a message that these cannot decode: ``"raise"`` DecodeError,
-                ``"skip"`` it, or publish it as it is to ``"dead-letter:TOPIC"``, with headers
-                that tell where it was and what was wrong. It counts as done then.
+                ``"skip"`` it, or publish it as it is to the topic of ``DeadLetters("TOPIC")``,
+                with headers that tell where it was and what was wrong. It counts as done then.
             on_assign: Called with the partitions that became this member's, by the thread that
                 reads, before their first message.
             on_revoke: Called so with those that were its own, after they were shared out anew.

@@ -12,7 +12,7 @@ from streamlog import _core
 from streamlog._core import admin as administration
 from streamlog._core.bounded import Range, UntilEnd
 from streamlog._core.producing import Producer, Ticket, _Headers
-from streamlog._core.reading import _V, Consumer, Message, Stream
+from streamlog._core.reading import _K, _V, Consumer, Message, Stream
 from streamlog.backwards import Decoders
 
 __all__ = [
@@ -47,22 +47,24 @@ class EventLoop:
         """Tells those who still wait that it is closed."""
 
 @final
-class Reader(Generic[_V]):
+class Reader(Generic[_V, _K]):
     """Takes messages for one loop."""
 
     def __new__(
-        cls, event_loop: EventLoop, source: Consumer[_V] | Stream[_V] | UntilEnd[_V] | Range
+        cls,
+        event_loop: EventLoop,
+        source: Consumer[_V, _K] | Stream[_V, _K] | UntilEnd[_V, _K] | Range,
     ) -> Self:
         """Takes those of the source."""
 
-    def take(self) -> Message[_V] | None:
+    def take(self) -> Message[_V, _K] | None:
         """The next message; None after which ``arrived`` is to be awaited.
 
         Raises:
             StopAsyncIteration: There will be no other.
         """
 
-    def take_more(self, count: int) -> list[Message[_V]]:
+    def take_more(self, count: int) -> list[Message[_V, _K]]:
         """Up to so many messages that are there, beside those that are in hand already."""
 
     @property
@@ -94,7 +96,7 @@ class Prepared:
 class Outbox:
     """Publishes records for one loop."""
 
-    def __new__(cls, event_loop: EventLoop, producer: Producer) -> Self:
+    def __new__(cls, event_loop: EventLoop, producer: Producer[Any, Any]) -> Self:
         """By way of the producer."""
 
     @property
@@ -135,8 +137,8 @@ class Outbox:
         self,
         topic: str,
         items: Iterator[_T],
-        key: Callable[[_T], bytes | str | None] | None = None,
-        value: Callable[[_T], bytes | str | None] | None = None,
+        key: Callable[[_T], bytes | bytearray | str | None] | None = None,
+        value: Callable[[_T], bytes | bytearray | str | None] | None = None,
     ) -> tuple[int, Prepared | None, bool]:
         """Hands over some items: how many, the one that has to wait, and if there are no more."""
 
@@ -169,7 +171,7 @@ def consumer(
 ) -> Future[Consumer[Any]]:
     """A consumer, once its topics are found."""
 
-def until_end(event_loop: EventLoop, consumer: Consumer[_V]) -> Future[UntilEnd[_V]]:
+def until_end(event_loop: EventLoop, consumer: Consumer[_V, _K]) -> Future[UntilEnd[_V, _K]]:
     """What a consumer has before it now, once the ends are known."""
 
 def range(

@@ -5,29 +5,29 @@ from typing import Any, Generic, Self, final
 
 from streamlog._core import Client
 from streamlog._core.arrow import ArrowBatches
-from streamlog._core.reading import _V, Message
+from streamlog._core.reading import _K, _V, Message
 from streamlog.backwards import Decoders
 
 __all__ = ["Bounded", "Range", "UntilEnd"]
 
 @final
-class Bounded(Generic[_V]):
+class Bounded(Generic[_V, _K]):
     """Iterates over so many messages of a consumer, for so long."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
-    def __next__(self) -> Message[_V]:
+    def __next__(self) -> Message[_V, _K]:
         """The next message."""
 
 @final
-class UntilEnd(Generic[_V]):
+class UntilEnd(Generic[_V, _K]):
     """Iterates over the messages of a consumer up to ends that are fixed."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
-    def __next__(self) -> Message[_V]:
+    def __next__(self) -> Message[_V, _K]:
         """The next message."""
 
     def arrow(

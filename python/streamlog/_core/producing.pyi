@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Final, Self, TypeAlias, TypeVar, final
+from types import GenericAlias
+from typing import Any, Final, Generic, Self, TypeAlias, final, overload
+
+from typing_extensions import TypeVar
 
 __all__ = [
     "Producer",
@@ -11,11 +14,14 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_S = TypeVar("_S", contravariant=True, default=bytes | bytearray)
+_KS = TypeVar("_KS", contravariant=True, default=bytes | bytearray)
+_Made: TypeAlias = bytes | bytearray | str | None
 _HeaderValue: TypeAlias = bytes | str | None
 _Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderValue]]
 
 @final
-class Producer:
+class Producer(Generic[_S, _KS]):
     """Publishes records. May be used by several threads.
 
     As a context manager it is closed at the end, so that everything is delivered or raised. One
@@ -32,9 +38,9 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: object,
+        value: _S | None,
         *,
-        key: object = None,
+        key: _KS | None = None,
         headers: _Headers | None = None,
         partition: int | None = None,
         timestamp: datetime | int | None = None,
@@ -64,13 +70,23 @@ class Producer:
             3
         """
 
+    @overload
+    def send_all(
+        self,
+        topic: str,
+        items: Iterable[_S | None],
+        *,
+        key: Callable[[Any], _Made] | None = None,
+        value: None = None,
+    ) -> int: ...
+    @overload
     def send_all(
         self,
         topic: str,
         items: Iterable[_T],
         *,
-        key: Callable[[_T], bytes | str | None] | None = None,
-        value: Callable[[_T], bytes | str | None] | None = None,
+        key: Callable[[_T], _Made] | None = None,
+        value: Callable[[_T], _Made],
     ) -> int:
         """Hands over a record for each item, and returns how many.
 
@@ -127,6 +143,9 @@ class Producer:
             Traceback (most recent call last):
             streamlog.errors.Closed: ...
         """
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        """The class with the types of the values and keys that it sends."""
 
     def __enter__(self) -> Self:
         """The producer itself."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import GenericAlias
-from typing import Any, Final, Generic, Self, TypeAlias, final, overload
+from typing import Any, Final, Generic, Literal, Self, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
 
@@ -19,13 +19,14 @@ __all__ = [
 ]
 
 _V = TypeVar("_V", covariant=True, default=bytes | None)
+_K = TypeVar("_K", covariant=True, default=Any)
 _Default = TypeVar("_Default")
-_Start: TypeAlias = str | int | datetime | timedelta
-_Anything: TypeAlias = Any
+_Start: TypeAlias = Literal["earliest", "latest"] | int | datetime | timedelta
+_Place: TypeAlias = str | int | datetime | timedelta
 _Partition: TypeAlias = int | tuple[str, int]
 
 @final
-class Message(Generic[_V]):
+class Message(Generic[_V, _K]):
     """A record as it was read. It cannot be changed.
 
     Example:
@@ -68,7 +69,7 @@ class Message(Generic[_V]):
         """Its time in milliseconds since 1970; -1 if it has none."""
 
     @property
-    def key(self) -> _Anything:
+    def key(self) -> _K:
         """Its key: bytes, what the consumer's ``key=`` made of them, or None."""
 
     @property
@@ -114,7 +115,7 @@ class Message(Generic[_V]):
         """What it is made of."""
 
 @final
-class Consumer(Generic[_V]):
+class Consumer(Generic[_V, _K]):
     """Reads records: an iterator that waits for the next one and never ends by itself.
 
     ``close``, from any thread or a signal's handler, ends it. Several threads may take from it.
@@ -138,7 +139,7 @@ class Consumer(Generic[_V]):
             Closed: It was closed before the loop began.
         """
 
-    def __next__(self) -> Message[_V]:
+    def __next__(self) -> Message[_V, _K]:
         """The next message.
 
         Raises:
@@ -147,7 +148,7 @@ class Consumer(Generic[_V]):
             OffsetOutOfRange: The log does not have the position, with ``on_out_of_range="error"``.
         """
 
-    def take(self, count: int, *, timeout: float | None = None) -> Bounded[_V]:
+    def take(self, count: int, *, timeout: float | None = None) -> Bounded[_V, _K]:
         """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
 
         Example:
@@ -156,7 +157,7 @@ class Consumer(Generic[_V]):
             [0, 1]
         """
 
-    def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[_V]:
+    def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[_V, _K]:
         """Iterates over batches, for ever: each has at least one message.
 
         What cannot be decoded ends its batch, and the next call raises ``DecodeError``.
@@ -206,7 +207,7 @@ class Consumer(Generic[_V]):
             {'offset': [0, 1, 2], 'key': [b'ada', b'grace', b'ada']}
         """
 
-    def streams(self, count: int) -> list[Stream[_V]]:
+    def streams(self, count: int) -> list[Stream[_V, _K]]:
         """Parts the consumer into so many independent iterators, for a thread each.
 
         Each partition is in one of them, in order, and a slow stream holds up no other. The
@@ -224,7 +225,7 @@ class Consumer(Generic[_V]):
             3
         """
 
-    def until_end(self) -> UntilEnd[_V]:
+    def until_end(self) -> UntilEnd[_V, _K]:
         """Iterates up to the ends that the partitions have now.
 
         Example:
@@ -233,7 +234,7 @@ class Consumer(Generic[_V]):
             [1, 2]
         """
 
-    def seek(self, to: _Start | Mapping[int, _Start] | Mapping[tuple[str, int], _Start]) -> None:
+    def seek(self, to: _Start | Mapping[int, _Place] | Mapping[tuple[str, int], _Place]) -> None:
         """Goes on elsewhere: in all partitions, or in those that a mapping names.
 
         Args:
@@ -381,17 +382,17 @@ class Consumer(Generic[_V]):
         """Closes it."""
 
 @final
-class Batches(Generic[_V]):
+class Batches(Generic[_V, _K]):
     """Iterates over batches of a consumer's messages."""
 
     def __iter__(self) -> Self:
         """The iterator itself."""
 
-    def __next__(self) -> Batch[_V]:
+    def __next__(self) -> Batch[_V, _K]:
         """The next batch."""
 
 @final
-class Batch(Sequence[Message[_V]]):
+class Batch(Sequence[Message[_V, _K]]):
     """Messages that came together, in the order of each partition.
 
     Example:
@@ -402,7 +403,7 @@ class Batch(Sequence[Message[_V]]):
     """
 
     @property
-    def messages(self) -> list[Message[_V]]:
+    def messages(self) -> list[Message[_V, _K]]:
         """The messages.
 
         Example:
@@ -429,14 +430,14 @@ class Batch(Sequence[Message[_V]]):
         """How many there are."""
 
     @overload
-    def __getitem__(self, index: int, /) -> Message[_V]: ...
+    def __getitem__(self, index: int, /) -> Message[_V, _K]: ...
     @overload
-    def __getitem__(self, index: slice, /) -> Sequence[Message[_V]]: ...
-    def __iter__(self) -> Iterator[Message[_V]]:
+    def __getitem__(self, index: slice, /) -> Sequence[Message[_V, _K]]: ...
+    def __iter__(self) -> Iterator[Message[_V, _K]]:
         """Its messages."""
 
 @final
-class Stream(Generic[_V]):
+class Stream(Generic[_V, _K]):
     """Iterates over some partitions of a consumer, as the consumer itself would.
 
     Example:
@@ -451,7 +452,7 @@ class Stream(Generic[_V]):
     def __iter__(self) -> Self:
         """The iterator itself."""
 
-    def __next__(self) -> Message[_V]:
+    def __next__(self) -> Message[_V, _K]:
         """The next message.
 
         Raises:

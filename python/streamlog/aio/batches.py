@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from streamlog._core.aio import Reader
 from streamlog._core.reading import Message
-from streamlog.aio.messages import V
+from streamlog.aio.messages import K, Typed, V
 
 if TYPE_CHECKING:
     from streamlog.aio.consumer import Consumer
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Batches"]
 
 
-class Batch(Sequence[Message[V]]):
+class Batch(Sequence[Message[V, K]]):
     """Messages that came together, in the order of each partition."""
 
-    def __init__(self, reader: Reader[Any], messages: list[Message[V]]) -> None:
+    def __init__(self, reader: Reader[Any], messages: list[Message[V, K]]) -> None:
         """A consumer makes it."""
         self._reader = reader
         self._messages = messages
 
     @property
-    def messages(self) -> list[Message[V]]:
+    def messages(self) -> list[Message[V, K]]:
         """The messages."""
         return list(self._messages)
 
@@ -43,14 +43,14 @@ class Batch(Sequence[Message[V]]):
         return len(self._messages)
 
     @overload
-    def __getitem__(self, index: int) -> Message[V]: ...
+    def __getitem__(self, index: int) -> Message[V, K]: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Message[V]]: ...
-    def __getitem__(self, index: int | slice) -> Message[V] | Sequence[Message[V]]:
+    def __getitem__(self, index: slice) -> Sequence[Message[V, K]]: ...
+    def __getitem__(self, index: int | slice) -> Message[V, K] | Sequence[Message[V, K]]:
         """One message, or some."""
         return self._messages[index]
 
-    def __iter__(self) -> Iterator[Message[V]]:
+    def __iter__(self) -> Iterator[Message[V, K]]:
         """Its messages."""
         return iter(self._messages)
 
@@ -59,10 +59,10 @@ class Batch(Sequence[Message[V]]):
         return f"<Batch of {len(self)} messages>"
 
 
-class Batches(Generic[V]):
+class Batches(Typed[V, K]):
     """Iterates over batches of a consumer's messages."""
 
-    def __init__(self, consumer: Consumer[V], max_messages: int, max_wait: float | None) -> None:
+    def __init__(self, consumer: Consumer[V, K], max_messages: int, max_wait: float | None) -> None:
         """Batches of at most so many messages, filled for at most so many seconds."""
         self._consumer = consumer
         self._max_messages = max_messages
@@ -72,7 +72,7 @@ class Batches(Generic[V]):
         """The iterator itself."""
         return self
 
-    async def __anext__(self) -> Batch[V]:
+    async def __anext__(self) -> Batch[V, K]:
         """The next batch. What was taken for it when it is cancelled is read again.
 
         Raises:

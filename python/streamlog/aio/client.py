@@ -6,14 +6,20 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from typing import Any, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from streamlog import _core
 from streamlog._core import aio
 from streamlog.aio.admin import Admin
 from streamlog.aio.consumer import Consumer
 from streamlog.aio.messages import Messages
-from streamlog.aio.options import ClientOptions, ConsumerOptions, Decoder, ProducerOptions
+from streamlog.aio.options import (
+    ClientOptions,
+    ConsumerOptions,
+    Decoder,
+    ProducerOptions,
+    Serializer,
+)
 from streamlog.aio.producer import Producer
 from streamlog.aio.topic import Topic
 from streamlog.aio.waiting import attached, detach
@@ -23,7 +29,13 @@ from streamlog.events import ClientStats, Event
 
 __all__ = ["Client"]
 
-_T = TypeVar("_T")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultingTypeVar
+
+    _V = DefaultingTypeVar("_V", default=bytes)
+    _K = DefaultingTypeVar("_K", default=bytes)
+    _Sent = DefaultingTypeVar("_Sent", default=bytes | bytearray)
+    _KeySent = DefaultingTypeVar("_KeySent", default=bytes | bytearray)
 _Listener = TypeVar("_Listener", bound=Callable[[Event], object])
 
 
@@ -67,7 +79,32 @@ class Client:
         """Closes it."""
         await self.close()
 
-    def producer(self, **options: Unpack[ProducerOptions]) -> Producer:
+    @overload
+    def producer(
+        self,
+        *,
+        key: Serializer[_KeySent] | None = None,
+        value: Serializer[_Sent] | None = None,
+        encoding: Literal["utf-8"],
+        **options: Unpack[ProducerOptions],
+    ) -> Producer[_Sent | str, _KeySent | str]: ...
+    @overload
+    def producer(
+        self,
+        *,
+        key: Serializer[_KeySent] | None = None,
+        value: Serializer[_Sent] | None = None,
+        encoding: None = None,
+        **options: Unpack[ProducerOptions],
+    ) -> Producer[_Sent, _KeySent]: ...
+    def producer(
+        self,
+        *,
+        key: Serializer[Any] | None = None,
+        value: Serializer[Any] | None = None,
+        encoding: Literal["utf-8"] | None = None,
+        **options: Unpack[ProducerOptions],
+    ) -> Producer[Any, Any]:
         """Makes a producer; its options are those of ``streamlog.Client.producer``.
 
         Raises:
@@ -80,31 +117,38 @@ class Client:
             3
         """
         event_loop, client = self._connection()
-        return Producer(aio.Outbox(event_loop, client.producer(**options)))
+        making: dict[str, Any] = {"key": key, "value": value, "encoding": encoding, **options}
+        return Producer(aio.Outbox(event_loop, client.producer(**making)))
 
     @overload
     def consumer(
         self,
         topics: str | Sequence[str],
         *,
-        value: None = None,
+        key: Decoder[_K] | None = None,
+        value: Decoder[_V] | None = None,
+        tombstones: Literal["skip"],
         **options: Unpack[ConsumerOptions],
-    ) -> Consumer[bytes | None]: ...
+    ) -> Consumer[_V, _K | None]: ...
     @overload
     def consumer(
         self,
         topics: str | Sequence[str],
         *,
-        value: Decoder[_T],
+        key: Decoder[_K] | None = None,
+        value: Decoder[_V] | None = None,
+        tombstones: Literal["keep"] = "keep",
         **options: Unpack[ConsumerOptions],
-    ) -> Consumer[_T | None]: ...
+    ) -> Consumer[_V | None, _K | None]: ...
     def consumer(
         self,
         topics: str | Sequence[str],
         *,
-        value: Decoder[_T] | None = None,
+        key: Decoder[Any] | None = None,
+        value: Decoder[Any] | None = None,
+        tombstones: Literal["keep", "skip"] = "keep",
         **options: Unpack[ConsumerOptions],
-    ) -> Consumer[Any]:
+    ) -> Consumer[Any, Any]:
         """Makes a consumer; its options are those of ``streamlog.Client.consumer``.
 
         Its topics are looked up when its block is entered, when it is awaited, or with the first
@@ -119,7 +163,8 @@ class Client:
             b'grace' b'{"id": 1}'
             b'ada' b'{"id": 2}'
         """
-        return Consumer(self, topics, {**options, "value": value})
+        making = {"key": key, "value": value, "tombstones": tombstones, **options}
+        return Consumer(self, topics, making)
 
     def __repr__(self) -> str:
         """The name and the addresses, or that it is not connected."""

@@ -6,15 +6,15 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from streamlog import stopping
 from streamlog._core import aio, reading
 from streamlog._core.reading import Message
 from streamlog.aio.backwards import rewound
 from streamlog.aio.batches import Batches
-from streamlog.aio.messages import Messages, V
-from streamlog.aio.options import Start
+from streamlog.aio.messages import K, Messages, V
+from streamlog.aio.options import Place, Start
 from streamlog.aio.waiting import seconds
 from streamlog.counts import checked
 from streamlog.errors import Closed, ConfigError
@@ -28,13 +28,13 @@ _CLOSED = "the consumer was closed: make it anew"
 _UNUSED = "it does not read yet: await it, or enter its block"
 
 
-class Stream(Messages[V]):
+class Stream(Messages[V, K]):
     """Iterates over some partitions of a consumer, as the consumer itself would."""
 
-    def __init__(self, reader: aio.Reader[V]) -> None:
+    def __init__(self, reader: aio.Reader[V, K]) -> None:
         """A consumer makes it."""
 
-        async def opened() -> aio.Reader[V]:
+        async def opened() -> aio.Reader[V, K]:
             return reader
 
         super().__init__(opened)
@@ -50,7 +50,7 @@ class Stream(Messages[V]):
         await self._source.commit([message])
 
 
-class Consumer(Messages[V], Generic[V]):
+class Consumer(Messages[V, K]):
     """Reads records: an iterator that waits for the next one and never ends by itself.
 
     ``close`` and ``end`` end it. Several tasks may take from it; each message is given out once.
@@ -66,7 +66,7 @@ class Consumer(Messages[V], Generic[V]):
         self._options = dict(options)
         self._stop: asyncio.Event | None = self._options.get("stop")
         self._stopping: asyncio.Task[None] | None = None
-        self._core: reading.Consumer[V] | None = None
+        self._core: reading.Consumer[V, K] | None = None
         self._is_closed = False
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -103,7 +103,7 @@ class Consumer(Messages[V], Generic[V]):
             raise Closed(_CLOSED)
         return self
 
-    def take(self, count: int, *, timeout: float | None = None) -> AsyncIterator[Message[V]]:
+    def take(self, count: int, *, timeout: float | None = None) -> AsyncIterator[Message[V, K]]:
         """Iterates over at most ``count`` messages, for at most ``timeout`` seconds from now.
 
         Example:
@@ -114,7 +114,7 @@ class Consumer(Messages[V], Generic[V]):
         now, left = asyncio.get_running_loop().time(), seconds("timeout", timeout)
         return self._bounded(checked("count", count), None if left is None else now + left)
 
-    def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V]:
+    def batches(self, *, max_messages: int = 500, max_wait: float = 0.2) -> Batches[V, K]:
         """Iterates over batches, for ever: each has at least one message.
 
         What cannot be decoded ends its batch, and the next call raises ``DecodeError``.
@@ -134,7 +134,7 @@ class Consumer(Messages[V], Generic[V]):
             raise ConfigError("max_messages: a batch has at least one message")
         return Batches(self, max_messages, seconds("max_wait", max_wait))
 
-    def streams(self, count: int) -> list[Stream[V]]:
+    def streams(self, count: int) -> list[Stream[V, K]]:
         """Parts the consumer into so many independent iterators, for a task each.
 
         Each partition is in one of them, in order, and a slow stream holds up no other. The
@@ -148,17 +148,17 @@ class Consumer(Messages[V], Generic[V]):
         streams = self._begun().streams(count)
         return [Stream(aio.Reader(event_loop, stream)) for stream in streams]
 
-    def until_end(self) -> Messages[V]:
+    def until_end(self) -> Messages[V, K]:
         """Iterates up to the ends that the partitions have when it begins."""
 
-        async def opened() -> aio.Reader[V]:
+        async def opened() -> aio.Reader[V, K]:
             await self._open()
             event_loop, _ = self._client._connection()
             return aio.Reader(event_loop, await aio.until_end(event_loop, self._begun()))
 
         return Messages(opened)
 
-    def seek(self, to: Start | Mapping[int, Start] | Mapping[tuple[str, int], Start]) -> None:
+    def seek(self, to: Start | Mapping[int, Place] | Mapping[tuple[str, int], Place]) -> None:
         """Goes on elsewhere: in all partitions, or in those that a mapping names.
 
         Args:
@@ -235,7 +235,7 @@ class Consumer(Messages[V], Generic[V]):
             await self._reader.close()
             stopping.forget(self._core)
 
-    def _begun(self) -> reading.Consumer[V]:
+    def _begun(self) -> reading.Consumer[V, K]:
         """The consumer behind it.
 
         Raises:
@@ -245,7 +245,7 @@ class Consumer(Messages[V], Generic[V]):
             raise Closed(_CLOSED if self._is_closed else _UNUSED)
         return self._core
 
-    def _begun_reader(self) -> aio.Reader[V]:
+    def _begun_reader(self) -> aio.Reader[V, K]:
         """What takes its messages."""
         self._begun()
         assert self._reader is not None
@@ -262,14 +262,14 @@ class Consumer(Messages[V], Generic[V]):
         mine = set(core.assignment())
         core.seek({place: offset for place, offset in first.items() if place in mine})
 
-    async def _bounded(self, count: int, deadline: float | None) -> AsyncIterator[Message[V]]:
+    async def _bounded(self, count: int, deadline: float | None) -> AsyncIterator[Message[V, K]]:
         for _ in range(count):
             message = await self.next_before(deadline)
             if message is None:
                 break
             yield message
 
-    async def _make(self) -> aio.Reader[V]:
+    async def _make(self) -> aio.Reader[V, K]:
         if self._is_closed:
             raise Closed(_CLOSED)
         for name in ("key", "value", "on_assign", "on_revoke"):

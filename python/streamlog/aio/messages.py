@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Generic, Self
+from typing import Self
 
 from streamlog._core.aio import Reader
 from streamlog._core.reading import Message
 from streamlog.counts import checked
+from streamlog.queues.generics import K, Typed, V
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    V = TypeVar("V", covariant=True, default=bytes | None)
-else:
-    from typing import TypeVar
-
-    V = TypeVar("V", covariant=True)
-
-__all__ = ["Messages", "V", "limited"]
+__all__ = ["K", "Messages", "Typed", "V", "limited"]
 
 
-class Messages(Generic[V]):
+class Messages(Typed[V, K]):
     """Iterates over messages. One that is waited for is never lost when the waiting is cancelled.
 
     Messages that are there are given out without a way through the event loop, but for now and
     then, so that other tasks keep their pace.
     """
 
-    def __init__(self, opened: Callable[[], Awaitable[Reader[V]]]) -> None:
+    def __init__(self, opened: Callable[[], Awaitable[Reader[V, K]]]) -> None:
         """Opened with the first message that is asked for."""
         self._opened = opened
         self._opening = asyncio.Lock()
-        self._reader: Reader[V] | None = None
-        self._take: Callable[[], Message[V] | None] = _nothing
+        self._reader: Reader[V, K] | None = None
+        self._take: Callable[[], Message[V, K] | None] = _nothing
         self._arrived: Callable[[], Awaitable[None]] = self._open
 
     def __aiter__(self) -> Self:
         """The iterator itself."""
         return self
 
-    async def __anext__(self) -> Message[V]:
+    async def __anext__(self) -> Message[V, K]:
         """The next message.
 
         Raises:
@@ -55,7 +47,7 @@ class Messages(Generic[V]):
             message = self._take()
         return message
 
-    async def next_before(self, deadline: float | None) -> Message[V] | None:
+    async def next_before(self, deadline: float | None) -> Message[V, K] | None:
         """The next message if there is one before the loop's time is `deadline`."""
         while True:
             try:
@@ -85,7 +77,9 @@ class Messages(Generic[V]):
                 self._reader, self._take, self._arrived = reader, reader.take, reader.arrived
 
 
-def limited(messages: AsyncIterator[Message[V]], limit: int | None) -> AsyncIterator[Message[V]]:
+def limited(
+    messages: AsyncIterator[Message[V, K]], limit: int | None
+) -> AsyncIterator[Message[V, K]]:
     """The first messages, as many as `limit` says.
 
     Raises:
@@ -94,7 +88,9 @@ def limited(messages: AsyncIterator[Message[V]], limit: int | None) -> AsyncIter
     return messages if limit is None else _first(messages, checked("limit", limit))
 
 
-async def _first(messages: AsyncIterator[Message[V]], count: int) -> AsyncIterator[Message[V]]:
+async def _first(
+    messages: AsyncIterator[Message[V, K]], count: int
+) -> AsyncIterator[Message[V, K]]:
     for _ in range(count):
         try:
             message = await anext(messages)

@@ -6,13 +6,23 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
 
 from streamlog.groups import Broadcast
+from streamlog.queues.letters import DeadLetters
 
-__all__ = ["ClientOptions", "ConsumerOptions", "Decoder", "ProducerOptions", "Start"]
+__all__ = [
+    "ClientOptions",
+    "ConsumerOptions",
+    "Decoder",
+    "Place",
+    "ProducerOptions",
+    "Serializer",
+    "Start",
+]
 
 _T = TypeVar("_T")
 Decoder: TypeAlias = Callable[[bytes], _T]
-Start: TypeAlias = str | int | datetime | timedelta
-_Serializer: TypeAlias = Callable[[Any], bytes | str | None]
+Serializer: TypeAlias = Callable[[_T], bytes | bytearray | str | None]
+Start: TypeAlias = Literal["earliest", "latest"] | int | datetime | timedelta
+Place: TypeAlias = str | int | datetime | timedelta
 _Choice: TypeAlias = Callable[[str, bytes | None, bytes | None, int], int]
 _Changed: TypeAlias = Callable[[list[tuple[str, int]]], object]
 
@@ -26,7 +36,7 @@ class ClientOptions(TypedDict, total=False):
 
 
 class ProducerOptions(TypedDict, total=False):
-    """As ``streamlog.Client.producer`` has them."""
+    """As ``streamlog.Client.producer`` has them, but for ``key``, ``value`` and ``encoding``."""
 
     acks: Literal["all", 0, 1]
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -41,22 +51,21 @@ class ProducerOptions(TypedDict, total=False):
     partitioner: Literal["keyed", "sticky", "random", "roundrobin"] | _Choice
     audit: str | None
     audit_window: float
-    key: _Serializer | None
-    value: _Serializer | None
-    encoding: Literal["utf-8"] | None
     config: Mapping[str, Any] | None
 
 
 class ConsumerOptions(TypedDict, total=False):
-    """As ``streamlog.Client.consumer`` has them, but for ``stop``, which is an asyncio event."""
+    """As ``streamlog.Client.consumer`` has them; ``stop`` is an asyncio event.
+
+    ``key``, ``value`` and ``tombstones`` are apart.
+    """
 
     group: str | Broadcast | None
     commit: Literal["processed", "received", "manual"]
     commit_interval: float
     start: Start
     on_out_of_range: Literal["earliest", "latest", "error"]
-    key: Decoder[Any] | None
-    on_error: str
+    on_error: Literal["raise", "skip"] | DeadLetters
     on_assign: _Changed | None
     on_revoke: _Changed | None
     stop: asyncio.Event | None

@@ -4,7 +4,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Self, TypeAlias, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
 from streamlog._core import producing
 from streamlog._core.aio import Outbox, Prepared
@@ -15,14 +16,34 @@ from streamlog.errors import Closed, DeliveryError, StreamlogError
 __all__ = ["Producer"]
 
 _T = TypeVar("_T")
+_Made: TypeAlias = bytes | bytearray | str | None
 _HeaderValue: TypeAlias = bytes | str | None
 _Headers: TypeAlias = Mapping[str, _HeaderValue] | Iterable[tuple[str, _HeaderValue]]
 _Sent = producing.Ticket
 _Handing: TypeAlias = asyncio.Future[producing.Ticket]
 _Failure: TypeAlias = tuple[str, int, int, Exception]
 
+if TYPE_CHECKING:
+    from typing import Generic
 
-class Producer:
+    from typing_extensions import TypeVar as DefaultingTypeVar
+
+    _S = DefaultingTypeVar("_S", contravariant=True, default=bytes | bytearray)
+    _KS = DefaultingTypeVar("_KS", contravariant=True, default=bytes | bytearray)
+
+    class Sending(Generic[_S, _KS]):
+        """What has the types of the values and keys that it sends."""
+else:
+    _S = TypeVar("_S", contravariant=True)
+    _KS = TypeVar("_KS", contravariant=True)
+
+    class Sending:
+        """What has the types of the values and keys that it sends; only checkers know them."""
+
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+class Producer(Sending[_S, _KS]):
     """Publishes records.
 
     As a context manager it is closed at the end, so that everything is delivered or raised.
@@ -40,9 +61,9 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: object,
+        value: _S | None,
         *,
-        key: object = None,
+        key: _KS | None = None,
         headers: _Headers | None = None,
         partition: int | None = None,
         timestamp: datetime | int | None = None,
@@ -73,13 +94,31 @@ class Producer:
         )
         return Ticket(self._outbox, sent) if isinstance(sent, _Sent) else self._wait_with(sent)
 
+    @overload
+    async def send_all(
+        self,
+        topic: str,
+        items: Iterable[_S | None],
+        *,
+        key: Callable[[Any], _Made] | None = None,
+        value: None = None,
+    ) -> int: ...
+    @overload
     async def send_all(
         self,
         topic: str,
         items: Iterable[_T],
         *,
-        key: Callable[[_T], bytes | str | None] | None = None,
-        value: Callable[[_T], bytes | str | None] | None = None,
+        key: Callable[[_T], _Made] | None = None,
+        value: Callable[[_T], _Made],
+    ) -> int: ...
+    async def send_all(
+        self,
+        topic: str,
+        items: Iterable[Any],
+        *,
+        key: Callable[[Any], _Made] | None = None,
+        value: Callable[[Any], _Made] | None = None,
     ) -> int:
         """Hands over a record for each item, waiting for room, and returns how many.
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use pyo3::types::{PyAnyMethods, PyDict, PyString};
+use pyo3::types::{PyAnyMethods, PyDict, PyString, PyType};
 use pyo3::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 
 use super::columns::columns;
@@ -14,8 +14,10 @@ use crate::client::{self, ClientSettings, ProducerConfig, Scope};
 use crate::python::arguments;
 use crate::python::arguments::{Options, Word};
 use crate::python::client::Client;
+use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::{Owned, Renewed};
+use crate::python::reading::generic;
 use crate::types::PartitionIndex;
 
 /// Keywords of `Client.producer`.
@@ -38,10 +40,9 @@ pub(crate) const WORDS: &[Word] = &[
 /// Records between two looks at signals, when no wait looks at them.
 const SIGNALS_EVERY: u64 = 1024;
 
-/// Publishes records. May be used by several threads.
-///
-/// Python's files are flushed when nobody holds them any more, and so is this: a program that
-/// forgets to close it waits at that point, and loses nothing.
+#[doc = stub!("Producer")]
+// Python's files are flushed when nobody holds them any more, and so is this: a program that
+// forgets to close it waits at that point, and loses nothing.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Producer {
@@ -171,7 +172,7 @@ impl Producer {
 
 #[pymethods]
 impl Producer {
-    /// Hands over a record. Waits only while the buffer is full or the topic not yet known.
+    #[doc = stub!("Producer.send")]
     #[pyo3(signature = (
         topic, value, *, key=None, headers=None, partition=None, timestamp=None
     ))]
@@ -193,7 +194,7 @@ impl Producer {
         Ok(Ticket::new(ticket, sender.birth()))
     }
 
-    /// Hands over a record for each item, and returns how many.
+    #[doc = stub!("Producer.send_all")]
     #[pyo3(signature = (topic, items, *, key=None, value=None))]
     fn send_all(
         &self,
@@ -216,7 +217,7 @@ impl Producer {
         Ok(count)
     }
 
-    /// For the sink of Spark: a record for each row of some columns, in Arrow's layout.
+    #[doc = stub!("Producer._send_columns")]
     fn _send_columns(
         &self,
         topic: Option<&str>,
@@ -230,7 +231,7 @@ impl Producer {
         py.detach(|| producer.send_columns(topic, &columns)).map_err(|error| raised(py, error))
     }
 
-    /// Waits until everything handed over before has been delivered, or has failed.
+    #[doc = stub!("Producer.flush")]
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let timeout = arguments::timeout("timeout", timeout)?;
@@ -239,13 +240,22 @@ impl Producer {
         py.detach(|| producer.flush(timeout)).map_err(|error| raised(py, error))
     }
 
-    /// Takes no more records and flushes. Doing it again does nothing.
+    #[doc = stub!("Producer.close")]
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let timeout = arguments::timeout("timeout", timeout)?;
         let Some(sender) = self.inner.if_here() else { return Ok(()) };
         let producer = sender.get()?;
         py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
+    }
+
+    /// `Producer[int]` is a type for those who check types.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        cls: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        generic(cls, item)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {

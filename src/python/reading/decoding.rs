@@ -17,13 +17,14 @@ use crate::config::{ConfigError, Fault};
 use crate::python::errors::{DecodeError, raised, refused};
 use crate::types::TopicName;
 
-const DEAD_LETTERS: &str = "dead-letter:";
+pub(super) const DEAD_LETTERS: &str = "dead-letter:";
 
 /// How keys and values are decoded.
 #[derive(Debug)]
 pub(crate) struct Decoding {
     key: Option<Py<PyAny>>,
     value: Option<Py<PyAny>>,
+    skips_tombstones: bool,
     on_error: OnError,
     held: Arc<Held>,
 }
@@ -90,16 +91,17 @@ impl Decoding {
         key: Option<Py<PyAny>>,
         value: Option<Py<PyAny>>,
         on_error: Option<&str>,
+        skips_tombstones: bool,
         client: &Client,
     ) -> PyResult<Option<Self>> {
         if key.is_none() && value.is_none() {
-            return match on_error {
-                None => Ok(None),
-                Some(_) => Err(refused(&ConfigError::single(
-                    "on_error",
-                    "given without value= or key=: there is nothing that could fail",
-                ))),
-            };
+            if on_error.is_some() {
+                let reason = "given without value= or key=: there is nothing that could fail";
+                return Err(refused(&ConfigError::single("on_error", reason)));
+            }
+            if !skips_tombstones {
+                return Ok(None);
+            }
         }
         let on_error = match on_error {
             None | Some("raise") => OnError::Raise,
@@ -113,13 +115,13 @@ impl Decoding {
                     }))
                 }
                 _ => {
-                    let expected = "\"raise\", \"skip\" or \"dead-letter:TOPIC\"";
+                    let expected = "\"raise\", \"skip\" or DeadLetters(TOPIC)";
                     let fault = Fault::invalid("on_error", word, expected);
                     return Err(refused(&ConfigError { faults: vec![fault] }));
                 }
             },
         };
-        Ok(Some(Self { key, value, on_error, held: Arc::default() }))
+        Ok(Some(Self { key, value, skips_tombstones, on_error, held: Arc::default() }))
     }
 
     /// Fails if dead letters of these topics would be read again.
@@ -218,6 +220,9 @@ impl Decoding {
         stream: usize,
         message: client::Message,
     ) -> Offered {
+        if self.skips_tombstones && message.value().is_none() {
+            return Offered::Nothing;
+        }
         let value = decoded(py, "value", self.value.as_ref(), message.value());
         let parts = value.and_then(|value| {
             decoded(py, "key", self.key.as_ref(), message.key()).map(|key| (key, value))
@@ -391,7 +396,7 @@ fn undecodable(py: Python<'_>, message: client::Message, part: &str, error: PyEr
     let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
     let text = format!(
         "the {part} of the message at offset {} of {} cannot be decoded: {kind}: {}; \
-         on_error=\"skip\" passes over such messages, on_error=\"dead-letter:TOPIC\" keeps them",
+         on_error=\"skip\" passes over such messages, on_error=DeadLetters(TOPIC) keeps them",
         message.offset(),
         message.topic_partition(),
         error.value(py)

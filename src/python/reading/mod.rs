@@ -19,7 +19,7 @@ pub(super) use bounded::Bounded;
 pub(super) use consumer::Consumer;
 pub(super) use decoding::{Letter, Offered};
 pub(super) use hooks::{Hooks, Place, monotonic};
-pub(super) use message::Message;
+pub(super) use message::{Message, generic};
 pub(super) use range::{Decoders, Part, Range};
 pub(super) use stream::Stream;
 pub(super) use subscription::read_topics;

@@ -15,6 +15,7 @@ use crate::client::{self, ConsumerConfig, GroupConfig, OutOfRange, Start};
 use crate::config::ConfigError;
 use crate::python::arguments;
 use crate::python::client::Client;
+use crate::python::docstrings::stub;
 use crate::python::errors::{raised, refused};
 use crate::python::owned::{Birth, Owned};
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
@@ -35,7 +36,7 @@ pub(crate) struct Spans {
     begins: Vec<(TopicPartition, Offset)>,
 }
 
-/// Iterates over the messages of a topic between offsets; ``Topic`` makes it.
+#[doc = stub!("Range")]
 #[pyclass(frozen, module = "streamlog._core.bounded")]
 #[derive(Debug)]
 pub(crate) struct Range {
@@ -98,7 +99,7 @@ impl Range {
         let (key, value) = decoders.unwrap_or_default();
         let key = arguments::callable("key", key)?;
         let value = arguments::callable("value", value)?;
-        let decoding = Decoding::of(key, value, None, client)?;
+        let decoding = Decoding::of(key, value, None, false, client)?;
         Ok(Hooks { decoding, ..Hooks::default() })
     }
 
@@ -165,7 +166,7 @@ impl Range {
         }
     }
 
-    /// Iterates over Arrow record batches, as ``Consumer.arrow`` has them.
+    #[doc = stub!("Range.arrow")]
     #[pyo3(
         signature = (**options),
         text_signature = "($self, *, columns=None, max_rows=65536, max_bytes='4 MiB', \

@@ -3,7 +3,7 @@
 use pyo3::types::{PyAnyMethods, PyString};
 use pyo3::{Bound, PyAny, PyResult, Python};
 
-use super::decoding::Decoding;
+use super::decoding::{DEAD_LETTERS, Decoding};
 use super::hooks::Hooks;
 use crate::client::{Client, ClientSettings, Commit, ConsumerConfig, OutOfRange, Scope, Start};
 use crate::config::{ConfigError, Fault};
@@ -88,12 +88,26 @@ impl Subscription {
 fn read_hooks(client: &Client, options: &mut Options<'_>) -> PyResult<Hooks> {
     let key = options.take_callable("key")?;
     let value = options.take_callable("value")?;
-    let on_error = options.take_as::<String>("on_error")?;
-    let decoding = Decoding::of(key, value, on_error.as_deref(), client)?;
+    let on_error = options.take("on_error").map(|given| read_on_error(&given)).transpose()?;
+    let tombstones = options.take_as::<String>("tombstones")?;
+    let skips_tombstones = match tombstones.as_deref() {
+        None | Some("keep") => false,
+        Some("skip") => true,
+        Some(other) => return Err(misfit("tombstones", other, "keep or skip")),
+    };
+    let decoding = Decoding::of(key, value, on_error.as_deref(), skips_tombstones, client)?;
     let on_assign = options.take_callable("on_assign")?;
     let on_revoke = options.take_callable("on_revoke")?;
     let stop = options.take("stop").map(Bound::unbind);
     Ok(Hooks { decoding, on_assign, on_revoke, stop })
+}
+
+/// The word, or that of `DeadLetters`.
+fn read_on_error(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    match given.getattr("topic") {
+        Ok(topic) => Ok(format!("{DEAD_LETTERS}{}", topic.extract::<String>()?)),
+        Err(_) => arguments::value("on_error", given),
+    }
 }
 
 /// Names of topics: one, or some.

@@ -23,7 +23,7 @@ def main(bootstrap: str) -> None:
             "orders",
             group="invoices",
             value=json.loads,
-            on_error="dead-letter:orders.dead",
+            on_error=streamlog.DeadLetters("orders.dead"),
             signals=True,
         ) as consumer,
     ):

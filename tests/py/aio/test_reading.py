@@ -234,7 +234,7 @@ def test_values_are_decoded_and_dead_letters_kept(run: Run, topic: str) -> None:
         async with client.producer() as producer:
             producer.send(topic, b"{", partition=0)
             producer.send(topic, b"[2]", partition=0)
-        on_error = f"dead-letter:{dead}"
+        on_error = streamlog.DeadLetters(dead)
         async with client.consumer(topic, value=json.loads, on_error=on_error) as consumer:
             got = [message.value async for message in consumer.take(2, timeout=10)]
             assert got == [{"id": 1}, [2]]
@@ -294,7 +294,7 @@ def test_a_message_is_not_done_while_its_letter_cannot_be_published(
         dead = await fill_mixed(client, topic)
         group = client.admin.group(topic)
         made = partial(
-            client.consumer, topic, group=topic, value=int, on_error=f"dead-letter:{dead}"
+            client.consumer, topic, group=topic, value=int, on_error=streamlog.DeadLetters(dead)
         )
         async with made() as consumer:
             parts = forms[form](consumer)
@@ -446,7 +446,9 @@ def test_two_tasks_send_a_dead_letter_once(run: Run, topic: str) -> None:
         await client.admin.create_topic(topic)
         async with client.producer() as producer:
             await producer.send_all(topic, [b"no number", b"1", b"2"])
-        async with client.consumer(topic, value=int, on_error=f"dead-letter:{dead}") as consumer:
+        async with client.consumer(
+            topic, value=int, on_error=streamlog.DeadLetters(dead)
+        ) as consumer:
             taken = await asyncio.gather(anext(consumer), anext(consumer))
         assert sorted(message.value or 0 for message in taken) == [1, 2]
         assert [letter.value async for letter in client.topic(dead).read()] == [b"no number"]

@@ -146,7 +146,7 @@ def test_a_name_that_other_clients_have_is_answered_with_ours(
         ),
         (
             lambda client, topic: client.consumer(
-                topic, value=int, on_error=f"dead-letter:{topic}"
+                topic, value=int, on_error=streamlog.DeadLetters(topic)
             ),
             ("on_error", "for ever"),
         ),
@@ -179,7 +179,9 @@ def test_contradictory_options_are_one_error_that_names_both(
             "stop: expected an ev",
         ),
         (
-            lambda client, topic: client.consumer(topic, value=int, on_error="dead-letter:a b"),
+            lambda client, topic: client.consumer(
+                topic, value=int, on_error=streamlog.DeadLetters("a b")
+            ),
             "on_error: 'dead-letter:a b' does not fit",
         ),
         (lambda client, topic: client.consumer(topic).pause("one"), "partition: 'o' does not fit"),

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 
 import streamlog
 
 Client = streamlog.Client
+Partitioner: TypeAlias = Literal["keyed", "sticky", "random", "roundrobin"]
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def test_what_a_serializer_raises_reaches_the_caller(streamlog_client: Client, t
         with pytest.raises(TypeError, match="not JSON serializable"):
             producer.send(topic, object())
         with pytest.raises(streamlog.ConfigError, match="value: expected something that can be"):
-            streamlog_client.producer(value=7)  # type: ignore[arg-type]
+            streamlog_client.producer(value=7)  # type: ignore[call-overload]
 
 
 def test_a_partitioner_of_the_programs_own_chooses(streamlog_client: Client, topic: str) -> None:
@@ -59,9 +61,9 @@ def test_a_partitioner_of_the_programs_own_chooses(streamlog_client: Client, top
     [("keyed", True), ("random", False), ("roundrobin", False), ("sticky", True)],
 )
 def test_partitioners_have_names(
-    streamlog_client: Client, topic: str, partitioner: str, is_kept: bool
+    streamlog_client: Client, topic: str, partitioner: Partitioner, is_kept: bool
 ) -> None:
-    with streamlog_client.producer(partitioner=partitioner) as producer:  # type: ignore[arg-type]
+    with streamlog_client.producer(partitioner=partitioner) as producer:
         for _ in range(40):
             producer.send(topic, b"x", key=b"one key")
     ends = streamlog_client.topic(topic).end_offsets()
@@ -120,7 +122,7 @@ def test_failures_that_nobody_asked_for_are_raised_in_the_end(streamlog_client: 
 def test_every_acknowledgement_delivers(
     streamlog_client: Client, topic: str, acks: int | str
 ) -> None:
-    with streamlog_client.producer(acks=acks) as producer:  # type: ignore[arg-type]
+    with streamlog_client.producer(acks=acks) as producer:  # type: ignore[call-overload]
         tickets = [producer.send(topic, b"x", partition=0) for _ in range(10)]
         producer.flush()
         offsets = [ticket.result().offset for ticket in tickets]

@@ -247,7 +247,7 @@ def test_dead_letters_are_kept_with_their_origin(
     with streamlog_client.producer() as producer:
         producer.send(streamlog_topic, b"1", partition=0)
         producer.send(streamlog_topic, b"x", partition=0, key=b"k", headers={"trace": b"t"})
-    on_error = f"dead-letter:{dead}"
+    on_error = streamlog.DeadLetters(dead)
     with streamlog_client.consumer(
         streamlog_topic, group="dlq", value=int, on_error=on_error
     ) as consumer:
@@ -370,7 +370,7 @@ def test_a_message_is_not_done_while_its_letter_cannot_be_published(
 ) -> None:
     admin = streamlog_client.admin
     with streamlog_client.consumer(
-        mixed, group=narrow, value=int, on_error=f"dead-letter:{narrow}"
+        mixed, group=narrow, value=int, on_error=streamlog.DeadLetters(narrow)
     ) as consumer:
         parts = LETTERED[form](consumer)
         next(parts)
@@ -385,7 +385,7 @@ def test_a_message_is_not_done_while_its_letter_cannot_be_published(
             assert "offset 1 of" in caught.value.__notes__[0]
     assert admin.group(narrow).committed() == {(mixed, 0): 1}
     with streamlog_client.consumer(
-        mixed, group=narrow, value=int, on_error=f"dead-letter:{narrow}"
+        mixed, group=narrow, value=int, on_error=streamlog.DeadLetters(narrow)
     ) as consumer:
         parts = LETTERED[form](consumer)
         with pytest.raises(streamlog.MessageTooLarge):
@@ -400,7 +400,9 @@ def test_a_message_is_not_done_while_its_letter_cannot_be_published(
 def test_a_letter_that_cannot_be_published_is_passed_by_seeking(
     streamlog_client: streamlog.Client, mixed: str, narrow: str
 ) -> None:
-    with streamlog_client.consumer(mixed, value=int, on_error=f"dead-letter:{narrow}") as consumer:
+    with streamlog_client.consumer(
+        mixed, value=int, on_error=streamlog.DeadLetters(narrow)
+    ) as consumer:
         assert next(consumer).value == 1
         with pytest.raises(streamlog.MessageTooLarge):
             next(consumer)

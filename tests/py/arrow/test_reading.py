@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Literal
 
 import pyarrow
 import pytest
@@ -197,7 +198,7 @@ def test_decoders_have_no_part_in_batches(streamlog_client: streamlog.Client, to
 def test_closing_in_another_thread_ends_the_loop(
     streamlog_client: streamlog.Client, topic: str, is_filling: bool
 ) -> None:
-    start = "earliest" if is_filling else "latest"
+    start: Literal["earliest", "latest"] = "earliest" if is_filling else "latest"
     consumer = streamlog_client.consumer(topic, start=start)
     with ThreadPoolExecutor(1) as pool:
         rows = pool.submit(lambda: sum(batch.num_rows for batch in consumer.arrow(max_wait=25)))

@@ -1,6 +1,7 @@
 """Names, headers, lengths, decoded reads, texts: what makes a program short."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -112,9 +113,9 @@ def test_texts_are_refused_with_the_remedy_where_nothing_was_chosen(
     client: Client, topic: str
 ) -> None:
     with client.producer() as producer, pytest.raises(TypeError, match='encoding="utf-8"'):
-        producer.send(topic, "text")
+        producer.send(topic, "text")  # type: ignore[arg-type]
     with pytest.raises(streamlog.ConfigError, match=r"encoding: 'latin-1' does not fit"):
-        client.producer(encoding="latin-1")  # type: ignore[arg-type]
+        client.producer(encoding="latin-1")  # type: ignore[call-overload]
 
 
 def test_a_group_without_a_name_is_refused(client: Client, filled: str) -> None:
@@ -149,3 +150,27 @@ def test_a_loop_over_a_closed_consumer_is_an_error_on_a_loop(run: Run, filled: s
             aiter(consumer)
 
     run(main)
+
+
+@pytest.mark.parametrize("value", [None, json.loads], ids=["bytes", "decoded"])
+def test_tombstones_are_passed_over_and_count_as_done(
+    client: Client, filled: str, value: object
+) -> None:
+    options: dict[str, Any] = {} if value is None else {"value": value}
+    options["group"] = filled
+    with client.consumer(filled, tombstones="skip", **options) as consumer:
+        assert [message.offset for message in consumer.until_end()] == [0, 1, 2]
+    assert client.admin.group(filled).lag() == {(filled, 0): 0}
+    with client.consumer(filled, tombstones="skip") as consumer:
+        assert [message.offset for message in next(consumer.batches(max_wait=0.5))] == [0, 1, 2]
+    with pytest.raises(streamlog.ConfigError, match="tombstones: 'drop' does not fit"):
+        client.consumer(filled, tombstones="drop")  # type: ignore[call-overload]
+
+
+def test_dead_letters_are_named_by_their_topic(client: Client, filled: str) -> None:
+    letters = streamlog.DeadLetters(f"{filled}.dead")
+    with client.consumer(filled, value=int, on_error=letters) as consumer:
+        assert [message.value for message in consumer.until_end()] == [None]
+    assert len(list(client.topic(letters.topic))) == 3
+    with pytest.raises(streamlog.ConfigError, match=r"on_error: 'rase' does not fit: expected"):
+        client.consumer(filled, value=int, on_error="rase")  # type: ignore[call-overload]

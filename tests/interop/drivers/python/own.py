@@ -45,7 +45,7 @@ def record_of(message: Message) -> Record:
     )
 
 
-def position(start: Start) -> str | int | datetime:
+def position(start: Start) -> Literal["earliest", "latest"] | int | datetime:
     """Where to begin, in the client's words."""
     match start:
         case "start":
