@@ -7,9 +7,8 @@
     ...         print(message.key, message.value)
     b'42' b'payload'
 
-The classes are written in Rust and re-exported here as they are; their documentation is the stubs
-of ``_core``, of which ``help`` shows the first lines. Python is written only where it adds
-something.
+The classes are written in Rust and re-exported here as they are; their docstrings are those of the
+stubs of ``_core``. Python is written only where it adds something.
 """
 
 from streamlog._core import Broker, Client, __version__
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from streamlog import events as events
     from streamlog.groups import BROADCAST
     from streamlog.partition import Partition
+    from streamlog.queues.letters import DeadLetters
+    from streamlog.queues.work import Delivery, WorkQueue
     from streamlog.topic import Topic
 
 __all__ = [
@@ -59,7 +60,9 @@ __all__ = [
     "ConfigError",
     "ConnectError",
     "Consumer",
+    "DeadLetters",
     "DecodeError",
+    "Delivery",
     "DeliveryError",
     "FencedError",
     "ForkError",
@@ -78,6 +81,7 @@ __all__ = [
     "Topic",
     "TopicExists",
     "TopicNotFound",
+    "WorkQueue",
     "__version__",
     "connect",
 ]
@@ -86,8 +90,11 @@ connect = Client
 
 _LOADED_WHEN_USED = {
     "BROADCAST": "streamlog.groups",
+    "DeadLetters": "streamlog.queues.letters",
+    "Delivery": "streamlog.queues.work",
     "Partition": "streamlog.partition",
     "Topic": "streamlog.topic",
+    "WorkQueue": "streamlog.queues.work",
     "events": "streamlog.events",
 }
 

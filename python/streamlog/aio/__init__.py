@@ -23,12 +23,14 @@ from streamlog.aio.partition import Partition
 from streamlog.aio.producer import Producer
 from streamlog.aio.ticket import Ticket
 from streamlog.aio.topic import Topic
+from streamlog.aio.work import Delivery, WorkQueue
 
 __all__ = [
     "Admin",
     "Batch",
     "Client",
     "Consumer",
+    "Delivery",
     "Group",
     "Messages",
     "Partition",
@@ -36,6 +38,7 @@ __all__ = [
     "Stream",
     "Ticket",
     "Topic",
+    "WorkQueue",
     "connect",
 ]
 

@@ -1,0 +1,203 @@
+"""Work queues on an event loop."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+
+from streamlog._core.reading import Message
+from streamlog.aio.consumer import Consumer
+from streamlog.aio.options import Start
+from streamlog.aio.producer import Producer
+from streamlog.errors import BrokerError, Closed, ConfigError
+from streamlog.queues.delivery import Work
+from streamlog.queues.generics import K, Typed, V
+from streamlog.queues.letters import DeadLetters
+from streamlog.queues.plan import Letter, Plan, seconds_until_due
+
+if TYPE_CHECKING:
+    from streamlog.aio.client import Client
+
+__all__ = ["Delivery", "WorkQueue"]
+
+_EARLY_SECONDS = 0.005
+"""A wait that ends earlier than this before its time was ended by the program."""
+
+
+class QueueOptions(TypedDict, total=False):
+    """As ``streamlog.WorkQueue`` has them; ``stop`` is an asyncio event."""
+
+    start: Start
+    stop: asyncio.Event | None
+    signals: bool
+    config: Mapping[str, Any] | None
+
+
+class Delivery(Work[V, K]):
+    """A message of a work queue.
+
+    It is done with once it is retried or rejected, or the loop asks for the next.
+    """
+
+    def __init__(
+        self,
+        message: Message[V, K],
+        plan: Plan,
+        consumer: Consumer[Any, Any],
+        producer: Producer,
+    ) -> None:
+        """A queue makes it."""
+        super().__init__(message)
+        self._plan = plan
+        self._consumer = consumer
+        self._producer = producer
+
+    async def retry(self, delay: float | None = None, reason: str = "") -> None:
+        """Has the message delivered again later, as ``streamlog.Delivery.retry``.
+
+        Raises:
+            ConfigError: The delay is longer than all that the queue has.
+            StreamlogError: It was retried or rejected before, or cannot be published.
+        """
+        self._check_open()
+        await self._publish(self._plan.again(self.message, delay, reason))
+
+    async def reject(self, reason: str = "") -> None:
+        """Sets the message aside as a dead letter.
+
+        Raises:
+            StreamlogError: It was retried or rejected before, or cannot be published.
+        """
+        self._check_open()
+        await self._publish(self._plan.dead(self.message, reason))
+
+    async def _publish(self, letter: Letter) -> None:
+        value, key = self.message.raw_value, self.message.raw_key
+        await self._producer.send(letter.topic, value, key=key, headers=letter.headers)
+        self._is_settled = True
+        # In a rebalance it cannot be committed, and is delivered here again as well.
+        with suppress(BrokerError):
+            await self._consumer.commit(self.message)
+
+
+class WorkQueue(Typed[V, K]):
+    """Messages that a group works on, as ``streamlog.WorkQueue``: entered, and iterated over.
+
+    Example:
+        >>> async with streamlog.aio.WorkQueue(client, "orders", group="billing") as queue:
+        ...     delivery = await anext(queue)
+        ...     await delivery.reject("no such customer")
+        >>> [letter.value async for letter in client.topic("billing.dead")]
+        [b'{"id": 0}']
+    """
+
+    def __init__(
+        self,
+        client: "Client",
+        topics: str | Sequence[str],
+        *,
+        group: str,
+        backoff: Sequence[float] = (1.0, 10.0, 60.0),
+        max_deliveries: int = 5,
+        key: Callable[[bytes], K] | None = None,
+        value: Callable[[bytes], V] | None = None,
+        **options: Unpack[QueueOptions],
+    ) -> None:
+        """Reads nothing yet; the arguments are those of ``streamlog.WorkQueue``.
+
+        Raises:
+            ConfigError: An option does not fit.
+        """
+        self._plan = Plan.of(group, backoff, max_deliveries)
+        self._client = client
+        self._topics = [topics] if isinstance(topics, str) else list(topics)
+        self._options: dict[str, Any] = {**options, "group": group, "key": key, "value": value}
+        if key is not None or value is not None:
+            self._options["on_error"] = DeadLetters(self._plan.dead_letters)
+        self._opened: tuple[Consumer[Any, Any], Producer] | None = None
+        self._due: dict[tuple[str, int], float] = {}
+
+    async def __aenter__(self) -> Self:
+        """Creates the topics that are missing, and joins the group.
+
+        Raises:
+            TopicNotFound: There is no such topic.
+        """
+        counts = [await self._client.topic(name).partitions() for name in self._topics]
+        for name in [*self._plan.retry_topics, self._plan.dead_letters]:
+            await self._client.admin.create_topic(name, partitions=max(counts), exist_ok=True)
+        sources = [*self._topics, *self._plan.retry_topics]
+        consumer = await self._client.consumer(sources, **self._options)
+        self._opened = (consumer, self._client.producer())
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Closes it."""
+        await self.close()
+
+    def __aiter__(self) -> Self:
+        """The queue itself."""
+        return self
+
+    async def __anext__(self) -> Delivery[V, K]:
+        """The next message that is due.
+
+        Raises:
+            StopAsyncIteration: The queue was closed or ended.
+        """
+        consumer, producer = self._entered()
+        while True:
+            self._resume(consumer)
+            message = await self._next(consumer)
+            seconds = seconds_until_due(message)
+            if seconds <= 0:
+                return Delivery(message, self._plan, consumer, producer)
+            self._hold(consumer, message, asyncio.get_running_loop().time() + seconds)
+
+    def end(self) -> None:
+        """Ends the loop once the message in hand is done; the queue still has to be closed."""
+        self._entered()[0].end()
+
+    async def close(self) -> None:
+        """Stores what is done and leaves the group. Doing it again does nothing."""
+        if self._opened is not None:
+            consumer, producer = self._opened
+            await consumer.close()
+            await producer.close()
+
+    def _entered(self) -> tuple[Consumer[Any, Any], Producer]:
+        if self._opened is None:
+            raise Closed("the queue does not read yet: enter its block")
+        return self._opened
+
+    async def _next(self, consumer: Consumer[Any, Any]) -> Message[Any, Any]:
+        loop = asyncio.get_running_loop()
+        while self._due:
+            until = min(self._due.values())
+            message = await consumer.next_before(until)
+            if message is not None:
+                return message
+            if loop.time() < until - _EARLY_SECONDS:
+                raise StopAsyncIteration
+            self._resume(consumer)
+        return await anext(consumer)
+
+    def _hold(self, consumer: Consumer[Any, Any], message: Message[Any, Any], due: float) -> None:
+        place = (message.topic, message.partition)
+        try:
+            consumer.pause(place)
+            consumer.seek({place: message.offset})
+        except ConfigError:
+            # The partition went to another member meanwhile, which reads it there.
+            return
+        self._due[place] = due
+
+    def _resume(self, consumer: Consumer[Any, Any]) -> None:
+        now = asyncio.get_running_loop().time()
+        for place in [place for place, due in self._due.items() if due <= now]:
+            del self._due[place]
+            try:
+                consumer.resume(place)
+            except ConfigError:
+                # It is another member's by now.
+                continue
