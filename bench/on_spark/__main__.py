@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from on_spark.ceiling import keep
+from on_spark.exactly import exactly_rows
 from on_spark.reading import Row, Topic, read_rows
 from on_spark.session import filled, session
 from on_spark.streaming import latency_rows, memory_rows
@@ -45,6 +46,7 @@ def _measure(folder: Path, given: argparse.Namespace) -> list[Row]:
         topic = Topic(broker.address, folder / "batch.arrow", given.rows)
         found += read_rows(spark, topic, given.rounds, not given.no_connector)
         found += write_rows(spark, client, broker.address, given.rows // 4, given.rounds)
+        found += exactly_rows(spark, client, broker.address, given.rows, folder / "exactly")
     with CountingProxy() as proxy:
         found += _measure_streams(spark, proxy, folder)
     spark.stop()
