@@ -1,5 +1,6 @@
 """A task reads its range to the end, and of the topic that is meant, or says what is missing."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -77,6 +78,17 @@ def written(broker: BrokerProcess, client: streamlog.Client, topic: str) -> Writ
 def old(count: int) -> list[bytes]:
     """The first so many records."""
     return [b"old %d" % number for number in range(count)]
+
+
+def test_what_is_loaded_by_the_first_task_is_left_out_of_later_collections_of_garbage(
+    written: Written,
+) -> None:
+    gc.unfreeze()
+    records._spare_garbage_collection.cache_clear()
+    for _ in range(2):
+        assert values(written.task(10).batches()) == old(10)
+        assert gc.get_freeze_count() > 10_000
+    gc.unfreeze()
 
 
 def test_a_reading_that_ends_early_is_gone_on_with(
