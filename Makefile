@@ -64,12 +64,15 @@ serve: setup ## A broker on 127.0.0.1:9092 with its data in ./streamlog-data, un
 	@exec $(BIN)/python -m streamlog.broker
 
 build: ## Builds the release binary, target/release/streamlog
-	cargo build --release --locked --bin streamlog
+	cargo build --release --locked --features cli --bin streamlog
 
+# All layers public, and everything that stands on them, but for Python's module.
+LAYERS := arrow,cli,internals
 EXAMPLES := target/examples
 check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules of the house (under a minute when warm)
 	cargo fmt --check
 	cargo clippy --locked --all-targets --all-features -- -D warnings
+	cargo clippy --locked --features python -- -A clippy::all -A clippy::pedantic -D warnings
 	ruff format --check --quiet .
 	ruff check --quiet .
 	PYTHONPATH=tests python -m pages.typed $(EXAMPLES)
@@ -80,14 +83,15 @@ check: setup $(VENV)/spark.stamp ## Format, lints, types, the stub and the rules
 	pytest --quiet tests/tidy
 
 BENCH ?=
-bench: setup build ## Measures broker and clients beside gates; make bench BENCH="--rounds 9 --json FILE growth"
-	cargo build --release --locked --example client --example inside
+bench: setup ## Measures broker and clients beside gates; make bench BENCH="--rounds 9 --json FILE growth"
+	cargo build --release --locked --features cli,internals --bin streamlog --example client \
+	  --example inside
 	cargo build --manifest-path bench/Cargo.toml --locked --release
 	python bench/suite.py $(BENCH)
 
 docs: $(VENV)/spark.stamp ## The pages as a site, target/docs/html, and the Rust API, target/doc; a broken link fails
 	sphinx-build -q -W --keep-going -d target/docs/doctrees docs target/docs/html
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --all-features --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features arrow,broker --quiet
 
 bench-python: setup ## The Python client beside those of others, at one broker
 	PYTHONPATH=bench pytest bench/python --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
@@ -124,10 +128,10 @@ fix: $(VENV)/tools.stamp ## Formats, and repairs what the linters can repair
 
 TIME ?= 60
 fuzz: ## Random bytes for every decoder, TIME=60 seconds each; a panic prints seed and input
-	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --test it fuzzing:: -- --nocapture
+	STREAMLOG_FUZZ_SECONDS=$(TIME) cargo test --locked --features $(LAYERS) --test it fuzzing:: -- --nocapture
 
 settings-page: ## Makes docs/configuration.md anew from the rows of all settings
-	STREAMLOG_WRITE_PAGES=1 cargo test --locked --quiet --lib broker::settings::page
+	STREAMLOG_WRITE_PAGES=1 cargo test --locked --features $(LAYERS) --quiet --lib broker::settings::page
 
 lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -146,15 +150,15 @@ lock: $(VENV)/tools.stamp ## Pins requirements/*.in anew as requirements/*.txt
 	  --no-header --quiet --output-file requirements/packages.txt requirements/packages.in
 
 test: check docs ## All checks, then the Rust and the Python tests (sets everything up)
-	cargo test --locked --features arrow
+	cargo test --locked --features $(LAYERS)
 	rm -rf target/embedded && cargo run --quiet --locked --example embedded target/embedded
 	pytest tests/py tests/interop tests/pages tests/port
 	$(MAKE) --no-print-directory test-spark
 
 test-disks: setup ## The long forms of what disks do to a broker: 78 fills of each file system, every bit
-	STREAMLOG_FILLS=6 cargo test --locked --test it full_disk:: -- --nocapture
-	STREAMLOG_EVERY_BIT=1 cargo test --locked --lib every_bit
-	STREAMLOG_EVERY_BIT=1 cargo test --locked --test it disks::small_files
+	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
+	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
+	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
 
 # Each of the two mostly waits, for processes to start and for time to pass.

@@ -22,46 +22,96 @@
 //!
 //! What every use has in common: topics are split into partitions, a partition is an append-only
 //! log of records with rising offsets, and nothing is shown to a reader before it is on disk. The
-//! words of all three, [`types::Offset`] and its kin, are in [`types`]; the format of records is
-//! [`record`]'s, the files are [`storage`]'s.
+//! words of all three, [`types::Offset`] and its kin, are in [`types`].
 //!
-//! The modules are layers, bottom layer first; who may import whom is `tests/tidy/layers.toml`,
-//! held by a test.
+//! Each use is a cargo feature: `embedded`, which is the default, `broker` and `client`; `cli` is
+//! the command line. The other modules are layers of the implementation, public to the project's
+//! own tests alone (feature `internals`). They stand here bottom layer first;
+//! `tests/tidy/layers.toml` lists the imports that each may have.
+
+#![cfg_attr(
+    not(feature = "internals"),
+    expect(
+        unreachable_pub,
+        unused_imports,
+        reason = "layers are public to tests, by the feature `internals`"
+    )
+)]
+// A part of the uses leaves code unused that the others need.
+#![cfg_attr(not(feature = "cli"), allow(dead_code))]
 
 pub mod types;
 
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod config;
+#[cfg(not(feature = "internals"))]
+mod config;
 
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod io;
+#[cfg(not(feature = "internals"))]
+mod io;
 
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod record;
+#[cfg(not(feature = "internals"))]
+mod record;
 
+#[cfg(all(feature = "net", feature = "internals"))]
 #[doc(hidden)]
 pub mod wire;
+#[cfg(all(feature = "net", not(feature = "internals")))]
+mod wire;
 
+#[cfg(all(feature = "embedded", feature = "internals"))]
+#[doc(hidden)]
 pub mod storage;
+#[cfg(all(feature = "embedded", not(feature = "internals")))]
+mod storage;
 
+#[cfg(all(feature = "net", feature = "internals"))]
 #[doc(hidden)]
 pub mod net;
+#[cfg(all(feature = "net", not(feature = "internals")))]
+mod net;
 
+#[cfg(all(feature = "embedded", feature = "internals"))]
 #[doc(hidden)]
 pub mod metadata;
+#[cfg(all(feature = "embedded", not(feature = "internals")))]
+mod metadata;
 
+#[cfg(all(feature = "embedded", feature = "internals"))]
 #[doc(hidden)]
 pub mod replication;
+#[cfg(all(feature = "embedded", not(feature = "internals")))]
+mod replication;
 
+#[cfg(all(feature = "broker", feature = "internals"))]
 #[doc(hidden)]
 pub mod group;
+#[cfg(all(feature = "broker", not(feature = "internals")))]
+mod group;
 
+#[cfg(all(feature = "embedded", feature = "internals"))]
 #[doc(hidden)]
 pub mod engine;
+#[cfg(all(feature = "embedded", not(feature = "internals")))]
+mod engine;
 
+#[cfg(feature = "broker")]
 pub mod broker;
 
+#[cfg(feature = "embedded")]
 pub mod embedded;
 
+#[cfg(feature = "client")]
 pub mod client;
 
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 

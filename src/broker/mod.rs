@@ -22,14 +22,18 @@ mod settings;
 mod topics;
 mod unserved;
 
-pub use crate::config::HostPort;
+pub use crate::config::{ByteSize, ConfigError, HostPort};
 pub use crate::engine::{EngineConfig, EngineError};
+pub use crate::group::GroupConfig;
 pub use config::{BrokerConfig, Verdict};
 pub use coordinator::OffsetsTopicConfig;
 pub use error::BrokerError;
 pub use listeners::Listener;
+#[cfg(feature = "internals")]
 pub use offline::{
     DirectoryFinding, RebuiltMetadata, rebuild_metadata, rebuild_on, verify_directory,
     verify_directory_on,
 };
+#[cfg(not(feature = "internals"))]
+pub(crate) use offline::{DirectoryFinding, RebuiltMetadata, rebuild_metadata, verify_directory};
 pub use server::Broker;

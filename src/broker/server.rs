@@ -43,14 +43,23 @@ impl Broker {
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self::start_on(config, &disk, &clock)
+        Self::launch(config, &disk, &clock)
     }
 
     /// Starts a broker on the given disk and clock.
     ///
     /// # Errors
     /// As [`Broker::start`].
+    #[cfg(feature = "internals")]
     pub fn start_on(
+        config: BrokerConfig,
+        disk: &Arc<dyn Disk>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, BrokerError> {
+        Self::launch(config, disk, clock)
+    }
+
+    fn launch(
         config: BrokerConfig,
         disk: &Arc<dyn Disk>,
         clock: &Arc<dyn Clock>,
@@ -114,7 +123,8 @@ impl Broker {
     /// Stops: nothing more is accepted, everything is flushed, the next start needs no recovery.
     ///
     /// # Errors
-    /// [`BrokerError::Failed`] when the disk had failed, and the errors of the last flush.
+    /// [`EngineError::Failed`](crate::broker::EngineError::Failed) when the disk had failed, and
+    /// the errors of the last flush.
     pub fn stop(mut self) -> Result<(), BrokerError> {
         self.tear_down()
     }

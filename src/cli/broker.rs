@@ -16,6 +16,7 @@ use crate::broker::{Broker, BrokerConfig, BrokerError};
 use crate::cli::progress::is_watched;
 use crate::cli::{Exit, complain, setting};
 use crate::config::ConfigError;
+use crate::io::ignore_file_size_signal;
 
 /// Runs a broker.
 #[derive(Debug, Args)]
@@ -104,6 +105,8 @@ impl Options {
 
 /// Runs a broker until a signal or a failure.
 fn serve(config: BrokerConfig) -> Result<(), BrokerError> {
+    // A limit on the size of files (`ulimit -f`) is then like a full disk.
+    ignore_file_size_signal().map_err(BrokerError::System)?;
     let runtime =
         Builder::new_current_thread().enable_all().build().map_err(BrokerError::System)?;
     let (mut terminate, mut interrupt) = {

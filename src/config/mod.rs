@@ -8,6 +8,7 @@ mod address;
 mod error;
 mod key;
 mod size;
+#[cfg(feature = "broker")]
 mod source;
 mod typed;
 mod value;
@@ -17,6 +18,7 @@ pub use error::{ConfigError, Fault, nearest};
 pub use key::{Key, Kind, set_all};
 pub(crate) use key::{names, set_row};
 pub use size::ByteSize;
+#[cfg(feature = "broker")]
 pub use source::{read_properties, read_toml};
 pub use typed::{duration, in_unit_of};
 pub use value::{millis, number, size, switch};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "broker")]
 use crate::broker::Broker;
 use crate::embedded::{EmbeddedError, Partition, parking};
 use crate::engine::{Engine, EngineConfig, EngineHandle, NoListener, control_runtime};
@@ -41,14 +42,23 @@ impl Logs {
     pub fn open_with(config: EngineConfig) -> Result<Self, EmbeddedError> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Self::open_on(config, &disk, &clock)
+        Self::start(config, &disk, &clock)
     }
 
     /// Opens `config.data_dir` on the given disk and clock.
     ///
     /// # Errors
     /// As [`Logs::open`].
+    #[cfg(feature = "internals")]
     pub fn open_on(
+        config: EngineConfig,
+        disk: &Arc<dyn Disk>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, EmbeddedError> {
+        Self::start(config, disk, clock)
+    }
+
+    fn start(
         config: EngineConfig,
         disk: &Arc<dyn Disk>,
         clock: &Arc<dyn Clock>,
@@ -63,6 +73,7 @@ impl Logs {
 
     /// The logs of a broker in this process, which goes on serving its clients. When the broker
     /// stops, these are closed.
+    #[cfg(feature = "broker")]
     pub fn of(broker: &Broker) -> Self {
         Self { handle: broker.engine(), engine: None }
     }

@@ -41,8 +41,15 @@ mod records;
 mod start;
 mod ticket;
 
+pub use crate::config::{ByteSize, ConfigError};
 pub use crate::engine::{EngineConfig, EngineError};
-pub use crate::record::{Header, Headers};
+pub use crate::metadata::{MetadataConfig, MetadataError};
+pub use crate::record::{Compression, Header, Headers, RecordError, TimestampType};
+pub use crate::replication::PartitionError;
+pub use crate::storage::{
+    CleanupPolicy, CompactionOptions, CompressionType, FlusherOptions, LogConfig, OffsetUnit,
+    ProducerLimits, RetentionClock, ScrubOptions, StorageError, UpkeepOptions,
+};
 pub use error::{EmbeddedError, Remedy};
 pub use logs::Logs;
 pub use new_record::NewRecord;

@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
-use tokio::task::JoinError;
-use tokio_util::task::TaskTracker;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::engine::Failure;
 use crate::io::FileRange;
@@ -24,7 +23,8 @@ pub(crate) const COLD_READS: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     runtime: Handle,
-    tasks: TaskTracker,
+    /// The number of tasks that have not ended.
+    running: Arc<watch::Sender<usize>>,
     cold_reads: Arc<Semaphore>,
     failure: Arc<Failure>,
 }
@@ -38,7 +38,7 @@ impl Control {
     /// Control over the runtime of `handle`. Work that panics is reported to `failure`.
     pub(crate) fn new(runtime: Handle, failure: Arc<Failure>) -> Self {
         let cold_reads = Arc::new(Semaphore::new(COLD_READS));
-        Self { runtime, tasks: TaskTracker::new(), cold_reads, failure }
+        Self { runtime, running: Arc::default(), cold_reads, failure }
     }
 
     /// Runs `work` on the control thread and waits for it. It is finished even if the caller goes.
@@ -46,7 +46,7 @@ impl Control {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.tasks.spawn_on(work, &self.runtime).await.map_err(|error| self.ended(&error))
+        self.spawn(work).await.map_err(|error| self.ended(&error))
     }
 
     /// Starts `work` on the control thread.
@@ -54,12 +54,12 @@ impl Control {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let started = self.tasks.spawn_on(work, &self.runtime);
+        let started = self.spawn(work);
         let failure = Arc::clone(&self.failure);
         let watch = async move {
             let _ = started.await.inspect_err(|error| failure.notice(error));
         };
-        self.tasks.spawn_on(watch, &self.runtime);
+        self.spawn(watch);
     }
 
     /// Runs `work`, which may wait for a disk, on the pool and waits for it.
@@ -68,8 +68,23 @@ impl Control {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        let ended = self.tasks.spawn_blocking_on(work, &self.runtime).await;
-        ended.map_err(|error| self.ended(&error))
+        let task = Task::count(&self.running);
+        let ended = self.runtime.spawn_blocking(move || {
+            let _task = task;
+            work()
+        });
+        ended.await.map_err(|error| self.ended(&error))
+    }
+
+    fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let task = Task::count(&self.running);
+        self.runtime.spawn(async move {
+            let _task = task;
+            work.await
+        })
     }
 
     fn ended(&self, error: &JoinError) -> Unavailable {
@@ -119,10 +134,27 @@ impl Control {
         self.cold_reads.available_permits() < COLD_READS
     }
 
-    /// Waits until all work has ended; nothing new is taken up afterwards.
+    /// Waits until all work has ended, including work that was started meanwhile.
     pub(crate) async fn finish(&self) {
-        self.tasks.close();
-        self.tasks.wait().await;
+        let mut running = self.running.subscribe();
+        // Fails only when the sender is gone, which `self` holds.
+        let _ = running.wait_for(|count| *count == 0).await;
+    }
+}
+
+/// A task among those that [`Control::finish`] waits for, from its start to its end.
+struct Task(Arc<watch::Sender<usize>>);
+
+impl Task {
+    fn count(running: &Arc<watch::Sender<usize>>) -> Self {
+        running.send_modify(|count| *count += 1);
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 
@@ -150,5 +182,27 @@ mod tests {
             let _: Unavailable = runtime.block_on(work).unwrap_err();
         });
         failed(|_, control| control.start(async { panic!("broken by the test") }));
+    }
+
+    #[test]
+    fn finish_waits_for_work_that_work_has_started() {
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let control = Control::new(runtime.handle().clone(), Arc::new(Failure::default()));
+        let (release, released) = std::sync::mpsc::sync_channel::<()>(1);
+        let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let (inner, flag) = (control.clone(), Arc::clone(&done));
+        control.start(async move {
+            let reached = inner.run_blocking(move || released.recv().is_ok()).await;
+            flag.store(reached.unwrap(), std::sync::atomic::Ordering::SeqCst);
+        });
+        let finished = runtime.spawn({
+            let control = control.clone();
+            async move { control.finish().await }
+        });
+        assert!(!finished.is_finished(), "the work waits for its release");
+        release.send(()).unwrap();
+        runtime.block_on(finished).unwrap();
+        assert!(done.load(std::sync::atomic::Ordering::SeqCst));
+        runtime.block_on(control.finish());
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::io::{Disk, Inode, OpenMode, send_buffers};
 
 /// Bytes copied at a time where the kernel cannot send the file itself.
+#[cfg(any(test, feature = "internals"))]
 const COPY_CHUNK: usize = 64 * 1024;
 
 /// An open file. Cheap to share; all calls may come from several threads at once. An interrupted
@@ -61,6 +62,7 @@ pub trait File: Send + Sync + Debug {
     fn inode(&self) -> io::Result<Inode>;
 
     /// Whether it has no bytes.
+    #[cfg(any(test, feature = "internals"))]
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -111,6 +113,7 @@ pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::R
 ///
 /// # Errors
 /// As [`File::set_len`].
+#[cfg(any(test, feature = "internals"))]
 pub fn extend_to(file: &dyn File, length: u64) -> io::Result<()> {
     if file.len()? < length { file.set_len(length) } else { Ok(()) }
 }
@@ -119,6 +122,7 @@ pub fn extend_to(file: &dyn File, length: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`File::send_to`].
+#[cfg(any(test, feature = "internals"))]
 pub fn send_copied(
     file: &dyn File,
     socket: BorrowedFd<'_>,

@@ -1,7 +1,7 @@
 //! The only door to the system: files, directories, time, `sendfile`.
 //!
 //! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
-//! [`FaultyDisk`](faulty::FaultyDisk) that forgets what was not synced. All `unsafe` of the crate
+//! `FaultyDisk` that forgets what was not synced. All `unsafe` of the crate
 //! lives in `sys`.
 //!
 //! What may be assumed of a disk is only this: after `sync_data` the bytes and the length of a file
@@ -13,10 +13,15 @@ mod disk;
 #[cfg(test)]
 mod disk_tests;
 mod error;
+#[cfg(any(test, feature = "internals"))]
 pub mod faulty;
 mod file;
+#[cfg(feature = "net")]
 mod gate;
 mod interruptions;
+#[cfg(any(test, feature = "internals"))]
+mod manual_clock;
+#[cfg(any(test, feature = "internals"))]
 mod memory;
 #[cfg(test)]
 mod memory_tests;
@@ -33,12 +38,18 @@ mod system;
 #[cfg(test)]
 mod system_tests;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, SystemClock};
 pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
 pub(crate) use error::{failed_sync, is_error_of_file, same_error};
 pub use error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
-pub use file::{File, FileRange, extend_to, read_exact_at, read_text, send_copied, write_all_at};
+pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
+#[cfg(any(test, feature = "internals"))]
+pub use file::{extend_to, send_copied};
+#[cfg(feature = "net")]
 pub use gate::{Gate, Waited};
+#[cfg(any(test, feature = "internals"))]
+pub use manual_clock::ManualClock;
+#[cfg(any(test, feature = "internals"))]
 pub use memory::MemoryDisk;
 pub use open_files::{CachedFile, OpenFiles, Share};
 pub use place::{DirLock, Inode, is_displaced, require_dir_in_place, require_in_place};

@@ -41,11 +41,13 @@ impl SeededRandom {
     }
 
     /// A place in a sequence of `length` items; 0 when it has none.
+    #[cfg(any(test, feature = "internals"))]
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
     /// True once in `one_in` calls on average; never when that is 0.
+    #[cfg(any(test, feature = "internals"))]
     pub fn chance(&mut self, one_in: u64) -> bool {
         one_in > 0 && self.below(one_in) == 0
     }

@@ -110,11 +110,13 @@ impl Metadata {
     }
 
     /// Which broker this is.
+    #[cfg(any(test, feature = "internals"))]
     pub fn broker(&self) -> BrokerId {
         self.broker
     }
 
     /// The settings of new topics.
+    #[cfg(any(test, feature = "internals"))]
     pub fn config(&self) -> &MetadataConfig {
         &self.config
     }

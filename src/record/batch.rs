@@ -189,6 +189,7 @@ impl<'a> Batch<'a> {
     /// Sequence number of the last record, if an idempotent producer sent the batch.
     ///
     /// It comes from the number of records, since offsets may count bytes; 0 follows 2³¹−1.
+    #[cfg(any(test, feature = "internals"))]
     pub fn last_sequence(&self) -> Option<i32> {
         let base_sequence = self.producer()?.base_sequence.cast_unsigned();
         let steps = self.record_count().saturating_sub(1);
@@ -201,6 +202,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Whether the bytes are those the checksum was made of. Reads them all.
+    #[cfg(any(test, feature = "internals"))]
     pub fn checksum_matches(&self) -> bool {
         self.check_checksum().is_ok()
     }

@@ -143,6 +143,7 @@ fn check_records(
 
 impl ProduceRules {
     /// Rules that only ask for batches of at most `batch_bytes_max` bytes.
+    #[cfg(any(test, feature = "internals"))]
     pub fn for_batches_up_to(batch_bytes_max: usize) -> Self {
         Self {
             batch_bytes_max,

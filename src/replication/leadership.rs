@@ -1,11 +1,10 @@
 //! The rules by which a leader moves the high watermark. No I/O, no clock.
 
-use crate::types::{BrokerId, LeaderEpoch, Offset};
+use crate::types::{BrokerId, Offset};
 
 /// One leader's reign over one partition.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    epoch: LeaderEpoch,
     /// How far each in-sync replica is safely stored, this broker included, by rising id.
     in_sync: Box<[(BrokerId, Offset)]>,
     in_sync_min: usize,
@@ -15,7 +14,6 @@ pub struct Leadership {
 impl Leadership {
     /// A reign that begins with all that `in_sync` holds below `high_watermark` replicated.
     pub fn new(
-        epoch: LeaderEpoch,
         in_sync: impl IntoIterator<Item = BrokerId>,
         in_sync_min: usize,
         high_watermark: Offset,
@@ -23,12 +21,7 @@ impl Leadership {
         let in_sync = in_sync.into_iter().map(|broker| (broker, high_watermark));
         let mut in_sync: Box<[_]> = in_sync.collect();
         in_sync.sort_unstable();
-        Self { epoch, in_sync, in_sync_min, high_watermark }
-    }
-
-    /// The reign's number.
-    pub fn epoch(&self) -> LeaderEpoch {
-        self.epoch
+        Self { in_sync, in_sync_min, high_watermark }
     }
 
     /// The first offset not yet replicated.
@@ -74,7 +67,7 @@ mod tests {
     #[test]
     fn the_watermark_is_the_smallest_stored_offset_and_never_falls() {
         let ids = [1, 2, 3].map(BrokerId);
-        let mut leadership = Leadership::new(LeaderEpoch(0), ids, 2, Offset::new(5));
+        let mut leadership = Leadership::new(ids, 2, Offset::new(5));
         assert_eq!(reached(&mut leadership, 1, 9), 5);
         assert_eq!(reached(&mut leadership, 2, 7), 5);
         assert_eq!(reached(&mut leadership, 3, 8), 7);
@@ -83,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_stranger_moves_nothing_and_too_few_replicas_hold_the_watermark() {
-        let mut leadership = Leadership::new(LeaderEpoch(0), [BrokerId(1)], 2, Offset::ZERO);
+        let mut leadership = Leadership::new([BrokerId(1)], 2, Offset::ZERO);
         assert_eq!(reached(&mut leadership, 7, 9), 0);
         assert_eq!(reached(&mut leadership, 1, 9), 0);
         assert!(!leadership.has_enough_replicas());

@@ -98,7 +98,7 @@ impl Partition {
     pub fn new(spec: PartitionSpec, logs: Arc<LocalLogs>) -> Arc<Self> {
         let in_sync_min = spec.config.min_insync_replicas(spec.replicas);
         let in_sync_min = in_sync_min.min(spec.replicas);
-        let leadership = Leadership::new(spec.epoch, spec.in_sync, in_sync_min, Offset::ZERO);
+        let leadership = Leadership::new(spec.in_sync, in_sync_min, Offset::ZERO);
         Arc::new(Self {
             id: spec.partition,
             topic_id: spec.topic_id,

@@ -39,6 +39,7 @@ impl Checkpoint {
     }
 
     /// Replaces the file; the offsets are durable on return.
+    #[cfg(any(test, feature = "internals"))]
     pub fn write(&self, disk: &dyn Disk, offsets: &Offsets) -> io::Result<()> {
         checked_text::write(disk, &self.path, VERSION, rows(offsets))
     }

@@ -100,6 +100,7 @@ impl EpochCache {
     ///
     /// # Panics
     /// When the epoch may not follow: the caller did not ask.
+    #[cfg(any(test, feature = "internals"))]
     pub fn assign(&mut self, epoch: LeaderEpoch, start: Offset) -> io::Result<()> {
         if self.note(epoch, start) { self.store() } else { Ok(()) }
     }
@@ -148,6 +149,7 @@ impl EpochCache {
     }
 
     /// Forgets what begins at `log_end` or beyond, durably; called after the log itself was cut.
+    #[cfg(any(test, feature = "internals"))]
     pub fn truncate_to(&mut self, log_end: Offset) -> io::Result<()> {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.start < log_end);

@@ -33,9 +33,11 @@ pub use directory::{
 pub use epochs::{EpochCache, EpochStart};
 pub use error::{Remedy, StorageError};
 pub use flusher::{FlushListener, Flushed, Flusher, FlusherOptions};
+#[cfg(any(test, feature = "internals"))]
+pub use inspect::verify;
 pub use inspect::{
     DumpedBatch, DumpedRecord, Finding, Flaw, LogReport, LogSummary, SegmentDump,
-    segment_bytes_system, summarize_logs, verify, verify_small_files, verify_system,
+    segment_bytes_system, summarize_logs, verify_small_files, verify_system,
 };
 pub use log::{
     AppendAt, Appended, Extent, FlushTicket, Log, LogEnv, Marks, ReadLimit, RecordAt, Removed,

@@ -20,6 +20,7 @@ macro_rules! api_keys {
 
         impl ApiKey {
             /// Every API, by rising number.
+            #[cfg(any(test, feature = "internals"))]
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// Kafka's name of the API.

@@ -25,9 +25,6 @@ pub trait Message: Wire {
     /// The versions with a layout here.
     const VERSIONS: RangeInclusive<i16>;
 
-    /// The first version with compact lengths and tagged fields.
-    const FIRST_FLEXIBLE: i16 = Self::KEY.first_flexible();
-
     /// The body of the answer.
     type Response: Wire;
 }

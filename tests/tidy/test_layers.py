@@ -2,9 +2,11 @@
 
 One `use crate::layer::...;` for each layer keeps an import readable to people and to this rule.
 That the names are the layer's public ones is the compiler's to see: its modules are private.
+The lowest layers need few packages of others, so that the engine can be embedded.
 """
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 
@@ -14,6 +16,8 @@ from tidy.tree import ROOT, Tree
 
 LAYERS: dict[str, list[str]] = tomllib.loads((ROOT / "tests/tidy/layers.toml").read_text())
 OPEN_TO_ALL = "types"
+# Of a program that embeds the engine and uses nothing else.
+PACKAGES_MAX = 60
 _PATH = re.compile(r"\bcrate::(\{|\*|\w+)")
 
 
@@ -81,3 +85,26 @@ def test_a_lawful_import_passes(plant: Plant) -> None:
     lawful = "use crate::record::{Batch, golden};\nuse crate::types::Offset;\n"
     own = "use crate::wire::frame::Frame; // crate::storage\n"
     assert list(offences(plant({"src/wire/primitive.rs": lawful + own}))) == []
+
+
+def packages(*features: str) -> set[str]:
+    """Name the packages that cargo compiles for these features, build scripts included."""
+    tree = subprocess.run(
+        ["cargo", "tree", "--locked", "--edges", "normal,build", "--prefix", "none", *features],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    return {line.removesuffix(" (*)") for line in tree.stdout.splitlines() if line}
+
+
+def test_the_engine_alone_compiles_few_packages() -> None:
+    embedded = packages()
+    assert len(embedded) <= PACKAGES_MAX, sorted(embedded)
+    names = {package.split()[0] for package in embedded}
+    assert not names & {"clap", "csv", "indicatif", "mio", "socket2", "tracing-subscriber"}
+
+
+def test_the_command_line_brings_the_others() -> None:
+    assert {"clap", "indicatif"} <= {package.split()[0] for package in packages("--features=cli")}

@@ -6,6 +6,7 @@ use crate::io::open_file_limit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// A fixed number.
+    #[cfg(any(test, feature = "internals"))]
     Fixed(usize),
     /// Half of the descriptors that the process may have, fewer when connections need more than
     /// the other half, and always some.
@@ -23,6 +24,7 @@ impl Share {
     /// The number of files, when connections have `others` descriptors of the same process.
     pub(super) fn files(self, others: usize) -> usize {
         match self {
+            #[cfg(any(test, feature = "internals"))]
             Self::Fixed(files) => files,
             Self::OfProcess => {
                 // A system that does not tell its limit refuses calls beyond it at worst.

@@ -49,6 +49,7 @@ impl Delta {
     }
 
     /// Whether nothing differs.
+    #[cfg(any(test, feature = "internals"))]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

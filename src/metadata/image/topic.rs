@@ -36,6 +36,7 @@ impl Topic {
     }
 
     /// Whether every partition has a leader.
+    #[cfg(any(test, feature = "internals"))]
     pub fn is_ready(&self) -> bool {
         self.partitions.iter().all(|partition| partition.leader().is_some())
     }

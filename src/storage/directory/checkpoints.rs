@@ -114,6 +114,7 @@ impl Checkpoints {
     }
 
     /// Lowers all marks but the log start to `offset`, before the log is cut there.
+    #[cfg(any(test, feature = "internals"))]
     pub(super) fn lower(&mut self, partition: &TopicPartition, offset: Offset) {
         for kind in [Kind::DurablePoint, Kind::RebuildPoint, Kind::HighWatermark] {
             if self.get(kind, partition).is_some_and(|known| known > offset) {

@@ -101,6 +101,7 @@ impl DataDir {
     }
 
     /// This opening of it.
+    #[cfg(any(test, feature = "internals"))]
     pub fn run(&self) -> &Run {
         &self.run
     }

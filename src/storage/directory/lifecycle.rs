@@ -101,6 +101,7 @@ impl DataDir {
     ///
     /// # Errors
     /// As the disk fails, or the log refuses.
+    #[cfg(any(test, feature = "internals"))]
     pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
         let _hold = self.require(log)?;
         let mut checkpoints = self.lock_checkpoints();
@@ -129,6 +130,7 @@ impl DataDir {
 
     /// Removes the files of deleted logs whose time has come, and tells when to come again. What
     /// cannot be removed is tried again later.
+    #[cfg(any(test, feature = "internals"))]
     pub fn remove_deleted(&self) -> Result<Option<Duration>, StorageError> {
         self.remove_due(self.env.clock.monotonic())
     }

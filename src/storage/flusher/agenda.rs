@@ -189,11 +189,13 @@ impl<L: Clone> Agenda<L> {
         self.unflushed_bytes > self.budget_bytes
     }
 
+    #[cfg(any(test, feature = "internals"))]
     pub(super) fn unflushed_bytes(&self) -> u64 {
         self.unflushed_bytes
     }
 
     /// The logs whose flush has failed, by name.
+    #[cfg(any(test, feature = "internals"))]
     pub(super) fn failed(&self) -> impl Iterator<Item = &TopicPartition> {
         self.failed.iter()
     }

@@ -47,6 +47,10 @@ pub struct FlushListener {
 
 /// A flush that succeeded.
 #[derive(Debug)]
+#[cfg_attr(
+    not(any(test, feature = "internals")),
+    expect(dead_code, reason = "tests look at each flush")
+)]
 pub struct Flushed<'a> {
     /// The log.
     pub log: &'a Arc<Log>,
@@ -205,11 +209,13 @@ impl Flusher {
     }
 
     /// Bytes appended and not flushed.
+    #[cfg(any(test, feature = "internals"))]
     pub fn unflushed_bytes(&self) -> u64 {
         self.shared.lock().agenda.unflushed_bytes()
     }
 
     /// The logs whose flush has failed.
+    #[cfg(any(test, feature = "internals"))]
     pub fn failed(&self) -> Vec<TopicPartition> {
         self.shared.lock().agenda.failed().cloned().collect()
     }

@@ -14,7 +14,9 @@ pub use dump::{DumpedBatch, DumpedRecord, SegmentDump};
 pub use findings::{Finding, Flaw, LogReport};
 pub use small_files::verify_small_files;
 pub use summary::{LogSummary, summarize_logs};
-pub use verify::{segment_bytes_system, verify, verify_system};
+#[cfg(any(test, feature = "internals"))]
+pub use verify::verify;
+pub use verify::{segment_bytes_system, verify_system};
 
 #[cfg(test)]
 mod inspect_tests;

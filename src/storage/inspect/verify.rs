@@ -23,6 +23,7 @@ use crate::types::{LeaderEpoch, Offset};
 ///
 /// # Errors
 /// When the disk refuses, a file is of a later release, or the directory is neither of the two.
+#[cfg(any(test, feature = "internals"))]
 pub fn verify(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogReport>, StorageError> {
     verify_watched(disk, dir, &mut |_| ControlFlow::Continue(()))
 }

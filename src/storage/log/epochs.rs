@@ -36,12 +36,14 @@ impl Log {
     }
 
     /// The epoch of the record at `offset`; `None` before the first one known.
+    #[cfg(any(test, feature = "internals"))]
     pub fn epoch_at(&self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
         drop(self.awake_tail()?);
         Ok(self.lock_epochs().epoch_at(offset))
     }
 
     /// The latest epoch announced or found in the log.
+    #[cfg(any(test, feature = "internals"))]
     pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, StorageError> {
         drop(self.awake_tail()?);
         Ok(self.lock_epochs().latest())

@@ -169,6 +169,7 @@ impl Log {
 
 impl FlushTicket<'_> {
     /// How many files there are to sync.
+    #[cfg(any(test, feature = "internals"))]
     pub fn files(&self) -> usize {
         self.segments.len()
     }

@@ -163,6 +163,7 @@ impl Log {
     }
 
     /// What of it is known to be damaged.
+    #[cfg(any(test, feature = "internals"))]
     pub fn damages(&self) -> Vec<Damage> {
         self.segments.load().iter().flat_map(|segment| segment.damages()).collect()
     }

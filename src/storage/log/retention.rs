@@ -151,6 +151,7 @@ impl Log {
     }
 
     /// Where the first segment ends; `None` while it is the only one.
+    #[cfg(any(test, feature = "internals"))]
     pub fn first_segment_end(&self) -> Option<Offset> {
         self.segments.load().get(1).map(|second| second.base())
     }

@@ -16,6 +16,7 @@ use crate::types::{Offset, Timestamp};
 
 impl Log {
     /// Leaves the active segment, if it holds anything, so that it can be compacted or deleted.
+    #[cfg(any(test, feature = "internals"))]
     pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut tail = self.writable_tail()?;
         if tail.active.as_ref().is_some_and(|active| active.size > 0) {

@@ -23,6 +23,7 @@ impl Log {
     /// # Errors
     /// `OffsetOutOfRange` below the log start. When the disk fails half-way, the log takes no more
     /// records until it is opened again.
+    #[cfg(any(test, feature = "internals"))]
     pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
         // Before the tail: a segment that is being replaced must not be cut.
         let _segments = self.hold_segments();
@@ -49,6 +50,7 @@ impl Log {
     }
 
     /// Where a cut at `to` would really come to lie: where the batch that holds it begins.
+    #[cfg(any(test, feature = "internals"))]
     pub fn cut_at(&self, to: Offset) -> Result<Offset, StorageError> {
         if to >= self.log_end_offset() {
             return Ok(to);
@@ -56,6 +58,7 @@ impl Log {
         place_of(&self.segments.load(), to).map(|(_, _, end)| end)
     }
 
+    #[cfg(any(test, feature = "internals"))]
     fn cut_tail(
         &self,
         tail: &mut Tail,
@@ -120,6 +123,7 @@ impl Log {
 }
 
 /// The digests of a segment that goes on from `size`, where it is about to be cut.
+#[cfg(any(test, feature = "internals"))]
 fn active_digests(
     tail: &Tail,
     segment: &Arc<Segment>,
@@ -136,6 +140,7 @@ fn active_digests(
 
 /// The number of the segment, the position in it and the offset at which a cut at `to` comes to
 /// lie; the log goes beyond it.
+#[cfg(any(test, feature = "internals"))]
 fn place_of(segments: &[Arc<Segment>], to: Offset) -> Result<(usize, u64, Offset), StorageError> {
     let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
     let segment = &segments[number];

@@ -140,11 +140,13 @@ impl ProducerStates {
     }
 
     /// How many producers are remembered.
+    #[cfg(any(test, feature = "internals"))]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Whether none is.
+    #[cfg(any(test, feature = "internals"))]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -57,6 +57,7 @@ impl Skips {
     }
 
     /// Forgets what lies at or above `end`, where the log is cut: other records will be there.
+    #[cfg(any(test, feature = "internals"))]
     pub(in crate::storage) fn cut(
         &self,
         (disk, dir): (&dyn Disk, &Path),

@@ -23,26 +23,18 @@ pub const SOURCE_STATIC_BROKER: i8 = 4;
 /// Nobody has set a value.
 pub const SOURCE_DEFAULT: i8 = 5;
 
-/// The type of a value is not told.
-pub const TYPE_UNKNOWN: i8 = 0;
 /// `true` or `false`.
 pub const TYPE_BOOLEAN: i8 = 1;
 /// Any text.
 pub const TYPE_STRING: i8 = 2;
 /// A number of 32 bits.
 pub const TYPE_INT: i8 = 3;
-/// A number of 16 bits.
-pub const TYPE_SHORT: i8 = 4;
 /// A number of 64 bits.
 pub const TYPE_LONG: i8 = 5;
 /// A number with a fraction.
 pub const TYPE_DOUBLE: i8 = 6;
 /// Texts with commas between them.
 pub const TYPE_LIST: i8 = 7;
-/// Name of a Java class.
-pub const TYPE_CLASS: i8 = 8;
-/// A secret, never told.
-pub const TYPE_PASSWORD: i8 = 9;
 
 structure! {
     /// Asks for settings.

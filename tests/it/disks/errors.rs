@@ -305,3 +305,18 @@ fn partitions_that_are_slow_to_sync_hold_up_no_others() {
     }
     assert!(broker.stop().success());
 }
+
+#[test]
+fn a_file_that_may_not_grow_further_refuses_records_and_ends_no_broker() {
+    let dir = TempDir::new().unwrap();
+    // 8 MiB, or 16 where the shell counts in blocks of 1,024 bytes.
+    let limit = |command: &mut _| BrokerProcess::limit_file_size(command, 16 << 10);
+    let broker = BrokerProcess::start(&dir.path().join("data"), &[], limit).unwrap();
+    broker.make_test_topic();
+    broker.make_topic("other");
+    let mut client = broker.connect();
+    let refused = (0..40).find_map(|_| client.produce(batch(0..40_000), -1).unwrap().err());
+    assert_eq!(refused, Some(ErrorCode::KafkaStorageError), "{}", broker.log());
+    other_partition_is_served(&broker);
+    assert!(broker.stop().success());
+}

@@ -59,10 +59,13 @@ impl BrokerProcess {
 
     /// Limits the files and sockets that a broker, which is yet to be started, has open at once.
     pub(crate) fn limit_descriptors(command: &mut Command, limit: u32) {
-        let mut limited = Command::new("sh");
-        limited.args(["-c", "ulimit -n \"$0\" && exec \"$@\""]).arg(limit.to_string());
-        limited.arg(command.get_program()).args(command.get_args());
-        *command = limited;
+        set_limit(command, "-n", limit);
+    }
+
+    /// Limits the size of each file that a broker, which is yet to be started, writes, in blocks of
+    /// 512 bytes.
+    pub(crate) fn limit_file_size(command: &mut Command, blocks: u32) {
+        set_limit(command, "-f", blocks);
     }
 
     /// Its process id.
@@ -161,4 +164,12 @@ impl Drop for BrokerProcess {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Has `command` run under a limit of its resources.
+fn set_limit(command: &mut Command, option: &str, limit: u32) {
+    let mut limited = Command::new("sh");
+    limited.arg("-c").arg(format!("ulimit {option} {limit} && exec \"$0\" \"$@\""));
+    limited.arg(command.get_program()).args(command.get_args());
+    *command = limited;
 }

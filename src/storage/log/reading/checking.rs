@@ -19,6 +19,7 @@ const READ_AHEAD: u64 = 4 << 20;
 
 impl Log {
     /// The damage that was found since the log was opened, in stretches.
+    #[cfg(any(test, feature = "internals"))]
     pub fn damage_found(&self) -> u64 {
         self.home.damages.found()
     }

@@ -59,6 +59,7 @@ impl Damages {
     }
 
     /// How many damaged stretches were found since the log was opened.
+    #[cfg(any(test, feature = "internals"))]
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
     }
@@ -112,6 +113,7 @@ impl Damages {
 
     /// Forgets what lies beyond where the log in `dir` was cut: at or above `end`, or behind
     /// `size` in the segment that begins at `base`. Durable on return.
+    #[cfg(any(test, feature = "internals"))]
     pub(crate) fn cut(
         &self,
         (disk, dir): (&dyn Disk, &Path),

@@ -125,6 +125,7 @@ impl HeaderDigests {
     }
 
     /// Forgets the stretches that go beyond `size`, where the segment is cut.
+    #[cfg(any(test, feature = "internals"))]
     pub(crate) fn cut(&mut self, size: u64) {
         if self.open.end > size {
             (self.open, self.batches) = (HeaderDigest::default(), 0);
