@@ -48,7 +48,8 @@ pub(super) fn is_found(disk: &FaultyDisk) -> bool {
 fn serves_or_names(disk: FaultyDisk, path: &Path, what: &str) {
     match LocalBroker::on(disk, SETTINGS) {
         Ok(broker) => {
-            let records = broker.connect().read_from(0).unwrap();
+            let records = broker.connect().read_from(0);
+            let records = records.unwrap_or_else(|error| panic!("{what}: {error}"));
             let written: Vec<_> = (0..).zip(0..RECORDS).collect();
             assert_eq!(records, written, "{what}");
             broker.stop().unwrap();

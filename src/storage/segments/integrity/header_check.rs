@@ -38,16 +38,16 @@ impl<'s> HeaderCheck<'s> {
         let digests = segment.digests()?;
         segment.release_digests();
         let home = segment.home();
-        let history = EpochCache::load(Arc::clone(&home.disk), &home.dir)
-            .map_err(|source| StorageError::read(&home.dir, source))?;
+        // What the log thinks of a history that cannot be read it has told the reader before.
+        let history = EpochCache::load(Arc::clone(&home.disk), &home.dir);
         let chain = Chain {
             dense_from: home.dense_from()?,
             end: Offset::new(i64::MAX),
             size: segment.size()?,
             is_whole: false,
             epochs: match history {
-                Stored::Sound(epochs) => epochs.entries().to_vec(),
-                Stored::Absent | Stored::Damaged(_) => Vec::new(),
+                Ok(Stored::Sound(epochs)) => epochs.entries().to_vec(),
+                Ok(Stored::Absent | Stored::Damaged(_)) | Err(_) => Vec::new(),
             },
             digests,
         };
