@@ -290,11 +290,14 @@ impl Shared {
 
     /// Reads these partitions from their starts, and no others any more.
     pub(crate) fn assign(&self, partitions: Vec<(TopicPartition, Start)>) {
+        // A reader does not ask whether the chunk in its place has moved, so nothing is given out
+        // until the chunks of the former assignment are gone.
+        self.is_holding.store(true, Ordering::Release);
         let before = self.assignment.assigned();
         self.assignment.replace(partitions);
-        self.is_holding.store(false, Ordering::Release);
         self.changes.add(before, self.assignment.assigned());
         self.forget_moved();
+        self.is_holding.store(false, Ordering::Release);
         self.work.notify_one();
         self.arrivals.changed().wake_all();
     }
