@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
@@ -46,18 +47,35 @@ pub(super) fn cached_pages(file: BorrowedFd<'_>, position: u64, length: u64) -> 
     if result == 0 { Ok(counts[0]) } else { Err(Errno::last().into()) }
 }
 
-/// Whether the byte of a file at `position` can be read without waiting for the medium.
-pub(super) fn is_byte_cached(file: BorrowedFd<'_>, position: u64) -> bool {
-    let Ok(position) = libc::off_t::try_from(position) else { return false };
-    let mut byte = 0_u8;
-    let target = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // SAFETY: `target` is one buffer of one byte that lives until the call returns, and the
-    // descriptor is open as long as it is borrowed.
-    #[expect(unsafe_code, reason = "the flag against waiting has no safe interface")]
-    let read = unsafe {
-        libc::preadv2(file.as_raw_fd(), &raw const target, 1, position, libc::RWF_NOWAIT)
+/// Whether all bytes of a range are in the page cache, as a mapping of them shows: also on kernels
+/// without `cachestat`, and where the pages are those of the file system below. A read that must
+/// not wait would be simpler, but the kernel begins to bring in what it lacks.
+pub(super) fn is_resident(file: BorrowedFd<'_>, position: u64, length: u64) -> io::Result<bool> {
+    // SAFETY: it reads a constant of the system.
+    #[expect(unsafe_code, reason = "the size of a page has no safe interface here")]
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let page = u64::try_from(page).map_err(io::Error::other)?.max(1);
+    let start = position - position % page;
+    let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let size = usize::try_from(position - start + length).map_err(invalid)?;
+    let offset = libc::off_t::try_from(start).map_err(invalid)?;
+    let mut pages = vec![0_u8; size.div_ceil(usize::try_from(page).map_err(invalid)?)];
+    let (shared, read) = (libc::MAP_SHARED, libc::PROT_READ);
+    // SAFETY: the kernel chooses where the mapping lies, so it takes the place of no other; nothing
+    // reads through it, so a file that becomes shorter meanwhile harms nobody; `pages` has a byte
+    // for each of its pages; and it is gone before this returns.
+    #[expect(unsafe_code, reason = "a look at a mapping has no safe interface")]
+    let looked = unsafe {
+        let mapping = libc::mmap(ptr::null_mut(), size, read, shared, file.as_raw_fd(), offset);
+        if mapping == libc::MAP_FAILED {
+            return Err(Errno::last().into());
+        }
+        let looked = Errno::result(libc::mincore(mapping, size, pages.as_mut_ptr()));
+        Errno::result(libc::munmap(mapping, size))?;
+        looked
     };
-    read >= 0
+    looked?;
+    Ok(pages.iter().all(|page| page & 1 == 1))
 }
 
 /// How many files and sockets this process may have open at once.

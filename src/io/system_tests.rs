@@ -7,6 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
+use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
+use nix::sys::stat::Mode;
 use tempfile::TempDir;
 
 use super::{
@@ -258,6 +260,29 @@ fn what_was_just_read_is_cached() {
     assert!(file.is_cached(50_000, 1));
     assert!(file.is_cached(100_000, 0), "the end needs no reading");
     assert!(!file.is_cached(u64::MAX, 1), "what cannot be is told by the read");
+}
+
+#[test]
+fn a_look_into_the_page_cache_brings_nothing_there() {
+    // Where temporary files live in memory, nothing ever leaves it.
+    let program = std::env::current_exe().unwrap();
+    let directory = TempDir::new_in(program.parent().unwrap()).unwrap();
+    let file = create(&directory, "a.log");
+    write_all_at(&*file, &mut [IoSlice::new(&pattern(5_000))], 0).unwrap();
+    file.sync_data().unwrap();
+    let path = directory.path().join("a.log");
+    let other = nix::fcntl::open(&path, OFlag::O_RDONLY, Mode::empty()).unwrap();
+    // A page that the kernel still has in hand stays for now.
+    let leaves = |_| {
+        posix_fadvise(&other, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).unwrap();
+        std::thread::yield_now();
+        !file.is_cached(0, 1)
+    };
+    assert!((0..100_000).any(leaves), "its pages stay in memory");
+    let looks = (0..20_000).filter(|_| file.is_cached(0, 1) || file.is_cached(4_500, 1));
+    assert_eq!(looks.count(), 0);
+    read_exact_at(&*file, &mut [0; 5_000], 0).unwrap();
+    assert!(file.is_cached(0, 5_000));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use nix::unistd::{fdatasync, ftruncate};
 use super::medium::Medium;
 use crate::io::interruptions::uninterrupted;
 use crate::io::send_file::send_file;
-use crate::io::sys::{cached_pages, is_byte_cached};
+use crate::io::sys::{cached_pages, is_resident};
 use crate::io::{File, Inode, failed_sync, read_exact_at};
 
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
@@ -68,11 +68,8 @@ impl File for SystemFile {
             return true;
         }
         match cached_pages(self.file.as_fd(), first * PAGE, pages * PAGE) {
-            Ok(0) | Err(_) => {
-                // No page, or a file system over another one, whose pages are the other's.
-                let mut pages = (first..first + pages).map(|page| page * PAGE);
-                pages.all(|page| is_byte_cached(self.file.as_fd(), page.max(position)))
-            }
+            // No page, or a file system over another one, whose pages are the other's.
+            Ok(0) | Err(_) => is_resident(self.file.as_fd(), position, length).unwrap_or(false),
             Ok(cached) => cached >= pages,
         }
     }
