@@ -52,7 +52,12 @@ class Proxy:
             except OSError:
                 return
             host, port = self.target.rsplit(":", 1)
-            broker = socket.create_connection((host, int(port)))
+            try:
+                broker = socket.create_connection((host, int(port)))
+            except OSError:
+                # Its broker is gone: the client finds that out as it would without a proxy.
+                client.close()
+                continue
             for way, pair in ((self.ask, (client, broker)), (self.answer, (broker, client))):
                 threading.Thread(target=_go, args=(way, *pair), daemon=True).start()
 
