@@ -35,6 +35,8 @@ class Proxy:
         trace: TracebackType | None,
     ) -> None:
         """Takes no more connections; those that there are end with their peers."""
+        # The thread that waits for a connection would keep the port open for one more.
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def ask(self, client: socket.socket, broker: socket.socket) -> None:

@@ -34,9 +34,11 @@ def test_a_job_is_checked_and_shown_without_spark(tmp_path: Path) -> None:
         0,
         f"{job} is sound: 1 source, 0 steps, 1 sink\n",
     )
+    assert "topics are not checked: Pipelines run on PySpark, which is missing" in checked.stderr
     shown = streamlog("pipeline", "plan", str(job), blocked="pyspark")
     assert shown.returncode == 0
     assert "sink    b     a         topic b at 127.0.0.1:9092" in shown.stdout
+    assert streamlog("pipeline", "run", str(job), blocked="pyspark").returncode == 1
     job.write_text(MINIMAL + "topc = 1")
     wrong = streamlog("pipeline", "run", str(job), blocked="pyspark")
     assert wrong.returncode == 2

@@ -14,6 +14,7 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.sink.query import counted, counted_by_confluent
 from streamlog.errors import ConfigError
+from streamlog.spark.sink.exactly.staging import staged_by
 from streamlog.spark.sink.settings import Settings
 
 _HEADERS = "array<struct<key: string, value: binary>>"
@@ -163,6 +164,7 @@ def test_a_stream_learns_of_a_missing_target_before_its_tasks_run(
 ) -> None:
     with client.producer() as producer:
         producer.send(topic, b"v")
+    before = _staging_topics(client)
     options = {"bootstrap": broker.address, "topic": f"{topic}-none", "exactlyOnce": "true"}
     stream = spark.readStream.format("streamlog").option("startingOffsets", "earliest")
     rows = stream.option("bootstrap", broker.address).option("subscribe", topic).load()
@@ -171,7 +173,7 @@ def test_a_stream_learns_of_a_missing_target_before_its_tasks_run(
     with pytest.raises(PySparkException, match="exactlyOnce writes to topics that are there") as it:
         query.awaitTermination(90)
     assert "Failed to initialize Python data source writer" in str(it.value)
-    assert not [name for name in client.admin.topics() if name.startswith("__streamlog_staged")]
+    assert _staging_topics(client) == before
 
 
 def test_a_row_that_cannot_be_written_fails_the_task(
@@ -220,6 +222,10 @@ def test_a_stream_is_written_exactly_once(
     expected = _stream(spark, broker, topic, tmp_path, is_once=True)
     assert counted(client, topic) == expected
     assert counted_by_confluent(broker.address, topic) == expected
+
+
+def _staging_topics(client: streamlog.Client) -> set[str]:
+    return {name for name in client.admin.topics() if staged_by(name)}
 
 
 def _stream(

@@ -12,6 +12,7 @@ from streamlog.errors import (
     AuthorizationError,
     ConfigError,
     ConnectError,
+    MissingExtra,
     RequestTimeout,
     StreamlogError,
     TopicNotFound,
@@ -44,7 +45,6 @@ def main(verb: str, path: str) -> int:
     """
     try:
         job = Job.of(Path(path))
-        check_options(job)
         if verb == "run":
             return run(job)
         _look_at_topics(job)
@@ -67,6 +67,7 @@ def run(job: Job) -> int:
     from streamlog.spark.pipeline.run import Run
     from streamlog.spark.pipeline.session import open_session
 
+    check_options(job)
     check_topics(job)
     session = open_session(job, is_watched=_is_watched() and job.stream is None)
     try:
@@ -83,10 +84,11 @@ def run(job: Job) -> int:
 
 
 def _look_at_topics(job: Job) -> None:
-    """Checks the topics; a file can be checked where its brokers are not."""
+    """Checks the topics; a file can be checked where Spark or its brokers are not."""
     try:
+        check_options(job)
         check_topics(job)
-    except (ConnectError, RequestTimeout) as error:
+    except (ConnectError, MissingExtra, RequestTimeout) as error:
         _tell(f"streamlog: topics are not checked: {error}")
 
 
