@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::builder::ArgExt;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::engine::complete;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
 use crate::cli::context::{ContextsFile, variable};
+use crate::cli::names::Names;
 use crate::cli::{CommandError, Exit, Reach, answer};
 use crate::client::{Admin, ClientError};
 use crate::config::ConfigError;
@@ -55,19 +55,6 @@ impl Options {
         })
     }
 }
-
-/// What an argument names, for completing it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Names {
-    /// Topics of the cluster.
-    Topics,
-    /// Groups of the cluster.
-    Groups,
-    /// Contexts of the contexts file.
-    Contexts,
-}
-
-impl ArgExt for Names {}
 
 /// The shells that can be asked for.
 pub(crate) const SHELLS: Shells<'static> = Shells(&[&WholeBash, &Fish, &Zsh]);
@@ -165,28 +152,25 @@ fn name_all(command: Command, reach: Option<&Reach>) -> Command {
     let command = command.mut_args(|argument| {
         let Some(names) = argument.get::<Names>().copied() else { return argument };
         let reach = reach.cloned();
-        argument.add(ArgValueCompleter::new(move |typed: &OsStr| names.of(reach.as_ref(), typed)))
+        argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+            candidates(names, reach.as_ref(), typed)
+        }))
     });
     command.mut_subcommands(|command| name_all(command, reach))
 }
 
-impl Names {
-    /// Those that begin with what was typed. What cannot be asked for is not completed: nobody
-    /// reads errors between two key strokes.
-    fn of(self, reach: Option<&Reach>, typed: &OsStr) -> Vec<CompletionCandidate> {
-        let typed = typed.to_string_lossy();
-        let admin = || Some(reach?.connect_quickly()?.admin());
-        let found = match self {
-            Self::Topics => admin().and_then(|admin| topics(&admin).ok()),
-            Self::Groups => admin().and_then(|admin| groups(&admin).ok()),
-            Self::Contexts => contexts().ok(),
-        };
-        let names = found.unwrap_or_default().into_iter();
-        names
-            .filter(|name| name.starts_with(typed.as_ref()))
-            .map(CompletionCandidate::new)
-            .collect()
-    }
+/// The names of this kind that begin with `typed`. An error completes nothing: nobody reads errors
+/// between two key strokes.
+fn candidates(kind: Names, reach: Option<&Reach>, typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let admin = || Some(reach?.connect_quickly()?.admin());
+    let found = match kind {
+        Names::Topics => admin().and_then(|admin| topics(&admin).ok()),
+        Names::Groups => admin().and_then(|admin| groups(&admin).ok()),
+        Names::Contexts => contexts().ok(),
+    };
+    let names = found.unwrap_or_default().into_iter();
+    names.filter(|name| name.starts_with(typed.as_ref())).map(CompletionCandidate::new).collect()
 }
 
 fn topics(admin: &Admin) -> Result<Vec<String>, ClientError> {

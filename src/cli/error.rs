@@ -1,14 +1,19 @@
 //! Why a command did not finish, and the exit code that says so.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 
 use crate::broker::BrokerError;
 use crate::cli::Exit;
-use crate::cli::standard_output::Pressed;
 use crate::client::{ClientError, ErrorCode};
 use crate::config::ConfigError;
 use crate::storage::StorageError;
 use crate::types::BrokerId;
+
+/// The error of a write that Ctrl-C ended.
+#[derive(Debug)]
+pub(crate) struct Pressed;
 
 /// A command stopped before its end.
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +130,20 @@ impl CommandError {
             | Self::Input { .. }
             | Self::Output(_) => Exit::Failed,
         }
+    }
+}
+
+impl fmt::Display for Pressed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ctrl-C was pressed")
+    }
+}
+
+impl Error for Pressed {}
+
+impl From<Pressed> for io::Error {
+    fn from(pressed: Pressed) -> Self {
+        Self::other(pressed)
     }
 }
 

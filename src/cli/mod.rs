@@ -19,6 +19,7 @@ mod group;
 mod log;
 mod main;
 mod missing;
+mod names;
 mod node;
 mod output;
 mod partition;

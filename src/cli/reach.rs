@@ -7,15 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches};
 
-use crate::cli::completion::Names;
-use crate::cli::context::{Context, variable};
+use crate::cli::context::{BOOTSTRAP_VARIABLE, Context, variable};
+use crate::cli::names::Names;
 use crate::cli::output::{Row, Rows};
 use crate::cli::{CommandError, CtrlC, Exit, Output, answer_until, missing, setting};
 use crate::client::{Client, ClientSettings};
 use crate::config::ConfigError;
-
-/// The variable that names the brokers to ask first.
-pub(crate) const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
 /// How long a person waits for what is only nice to know.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -15,6 +15,17 @@ pub(super) fn pair(text: &str, option: &str) -> Result<(String, String), ConfigE
     Ok((key.to_owned(), in_unit_of(key, value)))
 }
 
+/// Settings of a topic, given as `KEY=VALUE`.
+pub(super) fn topic_pairs(rows: &[String]) -> Result<Vec<(String, String)>, ConfigError> {
+    let mut pairs = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (key, value) = pair(row, "-c KEY=VALUE")?;
+        check_of_topic(&key)?;
+        pairs.push((key, value));
+    }
+    Ok(pairs)
+}
+
 /// Refuses for a topic what only a client has.
 pub(super) fn check_of_topic(key: &str) -> Result<(), ConfigError> {
     if is_of_topic(key) || !ClientSettings::names().any(|name| name == key) {

@@ -4,8 +4,6 @@
 //! long as it is read. A pipe whose reader rests, and a terminal that was stopped, hold up a
 //! command until Ctrl-C and no longer.
 
-use std::error::Error;
-use std::fmt;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -17,6 +15,7 @@ use nix::unistd::write;
 
 use crate::cli::CtrlC;
 use crate::cli::ctrl_c::Waited;
+use crate::cli::error::Pressed;
 
 /// A pipe that is ready takes so many bytes without a wait (`PIPE_BUF`).
 const PIPE_CHUNK: usize = 4096;
@@ -38,10 +37,6 @@ pub(crate) struct StandardOutput {
     /// Whole rows, not yet written.
     rows: Vec<u8>,
 }
-
-/// The error of a write that Ctrl-C ended.
-#[derive(Debug)]
-pub(crate) struct Pressed;
 
 impl StandardOutput {
     /// That of the process.
@@ -110,19 +105,5 @@ fn is_ready(out: BorrowedFd<'_>, flags: PollFlags, time: PollTimeout) -> io::Res
             Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
-    }
-}
-
-impl fmt::Display for Pressed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ctrl-C was pressed")
-    }
-}
-
-impl Error for Pressed {}
-
-impl From<Pressed> for io::Error {
-    fn from(pressed: Pressed) -> Self {
-        Self::other(pressed)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::classic::new_offsets;
 use super::coordinator::{Coordinator, refuse};
-use super::protocol::NAME_BYTES_MAX;
+use super::ids::NAME_BYTES_MAX;
 use super::step::Step;
 use crate::group::{
     AdminRefusal, Answer, CommitRequest, DeleteOffsetsRequest, FetchOffsetsRequest, Generation,

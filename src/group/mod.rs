@@ -17,6 +17,7 @@ mod coordinator;
 mod dispatch;
 mod doubt;
 mod expiry;
+mod ids;
 mod in_flight;
 #[cfg(test)]
 mod loading_tests;
@@ -35,12 +36,13 @@ mod step;
 
 pub use config::GroupConfig;
 pub use coordinator::Coordinator;
+pub use ids::{Generation, GroupId, InstanceId, MemberId};
 pub use placement::partition_for;
 pub use protocol::{
     AdminRefusal, Answer, Append, AppendId, Claim, CommitRequest, Decision, DeleteOffsetsRequest,
-    FetchOffsetsRequest, Generation, GroupDescription, GroupError, GroupFilter, GroupId,
-    GroupState, HeartbeatRequest, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember,
-    LeaveRequest, Leaver, LeaverResult, ListedGroup, MemberDescription, MemberId, NewOffset, Now,
-    OffsetRefusal, OffsetResult, Protocol, Request, SyncRequest, Synced, Ticket, Unavailable,
+    FetchOffsetsRequest, GroupDescription, GroupError, GroupFilter, GroupState, HeartbeatRequest,
+    JoinRefusal, JoinRequest, Joined, JoinedMember, LeaveRequest, Leaver, LeaverResult,
+    ListedGroup, MemberDescription, NewOffset, Now, OffsetRefusal, OffsetResult, Protocol, Request,
+    SyncRequest, Synced, Ticket, Unavailable,
 };
 pub use records::{CommittedOffset, DamagedRecord, GroupRecord};

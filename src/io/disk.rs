@@ -1,11 +1,11 @@
 //! The seam between the engine and a file system.
 
 use std::fmt::Debug;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::io::{DirLock, File, Inode};
+use crate::io::{DirLock, File, Inode, read_exact_at};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,4 +115,16 @@ pub fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The whole of a small text file.
+///
+/// # Errors
+/// `InvalidData` when it is not UTF-8; otherwise as the disk.
+pub fn read_text(disk: &dyn Disk, path: &Path) -> io::Result<String> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let length = usize::try_from(file.len()?).map_err(|_| ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; length];
+    read_exact_at(file.as_ref(), &mut bytes, 0)?;
+    String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData.into())
 }

@@ -3,10 +3,9 @@
 use std::fmt::Debug;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 use std::sync::Arc;
 
-use crate::io::{Disk, Inode, OpenMode, send_buffers};
+use crate::io::{Inode, send_buffers};
 
 /// Bytes copied at a time where the kernel cannot send the file itself.
 #[cfg(any(test, feature = "internals"))]
@@ -135,18 +134,6 @@ pub fn send_copied(
         return Ok(0);
     }
     send_buffers(socket, &[IoSlice::new(&chunk[..count])], count < length)
-}
-
-/// The whole of a small text file.
-///
-/// # Errors
-/// `InvalidData` when it is not UTF-8; otherwise as the disk.
-pub fn read_text(disk: &dyn Disk, path: &Path) -> io::Result<String> {
-    let file = disk.open(path, OpenMode::Read)?;
-    let length = usize::try_from(file.len()?).map_err(|_| ErrorKind::FileTooLarge)?;
-    let mut bytes = vec![0; length];
-    read_exact_at(file.as_ref(), &mut bytes, 0)?;
-    String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData.into())
 }
 
 /// Writes all buffers one after another at `position`, going on after short writes.

@@ -18,6 +18,7 @@ pub mod faulty;
 mod file;
 #[cfg(feature = "net")]
 mod gate;
+mod inode;
 mod interruptions;
 #[cfg(any(test, feature = "internals"))]
 mod manual_clock;
@@ -39,20 +40,21 @@ mod system;
 mod system_tests;
 
 pub use clock::{Clock, SystemClock};
-pub use disk::{Disk, Entry, OpenMode, create_dir_durably};
+pub use disk::{Disk, Entry, OpenMode, create_dir_durably, read_text};
 pub(crate) use error::{failed_sync, is_error_of_file, same_error};
 pub use error::{is_failed_sync, is_out_of_descriptors, is_out_of_space};
-pub use file::{File, FileRange, read_exact_at, read_text, write_all_at};
+pub use file::{File, FileRange, read_exact_at, write_all_at};
 #[cfg(any(test, feature = "internals"))]
 pub use file::{extend_to, send_copied};
 #[cfg(feature = "net")]
 pub use gate::{Gate, Waited};
+pub use inode::{DirLock, Inode};
 #[cfg(any(test, feature = "internals"))]
 pub use manual_clock::ManualClock;
 #[cfg(any(test, feature = "internals"))]
 pub use memory::MemoryDisk;
 pub use open_files::{CachedFile, OpenFiles, Share};
-pub use place::{DirLock, Inode, is_displaced, require_dir_in_place, require_in_place};
+pub use place::{is_displaced, require_dir_in_place, require_in_place};
 pub use random::SeededRandom;
 pub(crate) use reporting::{ReportingDisk, is_reported};
 pub use socket::send_buffers;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::metadata::image::ImageBuilder;
+use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::values::{ConfigValue, TombstoneValue, TopicValue, encode};
 use crate::metadata::{Configs, Delta, Image, Node};
 use crate::types::{BrokerId, TopicId, TopicName};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crate::io::Clock;
 use crate::metadata::controller::{Group, Office, plan};
-use crate::metadata::image::{Image, ImageBuilder};
+use crate::metadata::image::Image;
+use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::{Place, TOPICS};
 use crate::metadata::store::{Store, children_prefix};
 use crate::metadata::{MetadataError, Remedy};

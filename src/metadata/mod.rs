@@ -15,6 +15,7 @@ mod controller;
 mod embedded;
 mod error;
 mod image;
+mod image_builder;
 #[cfg(test)]
 mod image_tests;
 mod keeper;
@@ -31,13 +32,13 @@ pub use embedded::{
     EmbeddedStore, FoundCluster, FoundTopic, JournalFinding, Rebuild, RebuiltTopic, Salvage,
     inspect_journal,
 };
-pub use error::{MetadataError, Remedy};
+pub use error::MetadataError;
 pub use image::{
     BrokenNode, Broker, Configs, Controller, Delta, Image, Incarnation, IsrMember, Listener,
     Partition, PartitionState, Registration, Replicas, Tombstone, Topic,
 };
 pub use operations::{ConfigCheck, ConfigEdit, ConfigRules, ConfigTarget, NewTopic};
 pub use store::{
-    CreateMode, Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
+    CreateMode, Event, Node, Op, OpResult, Remedy, Store, StoreError, StoreFuture, Watch, Watchers,
     validate_path,
 };

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use super::checksum;
-use super::compression::{Compression, Decompressor, Limits};
+use super::codec::Compression;
+use super::compression::{Decompressor, Limits};
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, field};
 use super::records::{Record, Records};

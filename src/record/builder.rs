@@ -5,7 +5,8 @@
 
 use super::batch::ProducerStamp;
 use super::checksum;
-use super::compression::{Compression, Compressor};
+use super::codec::Compression;
+use super::compression::Compressor;
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, TRANSACTIONAL_BIT, UNCOUNTED_SIZE, set_field};
 use super::records::Header;

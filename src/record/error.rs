@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use super::compression::Compression;
+use super::codec::Compression;
 use crate::types::Timestamp;
 
 /// Why bytes are no record batch, or one that may not be stored.

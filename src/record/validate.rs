@@ -8,7 +8,8 @@
 use std::borrow::Cow;
 
 use super::batch::{Batch, TimestampType};
-use super::compression::{Compression, Decompressor, Limits, Packing};
+use super::codec::{Compression, Packing};
+use super::compression::{Decompressor, Limits};
 use super::error::{RecordError, RejectedRecord, Rejection};
 use super::header;
 use crate::types::Timestamp;

@@ -11,6 +11,7 @@ mod leadership;
 mod opening;
 mod partition;
 mod partitions;
+mod registration;
 mod spec;
 mod waiting;
 
@@ -18,5 +19,6 @@ pub use error::PartitionError;
 pub use leadership::Leadership;
 pub use partition::{Acks, Partition, ReadAnswer, ReadRequest, Target};
 pub use partitions::{Partitions, Topic};
+pub use registration::Registration;
 pub use spec::{LocalLogs, PartitionSpec};
-pub use waiting::{Registration, Waiting};
+pub use waiting::Waiting;

@@ -9,12 +9,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
-use tokio::sync::Notify;
 
 use crate::io::FileRange;
-use crate::replication::{
-    Leadership, LocalLogs, PartitionError, PartitionSpec, Registration, Waiting,
-};
+use crate::replication::{Leadership, LocalLogs, PartitionError, PartitionSpec, Waiting};
 use crate::storage::{
     AppendAt, Appended, Extent, Log, LogConfig, ReadLimit, RecordAt, SequenceError, StorageError,
 };
@@ -323,18 +320,6 @@ impl Partition {
         self.check_running()?;
         let Some(log) = self.log.get() else { return Ok(None) };
         Ok(look(log)?.filter(|found| found.offset < self.high_watermark()))
-    }
-
-    /// Asks to be woken when records beyond `offset` become visible, or the partition stops. What
-    /// is not flushed yet is flushed at once: somebody waits for it.
-    pub fn wait_beyond(self: &Arc<Self>, offset: Offset, wake: &Arc<Notify>) -> Registration {
-        let registration = Registration::new(self, offset, wake);
-        if let Some(log) = self.log.get()
-            && log.flushed_offset() < log.log_end_offset()
-        {
-            self.logs.flusher.schedule(log, true);
-        }
-        registration
     }
 
     /// Ends this partition: who waits is told, nothing is appended or read any more.

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::replication::Partition;
 use crate::types::Offset;
 
 /// Those who wait, each for an offset to be covered. Waking is by `Notify`, which keeps a permit:
@@ -28,17 +27,10 @@ struct Waiter {
     wake: Arc<Notify>,
 }
 
-/// A place among those who wait for a partition, given up when dropped.
-#[derive(Debug)]
-pub struct Registration {
-    partition: Arc<Partition>,
-    ticket: u64,
-}
-
 impl Waiting {
     /// Asks to be woken once when progress is made beyond `beyond`, or the partition stops. Returns
     /// the number of the place, to give it up by.
-    fn register(&self, beyond: Offset, wake: &Arc<Notify>) -> u64 {
+    pub(super) fn register(&self, beyond: Offset, wake: &Arc<Notify>) -> u64 {
         let mut queue = self.lock();
         let queue = queue.get_or_insert_default();
         let ticket = queue.next_ticket;
@@ -47,7 +39,7 @@ impl Waiting {
         ticket
     }
 
-    fn give_up(&self, ticket: u64) {
+    pub(super) fn give_up(&self, ticket: u64) {
         if let Some(queue) = &mut *self.lock() {
             queue.waiters.retain(|waiter| waiter.ticket != ticket);
         }
@@ -82,20 +74,6 @@ impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Option<Box<Queue>>> {
         // The list is valid after any panic: each change is a single call.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Registration {
-    /// A place among those who wait for the partition to move beyond an offset.
-    pub(super) fn new(partition: &Arc<Partition>, beyond: Offset, wake: &Arc<Notify>) -> Self {
-        let ticket = partition.waiting().register(beyond, wake);
-        Self { partition: Arc::clone(partition), ticket }
-    }
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        self.partition.waiting().give_up(self.ticket);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{Layout, Reader, Wire, WireError, Writer};
+use super::WireError;
 
 macro_rules! api_keys {
     ($($number:literal $name:ident flexible $flexible:expr,)*) => {
@@ -160,20 +160,6 @@ impl ApiKey {
 impl fmt::Display for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl Wire for ApiKey {
-    fn min_size(_: Layout) -> usize {
-        size_of::<i16>()
-    }
-
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Self::try_from(i16::decode(reader)?)
-    }
-
-    fn encode(&self, writer: &mut Writer) {
-        self.number().encode(writer);
     }
 }
 

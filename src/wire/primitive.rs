@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 
-use super::{Layout, Reader, WireError, Writer};
+use super::{ApiKey, Layout, Reader, WireError, Writer};
 use crate::types::TopicId;
 
 /// A value that has a place in messages.
@@ -53,6 +53,20 @@ macro_rules! number {
 }
 
 number!(i8, i16, i32, i64, u16, f64);
+
+impl Wire for ApiKey {
+    fn min_size(_: Layout) -> usize {
+        size_of::<i16>()
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        Self::try_from(i16::decode(reader)?)
+    }
+
+    fn encode(&self, writer: &mut Writer) {
+        self.number().encode(writer);
+    }
+}
 
 impl Wire for bool {
     fn min_size(_: Layout) -> usize {

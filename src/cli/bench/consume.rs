@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::bench::figures::{mib_per_second, millis, per_second, seconds};
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, Reach};

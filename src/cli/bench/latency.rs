@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::cli::bench::figures::Latencies;
 use crate::cli::bench::produce::acks;
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC, Reach};

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli::bench::figures::{Latencies, mib_per_second, per_second, seconds};
 use crate::cli::bench::values::Values;
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::{CommandError, CtrlC, Reach};

@@ -6,4 +6,4 @@ mod settings;
 
 pub(crate) use file::ContextsFile;
 pub(crate) use options::Options;
-pub(crate) use settings::{Context, variable};
+pub(crate) use settings::{BOOTSTRAP_VARIABLE, Context, variable};

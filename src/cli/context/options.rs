@@ -6,11 +6,10 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::completion::Names;
 use crate::cli::context::file::ContextsFile;
-use crate::cli::context::settings::{VARIABLE, variable};
+use crate::cli::context::settings::{BOOTSTRAP_VARIABLE, VARIABLE, variable};
+use crate::cli::names::Names;
 use crate::cli::output::{Row, Rows};
-use crate::cli::reach::BOOTSTRAP_VARIABLE;
 use crate::cli::{CommandError, Exit, Output, answer, setting};
 use crate::client::ClientSettings;
 use crate::config::{ConfigError, nearest};

@@ -15,6 +15,9 @@ use crate::cli::context::file::ContextsFile;
 use crate::client::ClientSettings;
 use crate::config::{ConfigError, in_unit_of, nearest};
 
+/// The environment variable with the addresses of brokers.
+pub(crate) const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
+
 /// The variable that names a context.
 pub(super) const VARIABLE: &str = "STREAMLOG_CONTEXT";
 

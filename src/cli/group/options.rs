@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::completion::Names;
 use crate::cli::group::{describe, lag, reset};
+use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::{CommandError, Exit, Reach, Watch, missing};
 use crate::client::GroupListing;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::cli::position::Position;
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::format::{Format, Shape};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::cli::output::{Output, Row, Rows};
 use crate::cli::progress::{Progress, Unit};
 use crate::cli::records::encoding::{Encodings, Misfit};

@@ -2,8 +2,8 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::cli::completion::Names;
-use crate::cli::topic::options::pairs;
+use crate::cli::names::Names;
+use crate::cli::setting::topic_pairs;
 use crate::cli::{CommandError, Reach};
 use crate::client::Resource;
 
@@ -32,7 +32,7 @@ pub(super) struct Options {
 
 impl Options {
     pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
-        let set = pairs(&self.config)?.into_iter().map(|(key, value)| (key, Some(value)));
+        let set = topic_pairs(&self.config)?.into_iter().map(|(key, value)| (key, Some(value)));
         let changes: Vec<_> =
             set.chain(self.delete_config.into_iter().map(|key| (key, None))).collect();
         let admin = reach.connect()?.0.admin();

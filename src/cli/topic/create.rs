@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::topic::options::pairs;
+use crate::cli::setting::topic_pairs;
 use crate::cli::{CommandError, Reach};
 use crate::client::{ClientError, ErrorCode, NewTopic};
 use crate::config::ConfigError;
@@ -30,7 +30,7 @@ pub(super) struct Options {
 
 impl Options {
     pub(super) fn run(self, reach: &Reach) -> Result<(), CommandError> {
-        let configs = pairs(&self.config)?;
+        let configs = topic_pairs(&self.config)?;
         // All names are looked at before the first topic is made.
         self.topics.iter().try_for_each(|topic| check_name(topic))?;
         let new = NewTopic { partitions: self.partitions, replicas: self.replicas, configs };

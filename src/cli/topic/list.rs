@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::cli::output::Row;
 use crate::cli::topic::names::Patterns;
 use crate::cli::{CommandError, Exit, Reach, Watch};

@@ -4,7 +4,7 @@ use clap::Args;
 use regex::Regex;
 
 use crate::cli::CommandError;
-use crate::cli::completion::Names;
+use crate::cli::names::Names;
 use crate::client::Admin;
 use crate::config::ConfigError;
 use crate::types::{InvalidTopicName, TopicName};

@@ -2,9 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use crate::cli::setting;
 use crate::cli::topic::{alter, create, delete, describe, list, offsets, trim};
-use crate::cli::{CommandError, Exit, Reach};
+use crate::cli::{Exit, Reach};
 
 /// Lists, makes, changes and deletes topics.
 #[derive(Debug, Args)]
@@ -43,15 +42,4 @@ impl Options {
             Ok(Exit::Done)
         })
     }
-}
-
-/// Settings of a topic, given as `KEY=VALUE`.
-pub(super) fn pairs(rows: &[String]) -> Result<Vec<(String, String)>, CommandError> {
-    let mut pairs = Vec::with_capacity(rows.len());
-    for row in rows {
-        let (key, value) = setting::pair(row, "-c KEY=VALUE")?;
-        setting::check_of_topic(&key)?;
-        pairs.push((key, value));
-    }
-    Ok(pairs)
 }

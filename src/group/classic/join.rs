@@ -2,7 +2,7 @@
 
 use super::group::{Group, Phase};
 use super::member::{Member, Parked, protocol_bytes};
-use crate::group::protocol::{NAME_BYTES_MAX, shortened};
+use crate::group::ids::{NAME_BYTES_MAX, shortened};
 use crate::group::step::Step;
 use crate::group::{
     Answer, GroupConfig, GroupError, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember,

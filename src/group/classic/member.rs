@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::group::protocol::shortened;
+use crate::group::ids::shortened;
 use crate::group::records::MemberSnapshot;
 use crate::group::step::Step;
 use crate::group::{Answer, GroupError, InstanceId, JoinRequest, MemberId, Protocol, Ticket};

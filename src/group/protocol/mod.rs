@@ -4,7 +4,6 @@
 mod answer;
 mod decision;
 mod error;
-mod ids;
 mod request;
 mod state;
 
@@ -14,8 +13,6 @@ pub use answer::{
 };
 pub use decision::{Append, AppendId, Decision, Now, Ticket};
 pub use error::{AdminRefusal, GroupError, JoinRefusal, OffsetRefusal, Unavailable};
-pub use ids::{Generation, GroupId, InstanceId, MemberId};
-pub(super) use ids::{NAME_BYTES_MAX, shortened};
 pub use request::{
     Claim, CommitRequest, DeleteOffsetsRequest, FetchOffsetsRequest, GroupFilter, HeartbeatRequest,
     JoinRequest, LeaveRequest, Leaver, NewOffset, Protocol, Request, SyncRequest,

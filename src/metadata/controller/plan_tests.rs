@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use crate::metadata::controller::plan;
-use crate::metadata::image::{Image, ImageBuilder, Listener, PartitionState, Registration};
+use crate::metadata::image::{Image, Listener, PartitionState, Registration};
+use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::Place;
 use crate::metadata::values::{
     ConfigValue, TombstoneValue, TopicValue, encode, encode_broker, encode_state,

@@ -3,25 +3,22 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::metadata::image::{Broker, Partition, Tombstone, Topic};
+use crate::metadata::image::{Broker, Configs, Partition, Tombstone, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
-
-/// Settings by name.
-pub type Configs = BTreeMap<String, String>;
 
 /// The cluster at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    pub(super) cluster_id: String,
-    pub(super) controller: Option<Controller>,
-    pub(super) brokers: BTreeMap<BrokerId, Arc<Broker>>,
-    pub(super) topics: BTreeMap<TopicName, Arc<Topic>>,
-    pub(super) names: HashMap<TopicId, TopicName>,
-    pub(super) broker_configs: BTreeMap<Option<BrokerId>, Arc<Configs>>,
-    pub(super) tombstones: BTreeMap<TopicId, Arc<Tombstone>>,
+    pub(in crate::metadata) cluster_id: String,
+    pub(in crate::metadata) controller: Option<Controller>,
+    pub(in crate::metadata) brokers: BTreeMap<BrokerId, Arc<Broker>>,
+    pub(in crate::metadata) topics: BTreeMap<TopicName, Arc<Topic>>,
+    pub(in crate::metadata) names: HashMap<TopicId, TopicName>,
+    pub(in crate::metadata) broker_configs: BTreeMap<Option<BrokerId>, Arc<Configs>>,
+    pub(in crate::metadata) tombstones: BTreeMap<TopicId, Arc<Tombstone>>,
     /// Topics with a tombstone whose nodes are still there.
-    pub(super) deleting: BTreeMap<TopicName, Arc<Topic>>,
-    pub(super) broken: BTreeMap<String, BrokenNode>,
+    pub(in crate::metadata) deleting: BTreeMap<TopicName, Arc<Topic>>,
+    pub(in crate::metadata) broken: BTreeMap<String, BrokenNode>,
 }
 
 /// Who is in office.

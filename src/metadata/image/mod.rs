@@ -4,13 +4,11 @@
 //! read is listed as broken and concerns nothing but itself.
 
 mod broker;
-mod builder;
 mod cluster_image;
 mod delta;
 mod topic;
 
 pub use broker::{Broker, Incarnation, Listener, Registration};
-pub(super) use builder::ImageBuilder;
-pub use cluster_image::{BrokenNode, Configs, Controller, Image};
+pub use cluster_image::{BrokenNode, Controller, Image};
 pub use delta::Delta;
-pub use topic::{IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic};
+pub use topic::{Configs, IsrMember, Partition, PartitionState, Replicas, Tombstone, Topic};

@@ -1,11 +1,15 @@
 //! Topics and who leads their partitions.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::metadata::image::{Configs, Incarnation};
+use crate::metadata::image::Incarnation;
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
+
+/// Settings by name.
+pub type Configs = BTreeMap<String, String>;
 
 /// A topic.
 #[derive(Clone, Debug, PartialEq, Eq)]

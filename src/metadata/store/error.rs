@@ -4,7 +4,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::metadata::Remedy;
+/// What a caller can do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The same call may succeed later.
+    Retry,
+    /// The caller's picture is old: look again, then decide again.
+    Refresh,
+    /// The call is wrong and will stay wrong.
+    Reject,
+    /// Nothing will succeed any more; the broker cannot go on.
+    Fatal,
+}
 
 /// Why a call to the store did not do what was asked.
 #[derive(Debug, thiserror::Error)]

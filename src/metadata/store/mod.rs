@@ -11,7 +11,7 @@ mod path;
 mod seam;
 mod watch;
 
-pub use error::StoreError;
+pub use error::{Remedy, StoreError};
 pub use op::{CreateMode, Op, OpResult};
 pub use path::validate_path;
 pub(super) use path::{children_prefix, parent};

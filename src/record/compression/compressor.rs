@@ -3,9 +3,8 @@
 use std::fmt;
 use std::io;
 
-use super::codec::Compression;
 use super::{gzip, lz4, snappy, zstd};
-use crate::record::RecordError;
+use crate::record::{Compression, RecordError};
 
 /// One codec at one level, and what it keeps from batch to batch: some hundred KB for zstd, so
 /// that a client has one for all its partitions.

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Read;
 
-use super::codec::Compression;
 use super::fault::Fault;
 use super::limits::Limits;
 use super::{gzip, lz4, snappy, zstd};
-use crate::record::RecordError;
+use crate::record::{Compression, RecordError};
 
 /// The most that the streams of one request unpack to, as a multiple of its bytes.
 const REQUEST_RATIO_MAX: usize = 16;
@@ -84,17 +82,4 @@ impl fmt::Debug for Decompressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Decompressor({:?})", self.limits)
     }
-}
-
-/// All that `reader` unpacks from `input_size` bytes, unless it is more than `max`.
-pub(super) fn read_up_to(
-    reader: impl Read,
-    input_size: usize,
-    max: usize,
-) -> Result<Vec<u8>, Fault> {
-    // Records mostly shrink to a half or less; more is made room for as it comes.
-    let mut out = Vec::with_capacity(input_size.saturating_mul(3).min(max));
-    let one_more = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
-    reader.take(one_more).read_to_end(&mut out)?;
-    if out.len() > max { Err(Fault::TooMuch) } else { Ok(out) }
 }

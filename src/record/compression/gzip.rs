@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use super::decompressor::read_up_to;
 use super::fault::Fault;
+use super::limits::read_up_to;
 
 /// The level of this number, if there is one; −1 is the default too.
 pub(super) fn level(number: Option<i32>) -> Option<flate2::Compression> {

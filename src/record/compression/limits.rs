@@ -1,5 +1,9 @@
 //! How much the bytes of a stranger may make of themselves.
 
+use std::io::Read;
+
+use super::fault::Fault;
+
 /// Caps on unpacking and walking a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -37,4 +41,17 @@ impl Default for Limits {
     fn default() -> Self {
         Self { decompressed_bytes_max: Self::CEILING, headers_per_record_max: 1_000 }
     }
+}
+
+/// All that `reader` unpacks from `input_size` bytes, unless it is more than `max`.
+pub(super) fn read_up_to(
+    reader: impl Read,
+    input_size: usize,
+    max: usize,
+) -> Result<Vec<u8>, Fault> {
+    // Records mostly shrink to a half or less; more is made room for as it comes.
+    let mut out = Vec::with_capacity(input_size.saturating_mul(3).min(max));
+    let one_more = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    reader.take(one_more).read_to_end(&mut out)?;
+    if out.len() > max { Err(Fault::TooMuch) } else { Ok(out) }
 }

@@ -9,8 +9,8 @@ use lz4::liblz4::BlockChecksum;
 use lz4::{ContentChecksum, EncoderBuilder};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
-use super::decompressor::read_up_to;
 use super::fault::Fault;
+use super::limits::read_up_to;
 
 /// How a frame starts. The legacy frame, whose blocks are of 8 MB, starts otherwise.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];

@@ -4,7 +4,6 @@
 //! batch to the next; the caps on what a stream may unpack to are in [`Limits`] and hold for all
 //! codecs, while unpacking and not after it.
 
-mod codec;
 mod compressor;
 mod decompressor;
 mod fault;
@@ -14,7 +13,6 @@ mod lz4;
 mod snappy;
 mod zstd;
 
-pub use codec::{Compression, Packing, UnknownCompression};
 pub use compressor::{Compressor, InvalidLevel};
 pub use decompressor::Decompressor;
 pub use limits::Limits;

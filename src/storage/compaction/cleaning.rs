@@ -11,7 +11,7 @@ use crate::io::write_all_at;
 use crate::record::BatchSummary;
 use crate::storage::StorageError;
 use crate::storage::compaction::candidate::Closed;
-use crate::storage::compaction::pass::Effort;
+use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::survivors::{Fate, Survivors};
 use crate::storage::segments::{
     FileKind, HeaderDigests, Home, Indexer, Located, Segment, SegmentFile,

@@ -3,8 +3,8 @@
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
 use crate::storage::compaction::candidate::Candidate;
+use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::offset_map::OffsetMap;
-use crate::storage::compaction::pass::Effort;
 use crate::types::Offset;
 
 /// The last offsets of the keys in a log's dirty part.

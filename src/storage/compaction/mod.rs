@@ -8,6 +8,7 @@ mod candidate;
 mod cleaning;
 mod compacted;
 mod dirty;
+mod effort;
 mod offset_map;
 mod pass;
 mod replacement;
@@ -15,7 +16,8 @@ mod survivors;
 
 pub(crate) use candidate::{Bounds, Candidate, Closed, ClosedSegments};
 pub(crate) use compacted::Compacted;
-pub(crate) use pass::{Effort, Pass, compact};
+pub(crate) use effort::Effort;
+pub(crate) use pass::{Pass, compact};
 
 #[cfg(test)]
 mod compaction_tests;

@@ -6,28 +6,15 @@
 //! A key's last record goes only as a tombstone whose time is up, and then nothing older of that
 //! key is left: earlier passes have seen to that in everything before it.
 
-use crate::config::ByteSize;
 use crate::storage::compaction::Compacted;
 use crate::storage::compaction::candidate::{Candidate, Closed};
 use crate::storage::compaction::cleaning::{Cleaned, clean, discard};
 use crate::storage::compaction::dirty::read_dirty;
+use crate::storage::compaction::effort::Effort;
 use crate::storage::compaction::replacement::put_in_place;
 use crate::storage::compaction::survivors::Survivors;
-use crate::storage::{DataDir, LogConfig, StorageError};
-use crate::types::{Offset, Timestamp};
-
-/// What a pass may use, and who can stop it.
-#[derive(Clone, Copy)]
-pub(crate) struct Effort<'a> {
-    /// Bytes for the offsets of keys.
-    pub(crate) map_size: ByteSize,
-    /// The wall clock.
-    pub(crate) now: Timestamp,
-    /// The directory the log is in, which may remove it meanwhile.
-    pub(crate) directory: Option<&'a DataDir>,
-    /// Told of every so many bytes; waits as long as they are worth, and tells whether to go on.
-    pub(crate) goes_on: &'a dyn Fn(u64) -> bool,
-}
+use crate::storage::{LogConfig, StorageError};
+use crate::types::Offset;
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

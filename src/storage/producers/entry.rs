@@ -3,13 +3,34 @@
 use std::time::Duration;
 
 use crate::storage::producers::batch::sequence_after;
-use crate::storage::producers::{
-    ActiveProducer, AppendedBatch, ProducerBatch, SequenceError, Verdict,
-};
+use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
 use crate::types::{ProducerEpoch, ProducerId, Timestamp};
 
 /// How many batches a client may have in flight, and therefore repeat.
 pub(super) const WINDOW: usize = 5;
+
+/// What is remembered of a producer, for people who look for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActiveProducer {
+    /// The producer.
+    pub producer_id: ProducerId,
+    /// Its incarnation.
+    pub epoch: ProducerEpoch,
+    /// The sequence of its last record, or −1 if it has written none in this epoch.
+    pub last_sequence: i32,
+    /// The largest timestamp of its last batch.
+    pub last_timestamp: Timestamp,
+}
+
+/// What to do with a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is new.
+    Append,
+    /// It is in the log already, here; the producer gets the answer of the original, under the same
+    /// condition.
+    Duplicate(AppendedBatch),
+}
 
 /// What is known of one producer.
 #[derive(Clone, Debug)]

@@ -13,10 +13,11 @@ mod snapshot;
 mod states;
 
 pub use batch::{AppendedBatch, ProducerBatch};
+pub use entry::{ActiveProducer, Verdict};
 pub use error::SequenceError;
 pub(crate) use snapshot::{largest_id_in_snapshots, snapshot_flaw};
 pub use snapshot::{latest_snapshot, retain_snapshots, write_snapshot};
-pub use states::{ActiveProducer, ProducerLimits, ProducerStates, Staged, Verdict};
+pub use states::{ProducerLimits, ProducerStates, Staged};
 
 #[cfg(test)]
 mod states_tests;

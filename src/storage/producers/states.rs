@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::storage::producers::entry::Entry;
-use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
-use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
+use crate::storage::producers::entry::{ActiveProducer, Entry, Verdict};
+use crate::storage::producers::{ProducerBatch, SequenceError};
+use crate::types::{Offset, ProducerId};
 
 /// How long and how many producers are remembered per partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,29 +22,6 @@ impl Default for ProducerLimits {
     fn default() -> Self {
         Self { expiration: Duration::from_hours(24), producers_max: 10_000 }
     }
-}
-
-/// What is remembered of a producer, for people who look for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ActiveProducer {
-    /// The producer.
-    pub producer_id: ProducerId,
-    /// Its incarnation.
-    pub epoch: ProducerEpoch,
-    /// The sequence of its last record, or −1 if it has written none in this epoch.
-    pub last_sequence: i32,
-    /// The largest timestamp of its last batch.
-    pub last_timestamp: Timestamp,
-}
-
-/// What to do with a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is new.
-    Append,
-    /// It is in the log already, here; the producer gets the answer of the original, under the same
-    /// condition.
-    Duplicate(AppendedBatch),
 }
 
 /// What is remembered of a partition's idempotent producers.

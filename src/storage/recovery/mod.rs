@@ -17,5 +17,6 @@ mod replay;
 mod scanner;
 
 pub(crate) use directory::existing_segments;
-pub(crate) use recover::{Known, recover};
+pub(crate) use recover::recover;
 pub(crate) use replay::{load_epochs, load_producers};
+pub(crate) use scanner::Known;

@@ -7,19 +7,10 @@ use crate::storage::log::discard_snapshots;
 use crate::storage::recovery::cut::cut;
 use crate::storage::recovery::directory::{existing_segments, tidy};
 use crate::storage::recovery::replay::{load_producers, stored_epochs};
-use crate::storage::recovery::scanner::Scanner;
+use crate::storage::recovery::scanner::{Known, Scanner};
 use crate::storage::segments::{Home, Segment};
 use crate::storage::{EpochCache, ProducerLimits, ProducerStates, StorageError, Stored};
 use crate::types::Offset;
-
-/// What was recorded of a log before the crash.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    pub(crate) log_start: Offset,
-    pub(crate) durable: Offset,
-    pub(crate) rebuild: Offset,
-    pub(crate) same_boot: bool,
-}
 
 /// A log after recovery.
 pub(crate) struct Recovered {

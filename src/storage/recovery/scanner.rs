@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::storage::recovery::Known;
 use crate::storage::recovery::replay::note_epoch;
 use crate::storage::segments::{
     BadBatch, BatchCheck, BatchScan, Chain, Checked, Damage, Expected, FileKind, Home, Indexer,
@@ -10,6 +9,15 @@ use crate::storage::segments::{
 };
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
+
+/// What was recorded of a log before the crash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) log_start: Offset,
+    pub(crate) durable: Offset,
+    pub(crate) rebuild: Offset,
+    pub(crate) same_boot: bool,
+}
 
 /// A pass over a log from some offset to its end.
 pub(super) struct Scanner<'a> {

@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::io::{Disk, OpenMode, SeededRandom, is_failed_sync, write_all_at};
-use crate::storage::reserve::disk::ReservedDisk;
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 64 << 10;
@@ -45,7 +44,7 @@ pub(in crate::storage) enum Purpose {
 
 /// The reserve of one data directory.
 pub struct Reserve {
-    disk: Arc<dyn Disk>,
+    pub(super) disk: Arc<dyn Disk>,
     dir: PathBuf,
     chunks: Mutex<Chunks>,
     is_short: AtomicBool,
@@ -77,12 +76,6 @@ impl Reserve {
             is_refusing: AtomicBool::new(false),
             on_shortage: OnceLock::new(),
         })
-    }
-
-    /// The disk as operations of this purpose see it: a call that finds no space is repeated with
-    /// one chunk less.
-    pub(in crate::storage) fn disk_for(self: &Arc<Self>, purpose: Purpose) -> Arc<dyn Disk> {
-        Arc::new(ReservedDisk::new(Arc::clone(&self.disk), Arc::clone(self), purpose))
     }
 
     /// Whether there is no chunk at all.

@@ -6,12 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
-use crate::storage::reserve::Purpose;
-use crate::storage::reserve::chunks::{Reserve, is_full};
+use crate::storage::reserve::chunks::{Purpose, Reserve, is_full};
 
 /// A disk on which whatever finds no space is repeated with a chunk of the reserve less.
 #[derive(Clone, Debug)]
-pub(super) struct ReservedDisk {
+struct ReservedDisk {
     disk: Arc<dyn Disk>,
     access: Access,
 }
@@ -29,9 +28,12 @@ struct ReservedFile {
     access: Access,
 }
 
-impl ReservedDisk {
-    pub(super) fn new(disk: Arc<dyn Disk>, reserve: Arc<Reserve>, purpose: Purpose) -> Self {
-        Self { disk, access: Access { reserve, purpose } }
+impl Reserve {
+    /// The disk as operations of this purpose see it: a call that finds no space is repeated with
+    /// one chunk less.
+    pub(in crate::storage) fn disk_for(self: &Arc<Self>, purpose: Purpose) -> Arc<dyn Disk> {
+        let access = Access { reserve: Arc::clone(self), purpose };
+        Arc::new(ReservedDisk { disk: Arc::clone(&self.disk), access })
     }
 }
 

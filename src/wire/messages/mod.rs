@@ -41,8 +41,6 @@ pub mod offset_delete;
 pub mod offset_fetch;
 pub mod offset_for_leader_epoch;
 pub mod produce;
-mod produce_answers;
-mod produce_view;
 pub mod sync_group;
 
 #[cfg(test)]

@@ -1,15 +1,8 @@
-//! Produce (key 0): record batches for partitions, and where they were appended.
-//!
-//! The broker reads requests by [`ProduceRequestView`], which leaves the records in the frame, and
-//! writes responses by [`ProduceAnswers`], many into one buffer; [`ProduceRequest`] and
-//! [`ProduceResponse`] are the same messages as values, for clients and tests.
+//! Produce requests and responses as values.
 
 use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Records};
-
-pub use super::produce_answers::ProduceAnswers;
-pub use super::produce_view::{PartitionView, Partitions, ProduceRequestView, TopicView};
 
 /// The version from which on requests and answers name topics by their ids.
 pub const BY_ID_SINCE: i16 = 13;

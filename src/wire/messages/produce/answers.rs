@@ -5,7 +5,8 @@
 
 use bytes::Bytes;
 
-use super::produce::{BY_ID_SINCE, Partition, ProduceRequest, TopicView};
+use super::message::{BY_ID_SINCE, Partition, ProduceRequest};
+use super::view::TopicView;
 use crate::wire::frame::write_response;
 use crate::wire::{Layout, Wire, WireError, Writer};
 

@@ -4,11 +4,12 @@
 //! length and checksum become others. The records themselves are not looked at; who repacks has
 //! walked them.
 
-use super::batch::Batch;
-use super::checksum;
-use super::compression::{Compression, Compressor, Packing};
-use super::error::RecordError;
-use super::header::{self, HEADER_SIZE, UNCOUNTED_SIZE, set_field};
+use crate::record::batch::Batch;
+use crate::record::checksum;
+use crate::record::codec::{Compression, Packing};
+use crate::record::compression::Compressor;
+use crate::record::error::RecordError;
+use crate::record::header::{self, HEADER_SIZE, UNCOUNTED_SIZE, set_field};
 
 /// Repacks batch after batch, and keeps the codec as long as they all want the same.
 #[derive(Debug)]

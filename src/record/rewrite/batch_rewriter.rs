@@ -5,14 +5,15 @@
 //! the base timestamp, changes the distance of each time from it. A batch may keep no record at
 //! all: its header alone then tells which offsets and which producer's sequence it stood for.
 
-use super::batch::{Batch, TimestampType};
-use super::checksum;
-use super::compression::{Compression, Compressor};
-use super::cursor::Cursor;
-use super::error::{RecordError, RecordFault};
-use super::header::{self, HEADER_SIZE, UNCOUNTED_SIZE, set_field};
-use super::records::Record;
-use super::varint::{put_varint, put_varlong, varlong_size};
+use crate::record::batch::{Batch, TimestampType};
+use crate::record::checksum;
+use crate::record::codec::Compression;
+use crate::record::compression::Compressor;
+use crate::record::cursor::Cursor;
+use crate::record::error::{RecordError, RecordFault};
+use crate::record::header::{self, HEADER_SIZE, UNCOUNTED_SIZE, set_field};
+use crate::record::records::Record;
+use crate::record::varint::{put_varint, put_varlong, varlong_size};
 use crate::types::Timestamp;
 
 /// A batch being written again.

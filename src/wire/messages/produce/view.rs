@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::produce::BY_ID_SINCE;
+use super::message::BY_ID_SINCE;
 use crate::types::TopicId;
 use crate::wire::{Reader, Wire, WireError};
 

@@ -1,0 +1,16 @@
+//! The kinds of names that arguments take and the shell completes.
+
+use clap::builder::ArgExt;
+
+/// The kind of name that an argument takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Names {
+    /// Topics of the cluster.
+    Topics,
+    /// Groups of the cluster.
+    Groups,
+    /// Contexts of the contexts file.
+    Contexts,
+}
+
+impl ArgExt for Names {}
