@@ -5,6 +5,7 @@
 //! into calls to the layers below; their errors become Kafka's codes in one place.
 
 mod authorize;
+mod call;
 mod config;
 mod connection;
 mod context;
@@ -17,6 +18,7 @@ mod handlers;
 mod isolation;
 mod listeners;
 mod offline;
+mod produce;
 mod server;
 mod settings;
 mod topics;

@@ -65,7 +65,7 @@ impl Broker {
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, BrokerError> {
         let runtime = control_runtime()?;
-        let (sockets, listeners) = bind(&config, &runtime)?;
+        let (sockets, listeners) = bind(&config.listeners, &config.advertised_listeners, &runtime)?;
         let (engine, addresses) = (config.engine.clone(), listeners.registered());
         let engine = Engine::open(engine, addresses, (disk, clock), runtime)?;
         let shared = Arc::new(Shared {

@@ -59,3 +59,10 @@ pub enum PartitionError {
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
+
+impl PartitionError {
+    /// Returns whether the disk has logged this error itself.
+    pub fn is_logged(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_logged())
+    }
+}

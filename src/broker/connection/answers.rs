@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
-use super::produced::Produced;
-use super::reader::Closed;
+use super::closed::Closed;
 use crate::broker::context::{Session, Shared};
 use crate::broker::dispatch::execute;
+use crate::broker::produce::Produced;
 use crate::net::{Outgoing, Piece, Reserved, Written};
 
 /// Answers gathered before they are sent, in bytes; more would only delay the first.

@@ -4,13 +4,10 @@ mod acceptor;
 mod admission;
 mod answers;
 mod backlog;
-mod part;
-mod produced;
+mod closed;
 mod reader;
 mod shard;
 
 pub(crate) use acceptor::accept;
 pub(crate) use admission::{Admission, descriptors_for_connections};
-pub(crate) use part::Part;
-pub(crate) use produced::{Produced, Request};
 pub(crate) use shard::Shard;

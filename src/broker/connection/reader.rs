@@ -21,39 +21,13 @@ use tokio::time::{Instant, timeout};
 
 use super::answers::{Answers, Pending, Work};
 use super::backlog::{Backlog, PLACES_MAX};
-use super::produced::Produced;
+use super::closed::Closed;
 use crate::broker::context::{Session, Shared};
-use crate::broker::handlers::{Appends, Taken};
+use crate::broker::produce::{Appends, Produced, Taken};
 use crate::net::{FrameBuffer, FrameError, Reserved};
 
 /// Larger frames are charged for the memory they hold, unless little more than this comes at once.
 const LARGE_FRAME: usize = 64 * 1024;
-
-/// Why a connection ended.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Closed {
-    /// The peer closed it between frames.
-    #[error("closed by the peer")]
-    ByPeer,
-    /// It said nothing for `connections.max.idle.ms`, or what it said did not get on for so long.
-    #[error("idle for {0:?}")]
-    Idle(Duration),
-    /// A request or an answer took longer than `transfer.deadline.ms`.
-    #[error("a transfer took longer than {0:?}")]
-    Slow(Duration),
-    /// The bytes were no frame.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-    /// A frame held no request that can be answered.
-    #[error("{0}")]
-    Request(#[from] crate::broker::dispatch::Unanswerable),
-    /// The system refused.
-    #[error("the connection broke")]
-    Io(#[from] std::io::Error),
-    /// The broker stops.
-    #[error("the broker stops")]
-    Stopping,
-}
 
 /// Serves a connection until it ends, and says why it did.
 pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Closed {

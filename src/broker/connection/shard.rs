@@ -10,7 +10,8 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinSet, LocalSet};
 
 use super::admission::Admitted;
-use super::reader::{Closed, serve};
+use super::closed::Closed;
+use super::reader::serve;
 use crate::broker::context::{Session, Shared};
 
 /// Connections accepted and not yet taken up by their shard.

@@ -8,13 +8,20 @@ use std::marker::PhantomData;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::context::Shared;
-use crate::broker::coordinator::coordinators::Inbox;
+use crate::broker::coordinator::coordinators::{Coordinators, Inbox};
 use crate::broker::coordinator::offsets_topic::place_of;
 use crate::broker::coordinator::question::Question;
 use crate::broker::coordinator::task::Message;
-use crate::broker::dispatch::Call;
+use crate::engine::EngineState;
 use crate::group::{Answer, GroupError, GroupFilter, GroupId, ListedGroup, Unavailable};
+
+/// The groups that this broker coordinates, as one request asks them.
+pub(crate) struct Groups<'a> {
+    coordinators: &'a Coordinators,
+    engine: &'a EngineState,
+    /// Cancelled when the request must not wait any longer.
+    patience: &'a CancellationToken,
+}
 
 /// A question in its coordinator's queue.
 struct Asked<Q> {
@@ -22,49 +29,57 @@ struct Asked<Q> {
     question: PhantomData<Q>,
 }
 
-/// Asks the coordinator of `group`, and waits for its answer.
-pub(crate) async fn ask<Q: Question>(
-    call: &Call<'_>,
-    group: &GroupId,
-    question: Q,
-) -> Result<Q::Answer, GroupError> {
-    let inbox = inbox_of(call.shared, group)?;
-    enqueue(&inbox, question).await?.answer(call.patience).await
-}
-
-/// Asks about several groups at once; what coordinators must store for them is flushed together.
-/// The answers are in the order of the questions.
-pub(crate) async fn ask_each<Q: Question>(
-    call: &Call<'_>,
-    questions: Vec<(GroupId, Q)>,
-) -> Vec<Result<Q::Answer, GroupError>> {
-    let mut asked = Vec::with_capacity(questions.len());
-    for (group, question) in questions {
-        asked.push(match inbox_of(call.shared, &group) {
-            Ok(inbox) => enqueue(&inbox, question).await,
-            Err(error) => Err(error),
-        });
+impl<'a> Groups<'a> {
+    /// The groups of `coordinators`; whoever asks waits until `patience` is cancelled.
+    pub(crate) fn new(
+        coordinators: &'a Coordinators,
+        engine: &'a EngineState,
+        patience: &'a CancellationToken,
+    ) -> Self {
+        Self { coordinators, engine, patience }
     }
-    collect(call.patience, asked).await
-}
 
-/// The groups of all coordinators of this broker, as far as they pass the filter.
-pub(crate) async fn list_groups(
-    call: &Call<'_>,
-    filter: &GroupFilter,
-) -> Result<Vec<ListedGroup>, GroupError> {
-    let mut asked = Vec::new();
-    for inbox in call.shared.coordinators.inboxes() {
-        asked.push(enqueue(&inbox, filter.clone()).await);
+    /// Asks the coordinator of `group`, and waits for its answer.
+    pub(crate) async fn ask<Q: Question>(
+        &self,
+        group: &GroupId,
+        question: Q,
+    ) -> Result<Q::Answer, GroupError> {
+        let inbox = self.inbox_of(group)?;
+        enqueue(&inbox, question).await?.answer(self.patience).await
     }
-    let lists: Result<Vec<_>, _> = collect(call.patience, asked).await.into_iter().collect();
-    Ok(lists?.into_iter().flatten().collect())
-}
 
-fn inbox_of(shared: &Shared, group: &GroupId) -> Result<Inbox, GroupError> {
-    let place = place_of(&shared.engine.image(), group);
-    let inbox = place.and_then(|place| shared.coordinators.inbox(place));
-    inbox.ok_or_else(|| Unavailable::NotCoordinator.into())
+    /// Asks about several groups at once; what coordinators must store for them is flushed
+    /// together. The answers are in the order of the questions.
+    pub(crate) async fn ask_each<Q: Question>(
+        &self,
+        questions: Vec<(GroupId, Q)>,
+    ) -> Vec<Result<Q::Answer, GroupError>> {
+        let mut asked = Vec::with_capacity(questions.len());
+        for (group, question) in questions {
+            asked.push(match self.inbox_of(&group) {
+                Ok(inbox) => enqueue(&inbox, question).await,
+                Err(error) => Err(error),
+            });
+        }
+        collect(self.patience, asked).await
+    }
+
+    /// The groups of all coordinators of this broker that pass the filter.
+    pub(crate) async fn list(&self, filter: &GroupFilter) -> Result<Vec<ListedGroup>, GroupError> {
+        let mut asked = Vec::new();
+        for inbox in self.coordinators.inboxes() {
+            asked.push(enqueue(&inbox, filter.clone()).await);
+        }
+        let lists: Result<Vec<_>, _> = collect(self.patience, asked).await.into_iter().collect();
+        Ok(lists?.into_iter().flatten().collect())
+    }
+
+    fn inbox_of(&self, group: &GroupId) -> Result<Inbox, GroupError> {
+        let place = place_of(&self.engine.image(), group);
+        let inbox = place.and_then(|place| self.coordinators.inbox(place));
+        inbox.ok_or_else(|| Unavailable::NotCoordinator.into())
+    }
 }
 
 async fn enqueue<Q: Question>(inbox: &Inbox, question: Q) -> Result<Asked<Q>, GroupError> {

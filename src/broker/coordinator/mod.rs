@@ -15,7 +15,7 @@ mod offsets_topic;
 mod question;
 mod task;
 
-pub(crate) use asking::{ask, ask_each, list_groups};
+pub(crate) use asking::Groups;
 pub(crate) use coordinators::{Coordinators, forget_deleted_topics};
 pub(crate) use gone::is_gone;
 pub(crate) use identity::{claim, member_id};

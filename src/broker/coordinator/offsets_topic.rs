@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::broker::context::Shared;
 use crate::broker::errors::Refusal;
 use crate::config::{ByteSize, Key, Kind, number, size};
-use crate::engine::{APPLIED_WITHIN, EngineError, applied, create_topic};
+use crate::engine::{APPLIED_WITHIN, EngineError, EngineState, applied, create_topic};
 use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, MetadataError, NewTopic, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicName};
@@ -78,19 +77,22 @@ impl OffsetsTopicConfig {
 
 /// The cluster with the internal topic in it, which is made if nobody needed it before. The
 /// coordinators of this broker are at work then, so that nobody who is sent to one is sent away.
-pub(crate) async fn ensure_offsets_topic(shared: &Arc<Shared>) -> Result<Arc<Image>, Refusal> {
-    let image = shared.engine.image();
+pub(crate) async fn ensure_offsets_topic(
+    engine: &Arc<EngineState>,
+    config: &OffsetsTopicConfig,
+) -> Result<Arc<Image>, Refusal> {
+    let image = engine.image();
     if topic_in(&image).is_none() {
-        let topic = shared.config.offsets_topic.topic(image.brokers().len());
-        match create_topic(&shared.engine, topic, APPLIED_WITHIN).await {
+        let topic = config.topic(image.brokers().len());
+        match create_topic(engine, topic, APPLIED_WITHIN).await {
             // Others may have needed it at the same moment.
             Ok(_) | Err(EngineError::Metadata(MetadataError::TopicExists(_))) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let id = topic_in(&shared.engine.image()).map(|topic| topic.id);
-    applied(&shared.engine, id.as_slice(), APPLIED_WITHIN).await?;
-    Ok(shared.engine.image())
+    let id = topic_in(&engine.image()).map(|topic| topic.id);
+    applied(engine, id.as_slice(), APPLIED_WITHIN).await?;
+    Ok(engine.image())
 }
 
 /// The partition that a group lives in; `None` before there are any.

@@ -1,7 +1,7 @@
 //! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again,
 //! but for the one that a topic keeps for ever.
 
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::incremental_alter_configs::target;
 use crate::broker::settings::{Altered, Change, alter_each, change};

@@ -1,11 +1,13 @@
 //! `ApiVersions`: what this broker serves. The first request of nearly every connection.
 
-use crate::broker::dispatch::{Call, Unanswerable, advertised, encode};
+use std::ops::RangeInclusive;
+
+use crate::broker::call::{Call, Unanswerable, encode};
 use crate::net::Piece;
 use crate::wire::api_versions::{
     ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeature, SupportedFeature,
 };
-use crate::wire::{ErrorCode, Message, Reader, RequestHeader};
+use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader};
 
 /// The version in whose form a newer client is told that it is too new.
 const FALLBACK: i16 = 0;
@@ -16,15 +18,19 @@ const NOBODY: i32 = -1;
 /// The feature level that tools print as the version of a broker: Kafka 4.0's.
 const METADATA_LEVEL: i16 = 25;
 
-/// Answers a request of any version.
+/// An API and the versions that are served of it.
+type Served = (ApiKey, RangeInclusive<i16>);
+
+/// Answers a request of any version by the APIs that are served.
 pub(crate) fn answer(
     call: &Call<'_>,
     header: &RequestHeader<'_>,
     mut body: Reader<'_>,
+    served: &[Served],
 ) -> Result<Vec<Piece>, Unanswerable> {
     if !ApiVersionsRequest::VERSIONS.contains(&header.version) {
         let header = RequestHeader { version: FALLBACK, ..*header };
-        let answer = list(ErrorCode::UnsupportedVersion, FALLBACK);
+        let answer = list(served, ErrorCode::UnsupportedVersion, FALLBACK);
         return encode::<ApiVersionsRequest>(&header, &answer);
     }
     let request: ApiVersionsRequest = header.decode_body(&mut body)?;
@@ -38,7 +44,7 @@ pub(crate) fn answer(
         ApiVersionsResponse { error_code, ..Default::default() }
     } else {
         *call.session.software.borrow_mut() = format!("{name} {version}");
-        list(ErrorCode::None, header.version)
+        list(served, ErrorCode::None, header.version)
     };
     encode::<ApiVersionsRequest>(header, &answer)
 }
@@ -57,11 +63,11 @@ fn misdirected(call: &Call<'_>, request: &ApiVersionsRequest) -> Option<ErrorCod
     }
 }
 
-fn list(error_code: ErrorCode, version: i16) -> ApiVersionsResponse {
-    let api_keys = advertised()
-        .into_iter()
+fn list(served: &[Served], error_code: ErrorCode, version: i16) -> ApiVersionsResponse {
+    let api_keys = served
+        .iter()
         .map(|(api, versions)| ApiVersion {
-            api_key: api as i16,
+            api_key: api.number(),
             min_version: *versions.start(),
             max_version: *versions.end(),
         })
@@ -97,7 +103,7 @@ fn is_legal(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ApiKey;
+    use crate::broker::dispatch::advertised;
 
     #[test]
     fn a_client_names_itself_with_letters_digits_dots_and_hyphens() {
@@ -111,7 +117,7 @@ mod tests {
 
     #[test]
     fn clients_that_tell_a_release_by_its_versions_find_a_late_one() {
-        let apis = list(ErrorCode::None, 5).api_keys;
+        let apis = list(&advertised(), ErrorCode::None, 5).api_keys;
         let most = |key: ApiKey| {
             let row = apis.iter().find(|row| row.api_key == key.number()).unwrap();
             row.max_version
@@ -123,7 +129,7 @@ mod tests {
 
     #[test]
     fn produce_is_advertised_from_zero_and_every_api_once() {
-        let apis = list(ErrorCode::None, 3).api_keys;
+        let apis = list(&advertised(), ErrorCode::None, 3).api_keys;
         assert_eq!((apis[0].api_key, apis[0].min_version), (0, 0));
         assert!(apis.windows(2).all(|pair| pair[0].api_key < pair[1].api_key));
     }

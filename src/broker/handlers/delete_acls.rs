@@ -3,7 +3,7 @@
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::Operation;
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::handlers::describe_acls::no_rules;
 use crate::wire::delete_acls::{DeleteAclsRequest, DeleteAclsResponse, FilterResult};
 

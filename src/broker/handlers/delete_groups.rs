@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{DeleteGroup, ask_each};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::DeleteGroup;
 use crate::group::GroupId;
 use crate::wire::ErrorCode;
 use crate::wire::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse, Group};
@@ -19,7 +19,7 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> DeleteGroup
     let (allowed, refused): (Vec<_>, Vec<_>) = request.groups_names.into_iter().partition(may);
     let ids = allowed.iter().map(|id| GroupId::from(id.as_str()));
     let questions = ids.map(|id| (id.clone(), DeleteGroup(id))).collect();
-    let results = ask_each(call, questions).await;
+    let results = call.groups().ask_each(questions).await;
     let mut groups: Vec<Group> = Vec::with_capacity(allowed.len() + refused.len());
     for (group_id, result) in allowed.into_iter().zip(results) {
         let error = result.err();

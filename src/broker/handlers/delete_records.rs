@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_log_dirs::shown;
 use crate::broker::topics::name_of;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{name_of, named_twice, patience, repeated};
 use crate::engine::delete_topic;

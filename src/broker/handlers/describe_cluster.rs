@@ -3,7 +3,7 @@
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::handlers::metadata::{ALL_CLUSTER_OPERATIONS, brokers};
 use crate::wire::ErrorCode;
 use crate::wire::describe_cluster::{Broker, DescribeClusterRequest, DescribeClusterResponse};

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 use std::mem;
 
 use crate::broker::authorize::{Operation, Resource as Guarded};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::settings::{
     Setting, Source, Value, all_brokers_settings, broker_settings, topic_settings,

@@ -1,8 +1,8 @@
 //! `DescribeGroups`: state and members of groups.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{DescribeGroup, ask_each};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::DescribeGroup;
 use crate::group::{GroupDescription, GroupError, GroupId, GroupState, MemberDescription};
 use crate::wire::ErrorCode;
 use crate::wire::describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse, Group, Member};
@@ -22,7 +22,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeGroupsR
     let (allowed, refused): (Vec<_>, Vec<_>) = request.groups.into_iter().partition(may);
     let ids = allowed.iter().map(|id| GroupId::from(id.as_str()));
     let questions = ids.map(|id| (id.clone(), DescribeGroup(id))).collect();
-    let results = ask_each(call, questions).await;
+    let results = call.groups().ask_each(questions).await;
     let described = allowed.into_iter().zip(results).map(|(id, result)| group(call, id, result));
     let mut groups: Vec<Group> = described.collect();
     if request.include_authorized_operations {

@@ -6,8 +6,8 @@ use std::path::{self, Path};
 use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
+use crate::broker::call::Call;
 use crate::broker::context::Shared;
-use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::storage::{self, StorageError};
 use crate::types::{Offset, TopicName, TopicPartition};

@@ -1,7 +1,7 @@
 //! `DescribeProducers`: the idempotent producers that partitions remember.
 
 use crate::broker::authorize::Operation;
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::storage::ActiveProducer;
 use crate::wire::ErrorCode;

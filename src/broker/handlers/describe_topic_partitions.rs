@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::handlers::metadata::ALL_TOPIC_OPERATIONS;
 use crate::metadata::{Image, Partition as PartitionImage, Topic as TopicImage};
 use crate::types::{PartitionIndex, TopicName};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::topics::repeated;
 use crate::wire::ErrorCode;
 use crate::wire::describe_user_scram_credentials::{

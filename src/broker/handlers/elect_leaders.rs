@@ -7,7 +7,7 @@
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::metadata::{Image, Partition as PartitionImage};
 use crate::types::{PartitionIndex, TopicName};

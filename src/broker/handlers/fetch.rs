@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::{Call, Unanswerable};
+use crate::broker::call::{Call, Unanswerable};
 use crate::broker::errors::Refusal;
 use crate::broker::isolation::Isolation;
 use crate::io::{FileRange, read_exact_at};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::broker::authorize::{Operation, Resource};
+use crate::broker::call::Call;
 use crate::broker::coordinator::{coordinator_of, ensure_offsets_topic};
-use crate::broker::dispatch::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::metadata::brokers;
 use crate::group::GroupId;
@@ -41,7 +41,10 @@ async fn find(call: &Call<'_>, key_type: i8, key: &str) -> Result<Coordinator, R
             if !call.session.may(Operation::Describe, Resource::Group(key)) {
                 return Err(Refusal::of(ErrorCode::GroupAuthorizationFailed));
             }
-            let image = ensure_offsets_topic(call.shared).await.map_err(unavailable)?;
+            let image =
+                ensure_offsets_topic(&call.shared.engine, &call.shared.config.offsets_topic)
+                    .await
+                    .map_err(unavailable)?;
             address(call, &image, coordinator_of(&image, &GroupId::from(key)))
         }
         // There are no transactions. Clients give up for good only when InitProducerId tells them

@@ -1,8 +1,8 @@
 //! Heartbeat: a member shows a sign of life, and learns whether it has to join again.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{ask, claim};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::claim;
 use crate::group::{GroupId, HeartbeatRequest as Question};
 use crate::wire::ErrorCode;
 use crate::wire::heartbeat::{HeartbeatRequest, HeartbeatResponse};
@@ -23,5 +23,5 @@ async fn beat(call: &Call<'_>, request: Request) -> Result<(), ErrorCode> {
     let instance = request.group_instance_id.as_deref();
     let claim = claim(&request.member_id, instance, request.generation_id);
     let question = Question { group_id: group_id.clone(), claim };
-    ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))
+    call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))
 }

@@ -1,7 +1,7 @@
 //! `IncrementalAlterConfigs`: single settings are changed, the others stay.
 
 use crate::broker::authorize::{Operation, Resource as Guarded};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::handlers::describe_configs::{broker_id, no_settings};
 use crate::broker::settings::{Altered, Change, alter_each, change};

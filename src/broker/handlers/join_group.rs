@@ -5,8 +5,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{ask, member_id};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::member_id;
 use crate::group::{
     GroupError, GroupId, InstanceId, JoinRefusal, JoinRequest, Joined, JoinedMember, Protocol,
 };
@@ -29,7 +29,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> JoinGroupRespon
         return refused(call, code, &request.member_id);
     }
     let group = GroupId::from(request.group_id.as_str());
-    match ask(call, &group, question(call, group.clone(), &request)).await {
+    match call.groups().ask(&group, question(call, group.clone(), &request)).await {
         Ok(joined) => answer(joined),
         Err(error) => {
             let id = match &error {

@@ -1,8 +1,8 @@
 //! `LeaveGroup`: members go, of their own will or by an administrator's.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{ask, member_id};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::member_id;
 use crate::group::{GroupId, InstanceId, LeaveRequest, Leaver, LeaverResult};
 use crate::wire::ErrorCode;
 use crate::wire::leave_group::{LeaveGroupRequest, LeaveGroupResponse, Member};
@@ -35,7 +35,7 @@ async fn leave(call: &Call<'_>, request: Request) -> Result<Vec<LeaverResult>, E
     };
     let group_id = GroupId::from(request.group_id.as_str());
     let question = LeaveRequest { group_id: group_id.clone(), members };
-    ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))
+    call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))
 }
 
 fn answer(version: i16, results: Vec<LeaverResult>) -> LeaveGroupResponse {

@@ -1,8 +1,7 @@
 //! `ListGroups`: the groups this broker coordinates.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::list_groups;
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::group::GroupFilter;
 use crate::wire::ErrorCode;
 use crate::wire::list_groups::{Group, ListGroupsRequest, ListGroupsResponse};
@@ -15,7 +14,7 @@ const GROUP_TYPE: &str = "classic";
 /// Lists the groups that pass the filters and may be seen.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListGroupsResponse {
     let filter = GroupFilter { states: request.states_filter, types: request.types_filter };
-    match list_groups(call, &filter).await {
+    match call.groups().list(&filter).await {
         Ok(listed) => {
             let visible = |id: &str| call.session.may(Operation::Describe, Resource::Group(id));
             let groups = listed.into_iter().filter(|group| visible(group.group_id.as_str()));

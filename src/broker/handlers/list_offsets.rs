@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::broker::authorize::Operation;
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::broker::isolation::Isolation;
 use crate::broker::topics::{named_twice, repeated};

@@ -4,7 +4,7 @@
 use std::future::{Ready, ready};
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::wire::ErrorCode;
 use crate::wire::list_partition_reassignments::{
     ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse,

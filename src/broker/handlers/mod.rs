@@ -37,7 +37,4 @@ pub(crate) mod offset_commit;
 pub(crate) mod offset_delete;
 pub(crate) mod offset_fetch;
 pub(crate) mod offset_for_leader_epoch;
-mod produce;
 pub(crate) mod sync_group;
-
-pub(crate) use produce::{Appends, Taken};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{ask, claim};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::claim;
 use crate::group::{CommitRequest, GroupId, NewOffset};
 use crate::metadata::Image;
 use crate::types::{LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
@@ -97,7 +97,7 @@ async fn store(
         retention: u64::try_from(request.retention_time_ms).ok().map(Duration::from_millis),
         offsets,
     };
-    match ask(call, &group_id, question).await {
+    match call.groups().ask(&group_id, question).await {
         Ok(results) => results
             .into_iter()
             .filter_map(|(partition, result)| Some((partition, ErrorCode::from(&result.err()?))))

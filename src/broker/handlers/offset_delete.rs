@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::ask;
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::group::{DeleteOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -22,7 +21,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteRes
     let group_id = GroupId::from(request.group_id.as_str());
     let partitions = known(call, &request);
     let question = DeleteOffsetsRequest { group_id: group_id.clone(), partitions };
-    match ask(call, &group_id, question).await {
+    match call.groups().ask(&group_id, question).await {
         Ok(results) => {
             let fates = results.into_iter().map(|(partition, result)| {
                 (partition, result.err().as_ref().map(ErrorCode::from).unwrap_or_default())

@@ -4,8 +4,8 @@
 //! a stored offset may be negative too, and means the same to consumers.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{ask, is_gone};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::is_gone;
 use crate::group::{CommittedOffset, FetchOffsetsRequest, GroupId};
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
@@ -67,7 +67,7 @@ async fn offsets(
     let partitions = topics.as_ref().map(|topics| named(call, topics));
     let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
     let mut found =
-        ask(call, &group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
+        call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
     // Of a topic that is gone nothing is left, even before the coordinator has stored that; above
     // all nothing that another topic of its name could be read from.
     let image = call.shared.engine.image();

@@ -2,7 +2,7 @@
 //! is still so.
 
 use crate::broker::authorize::Operation;
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
 use crate::replication::PartitionError;
 use crate::types::{LeaderEpoch, Offset};

@@ -1,8 +1,8 @@
 //! `SyncGroup`: the leader hands the assignments in, each member gets its own.
 
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::coordinator::{ask, claim};
-use crate::broker::dispatch::Call;
+use crate::broker::call::Call;
+use crate::broker::coordinator::claim;
 use crate::group::{GroupId, MemberId, SyncRequest};
 use crate::wire::ErrorCode;
 use crate::wire::sync_group::{SyncGroupRequest, SyncGroupResponse};
@@ -21,7 +21,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> SyncGroupRespon
         return refused(ErrorCode::InconsistentGroupProtocol);
     }
     let group = GroupId::from(request.group_id.as_str());
-    match ask(call, &group, question(group.clone(), request)).await {
+    match call.groups().ask(&group, question(group.clone(), request)).await {
         Ok(synced) => SyncGroupResponse {
             protocol_type: Some(synced.protocol_type.to_string()),
             protocol_name: Some(synced.protocol.to_string()),

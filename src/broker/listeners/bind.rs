@@ -5,23 +5,24 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::broker::listeners::Listeners;
-use crate::broker::{BrokerConfig, BrokerError, HostPort};
+use crate::broker::listeners::{Listener, Listeners};
+use crate::broker::{BrokerError, HostPort};
 
 /// Opens all sockets. This comes before anything else at a start, since a port in use is the most
 /// common mistake; clients that connect meanwhile wait in the kernel until the broker is ready.
 pub(crate) fn bind(
-    config: &BrokerConfig,
+    listeners: &[Listener],
+    advertised: &[Listener],
     runtime: &Runtime,
 ) -> Result<(Vec<TcpListener>, Listeners), BrokerError> {
-    let mut sockets = Vec::with_capacity(config.listeners.len());
-    let mut addresses = Vec::with_capacity(config.listeners.len());
-    for listener in &config.listeners {
+    let mut sockets = Vec::with_capacity(listeners.len());
+    let mut addresses = Vec::with_capacity(listeners.len());
+    for listener in listeners {
         let (socket, address) = bind_one(&listener.address, runtime)?;
         sockets.push(socket);
         addresses.push((listener.name.clone(), address));
     }
-    Ok((sockets, Listeners::new(addresses, &config.advertised_listeners)))
+    Ok((sockets, Listeners::new(addresses, advertised)))
 }
 
 fn bind_one(

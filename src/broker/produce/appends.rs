@@ -1,22 +1,15 @@
-//! Produce: batches are checked, appended, and answered when what `acks` asks has come true.
-//!
-//! ```text
-//! frames of one read → Appends: gathered, then by partition checked and appended → Produced
-//! Produced → waits for flushed offset or high watermark → answers
-//! ```
-//!
-//! A batch stays where the socket put it: offsets and epoch are written into the frame, and the
-//! disk gets it from there; unless its topic wants it packed by another codec.
+//! Produce requests of one read, checked and appended together.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::part::Part;
+use super::produced::{Produced, Request};
 use crate::broker::authorize::{Operation, Resource};
-use crate::broker::connection::{Part, Produced, Request};
+use crate::broker::call::Unanswerable;
 use crate::broker::context::{Session, Shared};
-use crate::broker::dispatch::Unanswerable;
 use crate::broker::errors::Refusal;
 use crate::engine::produce_rules;
 use crate::record::{

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use tokio::time::timeout;
 
 use super::part::Part;
+use crate::broker::call::Unanswerable;
 use crate::broker::context::{Session, Shared};
-use crate::broker::dispatch::Unanswerable;
 use crate::replication::Acks;
 use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
 
