@@ -84,7 +84,7 @@ Traceback (most recent call last):
   File "tasks.py", line 27, in carry_out_one
     return write_range(job, indexes[row]).to_json()
 streamlog.errors.RequestTimeout: no answer from 127.0.0.1:9092
-topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which broker_timeout sets
+offset 7 of topic 'orders', partition 1, could not be read for 1 s, which broker_timeout sets
 
 
 JVM stacktrace:
@@ -92,7 +92,7 @@ org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "tasks.py", line 27, in carry_out_one
     return write_range(job, indexes[row]).to_json()
 streamlog.errors.RequestTimeout: no answer from 127.0.0.1:9092
-topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which broker_timeout sets
+offset 7 of topic 'orders', partition 1, could not be read for 1 s, which broker_timeout sets
 
 \tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
 """
@@ -104,7 +104,7 @@ topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which broker_
         (
             PythonException(FAILED),
             "error: streamlog.errors.RequestTimeout: no answer from 127.0.0.1:9092\n"
-            "topic 'orders' partition 1, offset 7, could not be loaded for 1 s, which "
+            "offset 7 of topic 'orders', partition 1, could not be read for 1 s, which "
             "broker_timeout sets\n",
         ),
         (PySparkException("[NO_MASTER] none at there:1\n\tat a.b.C"), "error: [NO_MASTER] none at "

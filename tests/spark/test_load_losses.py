@@ -71,6 +71,42 @@ def test_what_is_deleted_during_its_load_is_an_error_or_named(
     assert offsets(tmp_path) == [6, 7, 8, 9]
 
 
+def test_a_topic_recreated_during_its_load_leaves_no_file_of_the_new_one(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 10)
+
+    def too_late(job: Job, indexes: Sequence[int]) -> list[Outcome]:
+        client.admin.delete_topic(topic)
+        client.admin.create_topic(topic)
+        publish(client, topic, 20)
+        return [write_range(job, index) for index in indexes]
+
+    loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
+    done = loading.run(Choice((topic,)), too_late, Bar(False))
+    told = f"topic '{topic}' partition 0: wanted offset 0, there is none: the topic was deleted and"
+    assert [str(loss) for loss in done.losses] == [f"{told} recreated"]
+    assert (done.records, offsets(tmp_path)) == (0, [])
+
+
+def test_a_topic_deleted_during_its_load_is_a_loss_of_its_records(
+    broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
+) -> None:
+    client.admin.create_topic(topic)
+    publish(client, topic, 10)
+
+    def too_late(job: Job, indexes: Sequence[int]) -> list[Outcome]:
+        client.admin.delete_topic(topic)
+        return [write_range(job, index) for index in indexes]
+
+    loading = Loading(Connection.of(broker.address, {}), Ledger(tmp_path), "zstd", False, 100)
+    done = loading.run(Choice((topic,)), too_late, Bar(False))
+    told = f"topic '{topic}' partition 0: wanted offset 0, there is none: the topic was deleted"
+    assert [str(loss) for loss in done.losses] == [told]
+    assert done.records == 0
+
+
 def test_a_topic_made_anew_is_another_topic(
     broker: BrokerProcess, client: streamlog.Client, topic: str, tmp_path: Path
 ) -> None:

@@ -11,11 +11,10 @@ from py.support.broker import BrokerProcess
 from py.support.proxy import SlowProxy
 from spark.parts.played import values
 from spark.support.loads import load_here, rows_of_files
-from streamlog.spark.offline import fetching
 from streamlog.spark.options import Connection
 from streamlog.spark.reading import records, sizes
 from streamlog.spark.reading.ranges import OffsetRange
-from streamlog.spark.reading.records import Task
+from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading, default_schema
 
 BYTES_PER_SECOND = 100_000
@@ -26,7 +25,7 @@ LARGE = random.Random(6).randbytes(2 * BYTES_PER_SECOND)
 @pytest.fixture
 def address(tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A broker behind a slow link, with a large record; first looks are short."""
-    for module in (records, sizes, fetching):
+    for module in (records, sizes):
         monkeypatch.setattr(module, "_LOOK_SECONDS", 1.0)
     with SlowProxy(BYTES_PER_SECOND) as proxy:
         options = ("--advertise", proxy.address)
@@ -42,7 +41,7 @@ def address(tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iter
 def test_a_task_reads_it(address: str, topic: str) -> None:
     given = {"bootstrap": address, "subscribe": topic}
     reading = Reading.of_batch(given, default_schema(given))
-    assert values(Task(reading, OffsetRange(topic, 0, 0, 1)).batches()) == [LARGE]
+    assert values(RangeReader.of(reading, OffsetRange(topic, 0, 0, 1)).batches()) == [LARGE]
 
 
 def test_a_load_brings_it(address: str, topic: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from streamlog._core.bounded import Range
 from streamlog.spark import patience
 from streamlog.spark.reading import records
 from streamlog.spark.reading.ranges import OffsetRange
-from streamlog.spark.reading.records import Task
+from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading, default_schema
 
 
@@ -59,12 +59,12 @@ class Written:
         self.client.admin.delete_topic(self.topic)
         self.publish("new", 60)
 
-    def task(self, stop: int, **options: str) -> Task:
+    def task(self, stop: int, **options: str) -> RangeReader:
         """Reads from the first record to before `stop`."""
         given = {"bootstrap": self.address, "subscribe": self.topic, **options}
         reading = Reading.of_batch(given, default_schema(given))
         topic_id = self.client.admin.topic(self.topic).id
-        return Task(reading, OffsetRange(self.topic, 0, 0, stop, topic_id))
+        return RangeReader.of(reading, OffsetRange(self.topic, 0, 0, stop, topic_id))
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_a_range_that_was_cut_back_still_knows_its_topic(
     task = written.task(20, failOnDataLoss="false")
     values(task.batches())
     told = [record.getMessage() for record in caplog.records]
-    assert any("offset 19 is wanted, the earliest is 0 and the log ends at 10" in it for it in told)
+    assert any("offset 10 is wanted, the earliest is 0 and the log ends at 10" in it for it in told)
     assert "the topic was deleted, or made anew" in told[-1]
 
 

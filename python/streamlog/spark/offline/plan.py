@@ -38,15 +38,15 @@ class Loss:
     wanted: int
     """The offset to load next."""
     earliest: int
-    """The first offset that the log has."""
+    """The first offset that the log has; below 0, there is no log any more."""
     reason: str
     """What became of the records."""
 
     def __str__(self) -> str:
         """What, where, and what there is instead."""
         place = f"topic '{self.topic}' partition {self.partition}"
-        what = f"wanted offset {self.wanted}, the earliest is {self.earliest}"
-        return f"{place}: {what}: {self.reason}"
+        left = f"the earliest is {self.earliest}" if self.earliest >= 0 else "there is none"
+        return f"{place}: wanted offset {self.wanted}, {left}: {self.reason}"
 
 
 @dataclass(slots=True)

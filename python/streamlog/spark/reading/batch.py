@@ -11,7 +11,7 @@ from streamlog.spark.reading.loss import Losses
 from streamlog.spark.reading.offsets import Offsets, Place
 from streamlog.spark.reading.places import AtEnd, AtOffsets, place_of
 from streamlog.spark.reading.ranges import OffsetRange, cut
-from streamlog.spark.reading.records import Task
+from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading
 from streamlog.spark.reading.sizes import bytes_per_offset
 
@@ -61,7 +61,7 @@ class BatchReader(DataSourceReader):
         if not isinstance(partition, OffsetRange):
             # Spark reads an empty table so.
             return iter(())
-        return Task(self.reading, partition).batches()
+        return RangeReader.of(self.reading, partition).batches()
 
     def _bounds(self, logs: Logs, state: State, begins: Offsets) -> tuple[Offsets, Offsets]:
         reading, ends = self.reading, state.ends

@@ -6,12 +6,32 @@ what is there. Without it the query goes on, and each loss is a warning that cou
 
 import logging
 import os
+from typing import Protocol
 
 from streamlog.errors import OffsetOutOfRange, TopicNotFound
 
-__all__ = ["Losses"]
+__all__ = ["LossHandler", "Losses"]
 
 _log = logging.getLogger("streamlog.spark")
+
+
+class LossHandler(Protocol):
+    """The decision about records that cannot be read any more: to raise, or to note the loss.
+
+    A place is a topic and the number of a partition.
+    """
+
+    def outside(self, place: tuple[str, int], wanted: int, bounds: tuple[int, int]) -> None:
+        """Handles an offset before the first or from the end of the log, which has `bounds`."""
+
+    def gone(self, place: tuple[str, int], wanted: int) -> None:
+        """Handles a topic or a partition that was deleted, of which `wanted` is the next offset."""
+
+    def replaced(self, place: tuple[str, int], wanted: int) -> None:
+        """Handles a topic that was deleted and recreated.
+
+        Records that were given out from `wanted` on may be those of the new topic.
+        """
 
 
 class Losses:
@@ -61,6 +81,14 @@ class Losses:
         if self._is_fatal:
             raise TopicNotFound(f"{words}; {_REMEDY}")
         self._tell(words, 0)
+
+    def replaced(self, place: tuple[str, int], wanted: int) -> None:
+        """Handles another topic under the same name as one that is gone.
+
+        Raises:
+            TopicNotFound: Losses are fatal.
+        """
+        self.gone(place, wanted)
 
     def _tell(self, words: str, offsets: int) -> None:
         self.count += 1

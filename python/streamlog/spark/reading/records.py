@@ -1,10 +1,10 @@
-"""Reading a range of offsets as Arrow batches, in a task."""
+"""Reading a range of offsets as Arrow batches, in a task of a query or of a load."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from streamlog._core.bounded import Range
 from streamlog.errors import (
@@ -15,78 +15,103 @@ from streamlog.errors import (
     TopicNotFound,
 )
 from streamlog.spark.clients import client_of
+from streamlog.spark.options import Connection
 from streamlog.spark.patience import Patience
 from streamlog.spark.reading.columns import ARROW_NAMES
-from streamlog.spark.reading.loss import Losses
+from streamlog.spark.reading.loss import Losses, LossHandler
 from streamlog.spark.reading.ranges import OffsetRange
 from streamlog.spark.reading.settings import Reading
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch as _RecordBatch
 
-__all__ = ["Task"]
+    from streamlog._core.admin import Admin
+
+__all__ = ["RangeReader"]
 
 _LOOK_SECONDS = 5.0
 """After so long without a record it is looked whether any can come; one may be large, though."""
 
 
-class Task:
+class RangeReader:
     """Reads a range to its end, past brokers that go away for a while.
 
-    Every record of the range is given out once, or there is an error, or, if losses are not fatal,
-    a warning that counts what is not there.
+    Every record of the range is given out once, or the handler of losses is told what is missing:
+    it raises, or notes it, and the reader goes on with the rest.
     """
 
-    def __init__(self, reading: Reading, part: OffsetRange) -> None:
-        """Nothing is read yet."""
-        self._reading = reading
+    def __init__(
+        self,
+        connection: Connection,
+        part: OffsetRange,
+        columns: Mapping[str, str],
+        losses: LossHandler,
+    ) -> None:
+        """Asks no broker yet.
+
+        Args:
+            connection: How brokers are reached.
+            part: The range.
+            columns: The client's names of the columns to read, each with its name in the batches.
+            losses: Told of each loss.
+        """
+        self._connection = connection
         self._part = part
+        self._columns = columns
         self._place = (part.topic, part.partition)
         self._position = part.start
-        self._losses = Losses(reading.fails_on_loss)
-        self._patience = Patience(reading.connection)
+        self._losses = losses
+        self._patience = Patience(connection)
+
+    @classmethod
+    def of(cls, reading: Reading, part: OffsetRange) -> Self:
+        """The reader of a task of a query."""
+        _spare_garbage_collection()
+        columns = {ARROW_NAMES[name]: name for name in reading.columns}
+        return cls(reading.connection, part, columns, Losses(reading.fails_on_loss))
 
     def batches(self) -> Iterator["_RecordBatch"]:
-        """The records, with the columns that are wanted.
+        """Yields the records.
 
         Raises:
-            OffsetOutOfRange: Some are not there any more, and that is fatal.
-            TopicNotFound: The topic is not there any more, or is another, and that is fatal.
             StreamlogError: Brokers were away for too long, or refused.
         """
-        _spare_garbage_collection()
         self._patience.renew()
+        is_replaced = False
         while True:
             try:
-                # Asked after the last record too: it may have come from a topic made meanwhile.
-                if self._is_another():
+                # Asked after the last record too, which may be of a topic recreated meanwhile.
+                is_replaced = self._is_replaced()
+                if is_replaced:
                     break
-                if not self._has_more():
+                if self._is_read():
                     return
+                self._check_end()
                 yield from self._stretch()
             except OffsetOutOfRange as error:
-                self._pass_over(error.requested, error.earliest, error.latest)
+                self._pass_over(error)
             except TopicNotFound:
                 if self._is_read():
                     return
                 break
             except (BrokerError, ConnectError, RequestTimeout) as error:
                 self._patience.wait(error, self._unread())
-        wanted = self._part.start if self._is_read() else self._position
-        self._losses.gone(self._place, wanted)
+        if is_replaced:
+            self._losses.replaced(self._place, self._part.start)
+        else:
+            self._losses.gone(self._place, self._position)
 
     def _stretch(self) -> Iterator["_RecordBatch"]:
-        part, columns = self._part, self._reading.columns
-        client = client_of(self._reading.connection)
+        part = self._part
         span = [(part.partition, self._position, part.stop)]
         look = self._patience.look(_LOOK_SECONDS)
-        batches = Range(client, part.topic, span, "error").arrow(
-            columns=[ARROW_NAMES[name] for name in columns], timeout=look
+        batches = Range(client_of(self._connection), part.topic, span, "error").arrow(
+            columns=list(self._columns), timeout=look
         )
         for batch in batches:
             self._patience.renew()
             self._position = batches.positions()[self._place] or self._position
-            yield batch.rename_columns(list(columns))
+            yield batch.rename_columns(list(self._columns.values()))
             # Whoever takes rows may take longer for them than brokers may be away.
             self._patience.renew()
         # Past what compaction has left out there may be no batch that tells.
@@ -95,33 +120,41 @@ class Task:
             words = f"reading ended by itself at offset {self._position}"
             raise RequestTimeout(f"{words}, and is to end at {part.stop}")
 
-    def _is_another(self) -> bool:
-        """Whether the topic is not the one that is meant."""
+    @property
+    def _admin(self) -> "Admin":
+        return client_of(self._connection).admin
+
+    def _is_replaced(self) -> bool:
+        """Whether another topic has taken the name of the one that is meant."""
         part = self._part
-        admin = client_of(self._reading.connection).admin
-        return part.topic_id is not None and admin.topic(part.topic).id != part.topic_id
+        return part.topic_id is not None and self._admin.topic(part.topic).id != part.topic_id
 
     def _is_read(self) -> bool:
         return self._position >= self._part.stop
 
-    def _has_more(self) -> bool:
-        """Whether there is more to be read, of what the log has."""
-        if self._is_read():
-            return False
-        part = self._part
-        admin = client_of(self._reading.connection).admin
-        end = admin.end_offsets(part.topic).get(part.partition)
-        if end is None:
-            raise TopicNotFound(part.topic)
-        if end < part.stop:
-            begin = admin.begin_offsets(part.topic)[part.partition] or 0
-            self._losses.outside(self._place, part.stop - 1, (begin, end))
-            self._part = replace(part, stop=end)
-        return not self._is_read()
+    def _check_end(self) -> None:
+        """Makes sure that the log reaches as far as the range.
 
-    def _pass_over(self, wanted: int, earliest: int, latest: int) -> None:
+        Raises:
+            OffsetOutOfRange: It ends before.
+            TopicNotFound: It is not there.
+        """
+        topic, partition = self._place
+        end = self._admin.end_offsets(topic).get(partition)
+        if end is None:
+            raise TopicNotFound(topic)
+        if end < self._part.stop:
+            begin = self._admin.begin_offsets(topic)[partition] or 0
+            raise OffsetOutOfRange("the log was cut back", max(self._position, end), begin, end)
+
+    def _pass_over(self, error: OffsetOutOfRange) -> None:
+        """Goes on behind what was deleted, or ends where the log does."""
+        wanted, earliest, latest = error.requested, error.earliest, error.latest
         self._losses.outside(self._place, wanted, (earliest, latest))
-        self._position = max(earliest, self._position + 1)
+        if wanted >= latest:
+            self._part = replace(self._part, stop=latest)
+        else:
+            self._position = max(earliest, self._position + 1)
 
     def _unread(self) -> str:
         topic, partition = self._place

@@ -20,7 +20,7 @@ from streamlog.spark.reading.loss import Losses
 from streamlog.spark.reading.offsets import Nested, Offsets, Place, nested
 from streamlog.spark.reading.places import place_of
 from streamlog.spark.reading.ranges import OffsetRange, cut
-from streamlog.spark.reading.records import Task
+from streamlog.spark.reading.records import RangeReader
 from streamlog.spark.reading.settings import Reading
 from streamlog.spark.reading.sizes import bytes_per_offset
 from streamlog.spark.streaming.admission import Gate
@@ -138,7 +138,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The records of a range."""
         if not isinstance(partition, OffsetRange):
             return iter(())
-        return Task(self.reading, partition).batches()
+        return RangeReader.of(self.reading, partition).batches()
 
     def commit(self, end: Kept) -> None:
         """Nothing to do: Spark's checkpoint knows it."""

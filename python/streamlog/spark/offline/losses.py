@@ -1,0 +1,59 @@
+"""Losses of a range of a load: an error, or noted in its outcome."""
+
+from streamlog.errors import StreamlogError
+from streamlog.spark.offline.plan import Loss
+
+__all__ = ["Gone", "RangeLosses"]
+
+_NOWHERE = -1
+"""The earliest offset of a log that is not there."""
+
+
+class Gone(StreamlogError):
+    """Records of a range were deleted, and that is an error."""
+
+    def __init__(self, loss: Loss) -> None:
+        """Keeps the loss."""
+        super().__init__(str(loss))
+        self.loss = loss
+
+
+class RangeLosses:
+    """The losses of one range, each noted once however often the range is read."""
+
+    def __init__(self, is_fatal: bool) -> None:
+        """With `is_fatal` the first is an error."""
+        self._is_fatal = is_fatal
+        self.noted: list[Loss] = []
+
+    def outside(self, place: tuple[str, int], wanted: int, bounds: tuple[int, int]) -> None:
+        """Handles records that retention, a person or a truncation has deleted.
+
+        Raises:
+            Gone: Losses are fatal.
+        """
+        earliest, latest = bounds
+        reason = "the log was cut back" if wanted >= latest else "what lay before was deleted"
+        self._note(Loss(*place, wanted, earliest, reason))
+
+    def gone(self, place: tuple[str, int], wanted: int) -> None:
+        """Handles a topic that was deleted; what was read of it before is what the plan means.
+
+        Raises:
+            Gone: Losses are fatal.
+        """
+        self._note(Loss(*place, wanted, _NOWHERE, "the topic was deleted"))
+
+    def replaced(self, place: tuple[str, int], wanted: int) -> None:
+        """Handles a topic that was recreated: nothing that was read may be published.
+
+        Raises:
+            Gone: Always.
+        """
+        raise Gone(Loss(*place, wanted, _NOWHERE, "the topic was deleted and recreated"))
+
+    def _note(self, loss: Loss) -> None:
+        if self._is_fatal:
+            raise Gone(loss)
+        if loss not in self.noted:
+            self.noted.append(loss)
