@@ -1,4 +1,4 @@
-//! Where all time comes from.
+//! The source of all time: the wall clock and a monotonic one.
 
 use std::fmt::Debug;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,10 +9,11 @@ use crate::types::Timestamp;
 
 /// A source of time.
 pub trait Clock: Send + Sync + Debug {
-    /// The wall clock. It may jump; nothing is deleted or expired on its word alone.
+    /// The wall clock. It may jump, so nothing is deleted or expired because of it alone.
     fn now(&self) -> Timestamp;
 
-    /// Time since some fixed moment, that never goes back and counts time asleep (BOOTTIME).
+    /// Time since a fixed moment. It never goes back and includes time in suspend
+    /// (`CLOCK_BOOTTIME`).
     fn monotonic(&self) -> Duration;
 }
 

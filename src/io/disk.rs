@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use crate::io::{DirLock, File, Inode, read_exact_at};
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
     /// It must exist; only reads.
     Read,
     /// It must exist; reads and writes.
     Write,
-    /// Reads and writes; made, empty, when absent. The name is durable only after `sync_dir`.
+    /// Reads and writes; the file is created empty if absent. Its name is durable only after
+    /// `sync_dir`.
     Create,
     /// As `Create`, but it must not exist.
     CreateNew,
@@ -25,45 +26,45 @@ pub enum OpenMode {
 pub struct Entry {
     /// The name, without its directory. Names that are not UTF-8 come with replacement characters.
     pub name: String,
-    /// Whether it is a directory.
+    /// True if it is a directory.
     pub is_dir: bool,
 }
 
-/// A file system. Paths are used as given; relative ones are the process's business.
+/// A file system. Paths are used as given; the caller resolves relative ones.
 pub trait Disk: Send + Sync + Debug {
     /// Opens a file.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
 
-    /// Gives a file or directory another name on the same file system, replacing a file that has
-    /// it. Durable after `sync_dir` of its directory (of both, when they differ).
+    /// Gives a file or directory another name on the same file system, replacing an existing file
+    /// of that name. Durable after `sync_dir` of the directory (of both, if they differ).
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Removes a file's name; those who have it open keep it.
+    /// Removes a file's name; handles that are open on it stay usable.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory, and its parents; not an error when it is there. Durable after `sync_dir`
-    /// of every directory that got a name by it.
+    /// Creates a directory and its missing parents; an existing directory is no error. Durable
+    /// after `sync_dir` of every directory in which a name was created.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Removes an empty directory.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// What a directory holds, sorted by name.
+    /// Lists a directory, sorted by name.
     fn list(&self, dir: &Path) -> io::Result<Vec<Entry>>;
 
-    /// Whether the path names something.
+    /// Returns true if the path names something.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
-    /// What the path leads to, through symbolic links.
+    /// The identity of the file or directory at `path`, through symbolic links.
     ///
     /// # Errors
-    /// `NotFound` when it leads to nothing.
+    /// `NotFound` if there is none.
     fn inode(&self, path: &Path) -> io::Result<Inode>;
 
     /// Makes the names in a directory durable.
     ///
     /// # Errors
-    /// As [`File::sync_data`]; when the directory could not be opened nothing was tried.
+    /// As [`File::sync_data`]; if the directory cannot be opened, no sync was tried.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
     /// Makes everything on the file system of `path` durable (`syncfs`). A write-back that failed
@@ -73,31 +74,32 @@ pub trait Disk: Send + Sync + Debug {
     /// As `sync_dir`.
     fn sync_filesystem(&self, path: &Path) -> io::Result<()>;
 
-    /// Names the life of the page cache between a file and its medium: while it stays the same,
-    /// what was written and not synced is still there to be read.
+    /// An identifier of the page cache's lifetime: while it stays the same, bytes that were written
+    /// and not synced can still be read.
     fn boot_id(&self) -> io::Result<String>;
 
-    /// Bytes of the file system of `path`, used and free.
+    /// The size of the file system of `path` in bytes, used and free.
     fn total_bytes(&self, path: &Path) -> io::Result<u64>;
 
-    /// Bytes that may still be written on the file system of `path`.
+    /// The bytes that can still be written on the file system of `path`.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 
     /// Takes the exclusive lock on a directory, by whatever path it is reached, and writes `owner`
-    /// into the file `note` for the message that another contender shows. The lock does not depend
-    /// on the note, which may be removed, or missing for want of space. Held until the lock is
-    /// dropped.
+    /// into the file `note`, whose text the message to another contender shows. The lock does not
+    /// depend on the note, which may be removed, or missing because the disk is full. Held until
+    /// the lock is dropped.
     ///
     /// # Errors
-    /// `WouldBlock` when somebody else holds it; the message is then that owner's text.
+    /// `WouldBlock` if another process holds it; the message is then that owner's text.
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock>;
 }
 
-/// Makes a directory, and its parents, so that the names of all that were not there are durable;
-/// the name of `path` itself also when it was, for whoever made it may not have got so far.
+/// Creates a directory and its missing parents, and makes the names of all new ones durable. The
+/// name of `path` itself is made durable even if it existed, since its creator may have crashed
+/// before that.
 ///
 /// # Errors
-/// Those of the disk; some of the directories may be there then.
+/// Those of the disk; some of the directories may exist then.
 pub fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     let mut named = vec![path];
     let parents = path.ancestors().skip(1).take_while(|parent| !parent.as_os_str().is_empty());
@@ -108,7 +110,8 @@ pub fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
         named.push(parent);
     }
     disk.create_dir(path)?;
-    // What leads to a name is durable before it.
+    // Sync the outermost directory first: a durable name in a directory that is not durable is
+    // lost.
     for name in named.into_iter().rev() {
         if let Some(parent) = name.parent() {
             disk.sync_dir(parent)?;
@@ -117,10 +120,10 @@ pub fn create_dir_durably(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The whole of a small text file.
+/// Returns the content of a small text file.
 ///
 /// # Errors
-/// `InvalidData` when it is not UTF-8; otherwise as the disk.
+/// `InvalidData` if it is not UTF-8; otherwise those of the disk.
 pub fn read_text(disk: &dyn Disk, path: &Path) -> io::Result<String> {
     let file = disk.open(path, OpenMode::Read)?;
     let length = usize::try_from(file.len()?).map_err(|_| ErrorKind::FileTooLarge)?;

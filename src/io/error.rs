@@ -1,4 +1,4 @@
-//! What an error of the system means to the engine.
+//! The meaning of the system's errors to the engine.
 
 use std::fmt;
 use std::io::{Error, ErrorKind};
@@ -7,8 +7,8 @@ use nix::errno::Errno;
 
 use crate::io::place::Displaced;
 
-/// Whether a write failed for want of space (ENOSPC, EDQUOT, EFBIG): the bytes written so far are
-/// cut back, and the caller may try again when space returns.
+/// Returns true if a write failed for want of space (ENOSPC, EDQUOT, EFBIG). The bytes written so
+/// far are truncated, and the caller may try again when space returns.
 pub fn is_out_of_space(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -16,20 +16,20 @@ pub fn is_out_of_space(error: &Error) -> bool {
     )
 }
 
-/// Whether an error of sending a file to a socket comes from the file. Its bytes are then read
-/// again before the next send, and checked.
+/// Returns true if an error of sending a file to a socket comes from the file. Its bytes are then
+/// read and checked again before the next send.
 pub(crate) fn is_error_of_file(error: &Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(errno, Some(Errno::EIO | Errno::EINTR | Errno::EBADMSG | Errno::ESTALE))
 }
 
-/// Whether a call failed because the process, or the system, may not have more files open.
+/// Returns true if a call failed because the process, or the system, has too many files open.
 pub fn is_out_of_descriptors(error: &Error) -> bool {
     let code = error.raw_os_error();
     code == Some(Errno::EMFILE as i32) || code == Some(Errno::ENFILE as i32)
 }
 
-/// The mark of a sync that was tried and has failed.
+/// Marks the error of a sync that was tried and failed.
 #[derive(Debug)]
 struct FailedSync(Error);
 
@@ -45,18 +45,18 @@ impl std::error::Error for FailedSync {
     }
 }
 
-/// Marks the error of a sync that was tried. It reads as it did before.
+/// Marks the error of a sync that was tried. Its message stays the same.
 pub(crate) fn failed_sync(error: Error) -> Error {
     if is_failed_sync(&error) { error } else { Error::new(error.kind(), FailedSync(error)) }
 }
 
-/// Whether a sync was tried and has failed: then nothing is known of what the medium holds. Of any
-/// other error, one of a sync that could not be tried too, the call may be made again.
+/// Returns true if a sync was tried and failed: the state of the medium is then unknown. After any
+/// other error, including that of a sync that could not be tried, the call may be repeated.
 pub fn is_failed_sync(error: &Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.downcast_ref::<FailedSync>().is_some())
 }
 
-/// The same error once more.
+/// Returns a copy of an error, which `io::Error` cannot clone.
 pub(crate) fn same_error(error: &Error) -> Error {
     if let Some(displaced) = Displaced::of(error) {
         return displaced.into();

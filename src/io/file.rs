@@ -7,60 +7,60 @@ use std::sync::Arc;
 
 use crate::io::{Inode, send_buffers};
 
-/// Bytes copied at a time where the kernel cannot send the file itself.
+/// Bytes copied at a time if the kernel cannot send the file itself.
 #[cfg(any(test, feature = "internals"))]
 const COPY_CHUNK: usize = 64 * 1024;
 
-/// An open file. Cheap to share; all calls may come from several threads at once. An interrupted
-/// system call (EINTR) is repeated here, within bounds: to callers `Interrupted` is an error like
-/// others.
+/// An open file. Cheap to share; all calls may come from several threads at once. Implementations
+/// repeat an interrupted system call (EINTR) a bounded number of times, so callers treat
+/// `Interrupted` as any other error.
 ///
-/// No method that a file may want its own way has a default: a file around another one would take
-/// the default in the place of the other's method, and nobody would see it.
+/// Methods have no default where a wrapper could need its own: a wrapper that forgot to forward a
+/// call would silently use the default instead of the wrapped file's method.
 pub trait File: Send + Sync + Debug {
-    /// Reads up to `buffer.len()` bytes at `position`; 0 means the end.
+    /// Reads up to `buffer.len()` bytes at `position`; returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// Begins to bring these bytes into memory, and does not wait for them. The kernel may bring
-    /// fewer.
+    /// Begins to read these bytes into the page cache without waiting. The kernel may read fewer.
     fn read_ahead(&self, position: u64, length: u64);
 
-    /// Whether all of these bytes are in memory, or on their way by a read that has begun, so that
-    /// reading them brings nothing from the medium. The answer may be out of date at once.
+    /// Returns true if all of these bytes are in memory, or on their way by a read that has begun,
+    /// so that reading them needs no access to the medium. The answer may be out of date at once.
     fn is_cached(&self, position: u64, length: u64) -> bool;
 
-    /// Fills `buffer` from `position` with bytes that may have come from the medium just now: who
-    /// knows what they should be has checked them.
+    /// Fills `buffer` from `position`, and checks bytes that may have just come from the medium if
+    /// the implementation knows their checksum.
     ///
     /// # Errors
-    /// `InvalidData` when they are not what was written; else as `read_at`.
+    /// `InvalidData` if they differ from the bytes written; otherwise as `read_at`.
     fn read_checked(&self, buffer: &mut [u8], position: u64) -> io::Result<()>;
 
-    /// As `read_at`, but what comes is what the medium holds, not what a page cache remembers.
-    /// Used by recovery, where a cached page may be one whose write-back failed.
+    /// As `read_at`, but reads the medium, not the page cache. Used by recovery, where a cached
+    /// page may be one whose write-back failed.
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// Writes the buffers one after another at `position` and tells how many bytes it took, which
-    /// may be fewer than offered. Writing past the end extends the file.
+    /// Writes the buffers one after another at `position` and returns the number of bytes written,
+    /// which may be fewer than offered. Writing past the end extends the file.
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize>;
 
-    /// Cuts or extends (with zeros) to `length` bytes.
+    /// Truncates, or extends with zeros, to `length` bytes.
     fn set_len(&self, length: u64) -> io::Result<()>;
 
-    /// Makes the file at least `length` bytes long with room for all of them on the medium, so that
-    /// writing them finds some. What was not written reads as zeros.
+    /// Makes the file at least `length` bytes long and reserves space for all of them on the
+    /// medium, so that writing them cannot fail with a full disk. Bytes not written yet read as
+    /// zeros.
     ///
     /// # Errors
-    /// Those of the disk; `Unsupported` where the file system cannot promise room.
+    /// Those of the disk; `Unsupported` if the file system cannot reserve space.
     fn allocate(&self, length: u64) -> io::Result<()>;
 
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
 
-    /// Which file it is, whatever its name.
+    /// The identity of the file, whatever its name.
     fn inode(&self) -> io::Result<Inode>;
 
-    /// Whether it has no bytes.
+    /// Returns true if it has no bytes.
     #[cfg(any(test, feature = "internals"))]
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
@@ -69,15 +69,15 @@ pub trait File: Send + Sync + Debug {
     /// Makes bytes and length durable (`fdatasync`).
     ///
     /// # Errors
-    /// One that [`is_failed_sync`](crate::io::is_failed_sync) knows: nothing is known then of any
-    /// byte written since the last success, and a second call proves nothing.
+    /// An error for which [`is_failed_sync`](crate::io::is_failed_sync) is true: the state of every
+    /// byte written since the last success is then unknown, and a second call proves nothing.
     fn sync_data(&self) -> io::Result<()>;
 
-    /// Sends up to `length` bytes from `position` to a non-blocking socket and returns how many
-    /// went; 0 means that the file ends there.
+    /// Sends up to `length` bytes from `position` to a non-blocking socket and returns the number
+    /// sent; 0 means that the file ends there.
     ///
     /// # Errors
-    /// `WouldBlock` when the socket is full; otherwise those of the socket and of the file.
+    /// `WouldBlock` if the socket is full; otherwise those of the socket and of the file.
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize>;
 }
 
@@ -86,16 +86,16 @@ pub trait File: Send + Sync + Debug {
 pub struct FileRange {
     /// The file, kept open while the range is in use.
     pub file: Arc<dyn File>,
-    /// Where the range begins.
+    /// The position of its first byte.
     pub position: u64,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub length: u64,
 }
 
 /// Fills `buffer` from `position`.
 ///
 /// # Errors
-/// `UnexpectedEof` when the file ends first.
+/// `UnexpectedEof` if the file ends first.
 pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::Result<()> {
     let mut done = 0;
     while done < buffer.len() {
@@ -108,7 +108,7 @@ pub fn read_exact_at(file: &dyn File, buffer: &mut [u8], position: u64) -> io::R
     Ok(())
 }
 
-/// Makes a file `length` bytes long if it is shorter, where nothing can promise room.
+/// Extends a file to at least `length` bytes, for disks that cannot reserve space.
 ///
 /// # Errors
 /// As [`File::set_len`].
@@ -117,7 +117,7 @@ pub fn extend_to(file: &dyn File, length: u64) -> io::Result<()> {
     if file.len()? < length { file.set_len(length) } else { Ok(()) }
 }
 
-/// Does what [`File::send_to`] does, by a copy in memory: for files that the kernel cannot send.
+/// Implements [`File::send_to`] by a copy in memory, for files that the kernel cannot send.
 ///
 /// # Errors
 /// As [`File::send_to`].
@@ -136,7 +136,7 @@ pub fn send_copied(
     send_buffers(socket, &[IoSlice::new(&chunk[..count])], count < length)
 }
 
-/// Writes all buffers one after another at `position`, going on after short writes.
+/// Writes all buffers one after another at `position`, and continues after short writes.
 ///
 /// # Errors
 /// As the file's `write_at`; any prefix of the bytes may then have been written.

@@ -1,10 +1,10 @@
-//! Where threads wait for a change that other threads bring about.
+//! A condition for which threads wait until other threads bring it about.
 //!
-//! A waiting thread sleeps in `poll(2)` on an eventfd of its own, without a tick. It wakes when the
-//! change comes, at its deadline, and when a signal reaches it: what a signal means is for the
-//! caller to say, who may be an interpreter with handlers to run. A signal that comes just before
-//! the sleep interrupts nothing; a host that must not miss it has it written to a descriptor, and
-//! the sleep watches that too.
+//! A waiting thread sleeps in `poll(2)` on an eventfd of its own, without polling intervals. It
+//! wakes when the condition may hold, at its deadline, and on a signal, whose meaning is left to
+//! the caller, for instance an interpreter with handlers to run. A signal that arrives just before
+//! the sleep does not interrupt it; a host that must not miss one has signals written to a
+//! descriptor (as `signal.set_wakeup_fd` does), which the sleep watches too.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,47 +18,47 @@ use nix::sys::time::TimeSpec;
 
 use crate::io::Clock;
 
-/// How long one sleep lasts at most. The system takes no number of seconds beyond 2⁶³.
+/// The longest single sleep. The system accepts no number of seconds beyond 2⁶³.
 const SLEEP_MAX: Duration = Duration::from_hours(24);
 
-/// Threads that wait for the same kind of change.
+/// The threads that wait for one kind of change.
 #[derive(Debug, Default)]
 pub struct Gate {
     sleepers: Mutex<Vec<Arc<EventFd>>>,
 }
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited<T> {
-    /// With what was waited for.
+    /// The awaited value.
     Ready(T),
-    /// At the deadline.
+    /// The deadline passed.
     TimedOut,
-    /// By a signal; waiting again is allowed.
+    /// A signal arrived; waiting again is allowed.
     Signal,
 }
 
 impl Gate {
-    /// A gate at which nobody waits.
+    /// A gate without waiting threads.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets every waiting thread look again. Called after the change.
+    /// Wakes every waiting thread to try again. Call it after the change.
     pub fn wake_all(&self) {
         for sleeper in self.sleepers().drain(..) {
-            // Fails only if the counter is full, and then the sleeper is awake already.
+            // This fails only if the counter is full, and then the sleeper is awake already.
             let _ = sleeper.write(1);
         }
     }
 
-    /// Waits until `attempt` gives something, or until `clock` says `deadline`.
+    /// Waits until `attempt` returns a value, or until `clock` reaches `deadline`.
     ///
-    /// `attempt` is tried at once, and again after every [`wake_all`](Self::wake_all). The wait
-    /// also ends, as by a signal, while `signals` has something to read.
+    /// `attempt` is called at once, and again after every [`wake_all`](Self::wake_all). The wait
+    /// also ends, as by a signal, while `signals` is readable.
     ///
     /// # Errors
-    /// When the system has no descriptor left to wait on.
+    /// If no descriptor is available to wait on.
     pub fn wait<T>(
         &self,
         clock: &dyn Clock,
@@ -73,7 +73,8 @@ impl Gate {
             Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
         loop {
             self.sleepers().push(Arc::clone(&sleeper));
-            // The change may have come before the registration was seen.
+            // Try again after registering: the change may have come before, and its `wake_all`
+            // missed us.
             let waited = if let Some(ready) = attempt() {
                 Some(Waited::Ready(ready))
             } else {
@@ -87,7 +88,7 @@ impl Gate {
             if let Some(ready) = attempt() {
                 return Ok(Waited::Ready(ready));
             }
-            // Nothing is lost if this fails: the next sleep is then a short one.
+            // If this fails, the next sleep merely ends at once.
             let _ = sleeper.read();
         }
     }
@@ -97,7 +98,7 @@ impl Gate {
     }
 }
 
-/// Sleeps until woken (`None`), or for the other reasons to stop waiting.
+/// Sleeps until woken (`None`), or until another reason ends the wait.
 fn sleep<T>(
     sleeper: &EventFd,
     left: Option<Duration>,
@@ -147,7 +148,7 @@ mod tests {
         let gate = Gate::new();
         let attempts = AtomicUsize::new(0);
         let attempt = || {
-            // It is asleep, or about to be, when it is woken.
+            // The waiting thread is asleep, or about to be, when it is woken.
             gate.wake_all();
             (attempts.fetch_add(1, Ordering::Relaxed) == 2).then_some(7)
         };

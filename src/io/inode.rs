@@ -11,13 +11,13 @@ pub struct Inode {
     pub device: u64,
     /// The file or directory there.
     pub number: u64,
-    /// The time it was created, where the file system keeps that: a number is used again once its
-    /// file is removed and closed everywhere.
+    /// The creation time, if the file system keeps it: a number is reused once its file is removed
+    /// and closed everywhere.
     pub born: Option<SystemTime>,
 }
 
-/// The exclusive lock on a directory, held until it is dropped. Whatever becomes of the names in
-/// the directory, or of its own, the lock is on the directory.
+/// The exclusive lock on a directory, held until it is dropped. It stays on the directory whatever
+/// happens to its name or to the names in it.
 pub struct DirLock {
     inode: Inode,
     _held: Box<dyn Any + Send + Sync>,

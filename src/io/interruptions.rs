@@ -1,9 +1,9 @@
-//! System calls that return EINTR.
+//! Repetition of system calls that return EINTR.
 
 use std::io::{self, ErrorKind};
 
-/// Attempts at one call. A file system that interrupts every one of them would otherwise hold its
-/// thread, and everybody who waits for that thread, for ever.
+/// The most attempts at a call. Without a bound, a file system that interrupts every call would
+/// block its thread, and all threads that wait for it, for ever.
 const ATTEMPTS_MAX: u32 = 100;
 
 /// Repeats a system call while it is interrupted.

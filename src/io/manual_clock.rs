@@ -14,12 +14,12 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock whose wall time is `now`.
+    /// A clock with the wall time `now`.
     pub fn at(now: Timestamp) -> Self {
         Self { wall_ms: AtomicI64::new(now.millis()), elapsed_ns: AtomicU64::new(0) }
     }
 
-    /// Lets time pass on both clocks.
+    /// Advances both clocks.
     pub fn advance(&self, by: Duration) {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         let nanos = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
@@ -27,7 +27,7 @@ impl ManualClock {
         self.elapsed_ns.fetch_add(nanos, Ordering::AcqRel);
     }
 
-    /// Sets the wall clock alone, as an operator or a bad time server does.
+    /// Sets the wall clock alone, as an operator or a faulty time server does.
     pub fn set_wall(&self, now: Timestamp) {
         self.wall_ms.store(now.millis(), Ordering::Release);
     }

@@ -1,12 +1,12 @@
-//! The only door to the system: files, directories, time, `sendfile`.
+//! The engine's only access to the system: files, directories, time, `sendfile`.
 //!
 //! [`Disk`] and [`Clock`] are seams: the same engine runs on [`SystemDisk`] and, in tests, on a
-//! `FaultyDisk` that forgets what was not synced. All `unsafe` of the crate
-//! lives in `sys`.
+//! `FaultyDisk` that loses everything not synced. All `unsafe` of the crate is in `sys`.
 //!
-//! What may be assumed of a disk is only this: after `sync_data` the bytes and the length of a file
-//! are on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
-//! atomic. Nothing is known of the order of unsynced writes, nor of what a failed call left behind.
+//! The engine assumes only this of a disk: after `sync_data` the bytes and the length of a file are
+//! on the medium; after `sync_dir` the names in a directory are; `rename` within a directory is
+//! atomic. It assumes nothing about the order of unsynced writes, or about the state after a failed
+//! call.
 
 mod clock;
 mod disk;

@@ -1,18 +1,18 @@
-//! What a name leads to, and whether it still does.
+//! The identity of the file behind a name, and the check that the name still refers to it.
 //!
-//! A file that is open goes on existing when its name is removed or given to another: writes
-//! succeed, syncs too, and nobody will ever find the bytes. So whoever promises something of a file
-//! compares what is open with what its name leads to.
+//! An open file continues to exist when its name is removed or given to another file: writes and
+//! syncs succeed, and the bytes can never be found again. So before data is reported as durable,
+//! the open file is compared with the file at its name.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::io::{Disk, File, Inode};
 
-/// Fails unless `path` leads to the directory `inode`, which somebody has open.
+/// Fails unless `path` refers to the directory `inode`, which the caller has open.
 ///
 /// # Errors
-/// One that [`is_displaced`] knows when it leads to nothing, or to something else.
+/// An error for which [`is_displaced`] is true, if the path refers to nothing or to something else.
 pub fn require_dir_in_place(disk: &dyn Disk, path: &Path, inode: Inode) -> io::Result<()> {
     match disk.inode(path) {
         Ok(found) if found == inode => Ok(()),
@@ -22,7 +22,7 @@ pub fn require_dir_in_place(disk: &dyn Disk, path: &Path, inode: Inode) -> io::R
     }
 }
 
-/// Fails unless `path` leads to the open `file`.
+/// Fails unless `path` refers to the open `file`.
 ///
 /// # Errors
 /// As [`require_dir_in_place`].
@@ -30,22 +30,22 @@ pub fn require_in_place(disk: &dyn Disk, path: &Path, file: &dyn File) -> io::Re
     require_dir_in_place(disk, path, file.inode()?)
 }
 
-/// Whether a file or directory in use was found removed or replaced: nobody will find again what is
-/// written to it.
+/// Returns true if a file or directory in use was found removed or replaced, so that data written
+/// to it cannot be found again.
 pub fn is_displaced(error: &io::Error) -> bool {
     Displaced::of(error).is_some()
 }
 
-/// What became of a name in use.
+/// The fate of a name in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Displaced {
-    /// It leads nowhere.
+    /// The name refers to nothing.
     #[error(
         "it was removed or renamed while in use: what is written to it cannot be found again; put \
          it back, or restore a copy, and start again"
     )]
     Removed,
-    /// It leads to something else.
+    /// The name refers to another file or directory.
     #[error(
         "it was replaced by another while in use: what is written to the one in use cannot be \
          found under this name; decide which of them is to be kept, and start again"
@@ -54,7 +54,7 @@ pub(super) enum Displaced {
 }
 
 impl Displaced {
-    /// What an error says of it.
+    /// The displacement that an error reports, if any.
     pub(super) fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }

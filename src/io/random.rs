@@ -1,7 +1,7 @@
-//! Numbers that look random and follow from a seed.
+//! Reproducible pseudo-random numbers from a seed.
 //!
 //! For simulations, whose every run must be repeatable from the seed it prints: the sequence of a
-//! seed never changes. Not for secrets, nor where strangers choose the input.
+//! seed never changes. Not for secrets, nor for input chosen by an attacker.
 
 /// A generator of numbers (`SplitMix64`: a counter in large steps, its bits mixed).
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ impl SeededRandom {
         Self { state: seed }
     }
 
-    /// Any number.
+    /// The next number, from the whole range.
     pub fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
@@ -24,14 +24,14 @@ impl SeededRandom {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `end`, itself not included; 0 when `end` is 0.
+    /// A number from 0 up to but not including `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         let scaled = (u128::from(self.number()) * u128::from(end)) >> 64;
         // A product of two 64-bit numbers, shifted by 64, has 64 bits.
         u64::try_from(scaled).unwrap_or(0)
     }
 
-    /// A number from one end to the other, both included; either may be the greater.
+    /// A number between two bounds, both included; either may be the greater.
     pub fn between(&mut self, one: u64, other: u64) -> u64 {
         let low = one.min(other);
         match one.abs_diff(other).checked_add(1) {
@@ -40,13 +40,13 @@ impl SeededRandom {
         }
     }
 
-    /// A place in a sequence of `length` items; 0 when it has none.
+    /// An index into a sequence of `length` items; 0 if it is empty.
     #[cfg(any(test, feature = "internals"))]
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// True once in `one_in` calls on average; never when that is 0.
+    /// True once in `one_in` calls on average; never if `one_in` is 0.
     #[cfg(any(test, feature = "internals"))]
     pub fn chance(&mut self, one_in: u64) -> bool {
         one_in > 0 && self.below(one_in) == 0

@@ -7,15 +7,15 @@ use nix::sys::sendfile::sendfile;
 
 use crate::io::interruptions::uninterrupted;
 
-/// Sends up to `length` bytes of `file` from `position` and tells how many went; 0 means that the
-/// file ends there. The file's cursor is neither used nor moved.
+/// Sends up to `length` bytes of `file` from `position` and returns the number sent; 0 means that
+/// the file ends there. The file's cursor is neither used nor moved.
 ///
-/// The system has no flag against SIGPIPE here, as `send` has: the process must ignore that signal.
-/// Programs of Rust and of Python do from their start; one of C that loads this crate must see to
-/// it.
+/// Unlike `send`, `sendfile` has no flag that suppresses SIGPIPE, so the process must ignore that
+/// signal. Rust and Python programs do so from their start; a C program that loads this crate must
+/// do so itself.
 ///
 /// # Errors
-/// `WouldBlock` when the socket is full and non-blocking, `BrokenPipe` when the peer is gone.
+/// `WouldBlock` if the socket is full and non-blocking, `BrokenPipe` if the peer is gone.
 pub(super) fn send_file(
     socket: BorrowedFd<'_>,
     file: BorrowedFd<'_>,

@@ -1,4 +1,4 @@
-//! What `std` does not offer of sockets: gathered writes that announce more to come.
+//! Gathered socket writes with `MSG_MORE`, which `std` does not offer.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,11 +7,11 @@ use nix::sys::socket::{MsgFlags, sendmsg};
 
 use crate::io::interruptions::uninterrupted;
 
-/// Offers `buffers` to a non-blocking socket and tells how many bytes it took. With `more`, the
-/// kernel waits a moment for what follows before it sends a short packet.
+/// Offers `buffers` to a non-blocking socket and returns the number of bytes taken. With `more`,
+/// the kernel waits briefly for the bytes that follow before it sends a short packet.
 ///
 /// # Errors
-/// `WouldBlock` when the socket is full; never a signal.
+/// `WouldBlock` if the socket is full; never SIGPIPE.
 pub fn send_buffers(
     socket: BorrowedFd<'_>,
     buffers: &[IoSlice<'_>],
@@ -19,7 +19,7 @@ pub fn send_buffers(
 ) -> io::Result<usize> {
     let mut flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
     if more {
-        // The wrapper has no name for this flag; the kernel has.
+        // `nix` has no name for this flag.
         flags |= MsgFlags::from_bits_retain(nix::libc::MSG_MORE);
     }
     uninterrupted(|| Ok(sendmsg::<()>(socket.as_raw_fd(), buffers, &[], flags, None)?))

@@ -1,8 +1,8 @@
-//! What the system offers only in ways that need care: signals, limits, the boot it lives in, and
-//! a look into the page cache.
+//! System calls without a safe interface: signals, limits, the boot identifier, and the state of
+//! the page cache.
 //!
-//! The only file of the crate with `unsafe`. What is changed here belongs to the whole process, so
-//! only programs call it at their start; an embedded broker leaves its host alone.
+//! The only file of the crate with `unsafe`. Its changes affect the whole process, so only programs
+//! call them, at their start; an embedded broker leaves its host alone.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -14,8 +14,8 @@ use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
-/// Makes a write past the process's file-size limit an error (EFBIG) instead of the end of the
-/// process, which would come in mid-batch. Kept as it is when the process has a handler of its own.
+/// Makes a write past the process's file-size limit an error (EFBIG); by default SIGXFSZ would kill
+/// the process in mid-batch. A handler installed by the process is kept.
 pub fn ignore_file_size_signal() -> io::Result<()> {
     // SAFETY: ignoring a signal installs no code, so nothing can run at a moment it must not.
     #[expect(unsafe_code, reason = "a signal's disposition has no safe interface")]
@@ -28,10 +28,10 @@ pub fn ignore_file_size_signal() -> io::Result<()> {
     Ok(())
 }
 
-/// Pages of a range that are in the page cache, by `cachestat`, which brings none in.
+/// The number of pages of a range that are in the page cache, by `cachestat`, which reads none in.
 ///
 /// # Errors
-/// `Unsupported` kinds of the system's: it is of Linux 6.5, and not every file system knows it.
+/// The system's: `cachestat` needs Linux 6.5 and a file system that supports it.
 pub(super) fn cached_pages(file: BorrowedFd<'_>, position: u64, length: u64) -> io::Result<u64> {
     /// The same number on every architecture.
     const CACHESTAT: libc::c_long = 451;
@@ -47,9 +47,10 @@ pub(super) fn cached_pages(file: BorrowedFd<'_>, position: u64, length: u64) -> 
     if result == 0 { Ok(counts[0]) } else { Err(Errno::last().into()) }
 }
 
-/// Whether all bytes of a range are in the page cache, as a mapping of them shows: also on kernels
-/// without `cachestat`, and where the pages are those of the file system below. A read that must
-/// not wait would be simpler, but the kernel begins to bring in what it lacks.
+/// Returns true if all bytes of a range are in the page cache, as `mincore` reports for a mapping.
+/// This works on kernels without `cachestat` too, and where the pages belong to the file system
+/// below. A non-blocking read would be simpler, but it makes the kernel begin to read the missing
+/// pages.
 pub(super) fn is_resident(file: BorrowedFd<'_>, position: u64, length: u64) -> io::Result<bool> {
     // SAFETY: it reads a constant of the system.
     #[expect(unsafe_code, reason = "the size of a page has no safe interface here")]
@@ -78,12 +79,12 @@ pub(super) fn is_resident(file: BorrowedFd<'_>, position: u64, length: u64) -> i
     Ok(pages.iter().all(|page| page & 1 == 1))
 }
 
-/// How many files and sockets this process may have open at once.
+/// The number of files and sockets that this process may have open at once.
 pub fn open_file_limit() -> io::Result<u64> {
     Ok(getrlimit(Resource::RLIMIT_NOFILE)?.0)
 }
 
-/// Raises the limit of open files as far as the process may, and tells what it is now.
+/// Raises the limit of open files as far as the process may, and returns it.
 pub fn raise_open_file_limit() -> io::Result<u64> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     if soft < hard {
@@ -92,8 +93,8 @@ pub fn raise_open_file_limit() -> io::Result<u64> {
     Ok(hard)
 }
 
-/// The identity of the running system's boot: another one after a restart or a power failure means
-/// that the page cache began empty.
+/// The identifier of the system's current boot: another value after a restart or a power failure
+/// means that the page cache began empty.
 pub fn boot_id() -> io::Result<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     Ok(text.trim().to_owned())

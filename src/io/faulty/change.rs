@@ -1,8 +1,8 @@
 //! Changes of names that no `sync_dir` has made durable yet, oldest first.
 //!
-//! A power failure keeps, for every directory, some first part of the changes made in it. A change
-//! of two directories (a move, the removal of a directory) is whole or absent, as a journal would
-//! have it, and so ties their orders together.
+//! A power failure keeps, for every directory, a prefix of the changes made in it. A change that
+//! affects two directories (a move, the removal of a directory) is kept whole or not at all, as by
+//! a journal, and so ties the orders of both directories together.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// The directories whose order of changes this one belongs to. An empty directory that goes
-    /// away belongs too: the changes that emptied it come first.
+    /// The directories whose order of changes includes this one. A directory that is removed is
+    /// included, because the changes that emptied it come first.
     fn directories(&self) -> Vec<DirectoryId> {
         let (mut directories, gone) = match self {
             Self::Link { place, .. } => (vec![place.directory], None),
@@ -37,7 +37,7 @@ impl Change {
         directories
     }
 
-    /// The directory that begins to exist by this change.
+    /// The directory that this change creates.
     fn made_directory(&self) -> Option<DirectoryId> {
         match self {
             Self::Link { child: Child::Directory(directory), .. } => Some(*directory),
@@ -45,7 +45,7 @@ impl Change {
         }
     }
 
-    /// Whether `child` begins, ends or moves here.
+    /// Returns true if the change creates, removes or moves `wanted`.
     pub(super) fn concerns(&self, wanted: Child) -> bool {
         match self {
             Self::Link { child, .. } | Self::Unlink { child, .. } => *child == wanted,
@@ -57,7 +57,7 @@ impl Change {
 #[derive(Debug)]
 struct Pending {
     change: Change,
-    /// Its directory was synced before that directory had a durable name itself.
+    /// True if the directory was synced before its own name was durable.
     synced: bool,
 }
 
@@ -80,7 +80,8 @@ impl Changes {
         self.pending.iter().any(|pending| pending.change.concerns(child))
     }
 
-    /// Notes a sync of a directory that has no durable name yet: its changes follow that name.
+    /// Records a sync of a directory that has no durable name yet: its changes become durable
+    /// together with that name.
     pub(super) fn mark_synced(&mut self, directory: DirectoryId) {
         for pending in &mut self.pending {
             if pending.change.directories().contains(&directory) {
@@ -89,18 +90,19 @@ impl Changes {
         }
     }
 
-    /// Takes out all changes.
+    /// Removes and returns all changes.
     pub(super) fn take_all(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.pending).into_iter().map(|pending| pending.change).collect()
     }
 
-    /// Takes out the oldest change and what must go with it.
+    /// Removes and returns the oldest change and all that depend on it.
     pub(super) fn take_oldest(&mut self) -> Vec<Change> {
         let wanted = (0..self.pending.len()).map(|index| index == 0).collect();
         self.take_closed(wanted)
     }
 
-    /// Takes out all changes in a directory, with the one that makes it and all that must go first.
+    /// Removes and returns all changes in a directory, the change that creates it, and all that
+    /// must precede them.
     pub(super) fn take_of(&mut self, directory: DirectoryId) -> Vec<Change> {
         let is_wanted = |pending: &Pending| {
             pending.change.directories().contains(&directory)
@@ -124,7 +126,8 @@ impl Changes {
         taken.map(|pending| pending.change).collect()
     }
 
-    /// Adds what happened earlier in the directories of wanted changes, and what made those.
+    /// Adds the earlier changes in the directories of wanted changes, and those that created these
+    /// directories.
     fn add_predecessors(&self, wanted: &mut [bool]) {
         let mut needed = BTreeSet::new();
         for (pending, wanted) in self.pending.iter().zip(wanted).rev() {
@@ -138,7 +141,7 @@ impl Changes {
         }
     }
 
-    /// Adds what was synced inside directories that get their durable name now.
+    /// Adds the changes that were synced inside directories whose names become durable now.
     fn add_synced_inside(&self, wanted: &mut [bool]) {
         let mut made = BTreeSet::new();
         for (pending, wanted) in self.pending.iter().zip(wanted) {
@@ -150,10 +153,11 @@ impl Changes {
         }
     }
 
-    /// Takes out what a power failure lets through: all, nothing, or some first changes of every
-    /// directory.
+    /// Removes and returns the changes that survive a power failure: all, none, or a prefix for
+    /// every directory.
     pub(super) fn take_survivors(&mut self, random: &mut SeededRandom) -> Vec<Change> {
-        // Each change comes through unless one in so many stops its directory; 0 stops none.
+        // With probability 1 / `one_in` a change is lost, and with it all later ones of its
+        // directory; 0 loses none.
         let one_in = [0, 1, 2, 4, 8][random.index(5)];
         let mut stopped = BTreeSet::new();
         let mut survivors = Vec::new();

@@ -1,4 +1,4 @@
-//! The disk as its users see it, and the levers a test pulls.
+//! The faulty disk's interface: the `Disk` implementation and the controls for tests.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::hold::{ReadHold, SyncHold};
 use super::machine::{Machine, Shared};
 use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode, is_failed_sync};
 
-/// A disk that forgets what was not synced. Clones are the same disk of the same running machine.
+/// A disk that loses everything not synced. Clones are the same disk of the same running machine.
 ///
-/// The inner disk must not be changed by others meanwhile. Absolute and relative paths are
-/// different names here, and `..` is refused.
+/// Nothing else may change the inner disk meanwhile. Absolute and relative paths are different
+/// names here, and `..` is refused.
 #[derive(Clone, Debug)]
 pub struct FaultyDisk {
     shared: Arc<Shared>,
@@ -22,24 +22,26 @@ pub struct FaultyDisk {
 }
 
 impl FaultyDisk {
-    /// A disk over `inner`, on which everything there is durable. Chance follows `seed`.
+    /// A disk over `inner`, whose content counts as durable. All random choices follow from `seed`.
     pub fn new(inner: Arc<dyn Disk>, seed: u64) -> Self {
         let machine = Mutex::new(Machine::new(Arc::clone(&inner), seed));
         let shared = Arc::new(Shared { inner, machine, changed: Condvar::new() });
         Self { shared, seed, incarnation: 0 }
     }
 
-    /// From now on one call in `one_in`, on average, first writes some dirty page down or makes the
-    /// oldest change of a name durable, as a kernel does on its own; 0, as at first, means none.
+    /// Simulates background write-back: from now on one call in `one_in`, on average, first writes
+    /// a dirty page to the medium or makes the oldest change of a name durable. 0, the default,
+    /// disables it.
     pub fn set_write_back(&self, one_in: u64) {
         self.shared.machine().write_back = one_in;
     }
 
-    /// The power fails and comes back. Of what was not synced, any pages, sectors, lengths and
-    /// first changes of a directory, as `seed` has it, are on the inner disk; the rest never was.
+    /// Simulates a power failure and restart. Of everything not synced, the inner disk gets a
+    /// random part, chosen by `seed`: any pages, sectors and lengths, and a prefix of each
+    /// directory's changes.
     ///
-    /// Returns the disk after the failure. All handles from before, open files and this value
-    /// included, fail from now on, so that threads that outlive their machine do no harm.
+    /// Returns the disk after the failure. All older handles, open files and this value included,
+    /// fail from now on, so that threads left over from before do no harm.
     ///
     /// # Errors
     /// Those of the inner disk.
@@ -52,48 +54,48 @@ impl FaultyDisk {
         Ok(Self { shared, seed: self.seed, incarnation })
     }
 
-    /// Adds a fault to the plan. Faults survive a crash.
+    /// Adds a fault to the plan. Faults stay in force after a crash.
     pub fn inject(&self, fault: Fault) {
         self.shared.machine().faults.add(fault);
     }
 
-    /// Forgets all faults.
+    /// Removes all faults.
     pub fn clear_faults(&self) {
         self.shared.machine().faults.clear();
     }
 
-    /// How often an operation was called, failures included.
+    /// The number of calls of an operation, failed ones included.
     pub fn calls(&self, operation: Operation) -> u64 {
         self.shared.machine().faults.calls(operation)
     }
 
-    /// Keeps every `read_at` of at least so many bytes from returning until the hold is dropped, as
-    /// a slow medium would; such ranges are not cached meanwhile.
+    /// Blocks every `read_at` of at least `least` bytes until the hold is dropped, as a slow medium
+    /// would; such ranges count as not cached meanwhile.
     pub fn hold_reads(&self, least: usize) -> ReadHold {
         ReadHold::new(Arc::clone(&self.shared), least)
     }
 
-    /// Keeps every `sync_data` and `sync_filesystem` from returning until the hold is dropped.
+    /// Blocks every `sync_data` and `sync_filesystem` until the hold is dropped.
     pub fn hold_sync(&self) -> SyncHold {
         SyncHold::new(Arc::clone(&self.shared))
     }
 
-    /// What `free_bytes` answers; `None`, as at first, asks the inner disk.
+    /// Sets the result of `free_bytes`; `None`, the default, asks the inner disk.
     pub fn set_free_bytes(&self, bytes: Option<u64>) {
         self.shared.machine().free_bytes = bytes;
     }
 
-    /// Turns one bit (0 to 7) of a byte on the medium over. A page that is cached hides it.
+    /// Flips one bit (0 to 7) of a byte on the medium. A cached page hides the change.
     ///
     /// # Errors
-    /// `UnexpectedEof` when the medium has no such byte.
+    /// `UnexpectedEof` if the medium has no such byte.
     pub fn flip_bit(&self, path: &Path, position: u64, bit: u8) -> io::Result<()> {
         let mut machine = self.shared.machine();
         machine.check(self.incarnation)?;
         machine.names.file(path)?.flip_bit(position, bit)
     }
 
-    /// The nearest directory with a durable name, on whose file system `path` is.
+    /// The nearest ancestor of `path` with a durable name; both are on the same file system.
     fn durable_ancestor<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
         for known in path.ancestors().filter(|known| !known.as_os_str().is_empty()) {
             if self.shared.inner.exists(known)? {

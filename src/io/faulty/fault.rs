@@ -1,4 +1,4 @@
-//! What is to go wrong, and when.
+//! The plan of failures: the calls that fail, and the way in which they fail.
 
 use std::io;
 
@@ -33,19 +33,19 @@ pub enum Operation {
     SyncFilesystem,
 }
 
-/// How a call goes wrong.
+/// The way in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// EIO. A write may have taken some of its bytes; a sync has lost what it should have written.
     InputOutput,
     /// ENOSPC. A write has taken nothing; a sync has lost what it should have written.
     NoSpace,
-    /// EMFILE. A sync was not even tried: it has lost nothing.
+    /// EMFILE. A sync was not even tried and has lost nothing.
     TooManyOpenFiles,
-    /// A write takes at most this many bytes and says so.
+    /// A write takes at most this many bytes and returns that number.
     ShortWrite(usize),
-    /// A read succeeds with one bit wrong, in this byte of its buffer (the last one, when it read
-    /// less).
+    /// A read succeeds with one bit flipped, in this byte of its buffer (or in the last one read,
+    /// if that is earlier).
     FlipBit {
         /// The byte, from the buffer's start.
         byte: usize,
@@ -55,7 +55,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The error that the caller gets; `None` when the call seems to succeed.
+    /// The error that the caller gets; `None` if the call seems to succeed.
     pub(super) fn error(self) -> Option<io::Error> {
         let errno = match self {
             Self::InputOutput => Errno::EIO,
@@ -67,8 +67,8 @@ impl Failure {
     }
 }
 
-/// One entry of the plan: some calls of one kind go wrong. Made by [`Fault::new`], narrowed by the
-/// other methods.
+/// An entry of the plan: some calls of one operation fail. Created by [`Fault::new`] and narrowed
+/// by the other methods.
 #[derive(Clone, Debug)]
 pub struct Fault {
     operation: Operation,
@@ -79,37 +79,37 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The next call of this kind, on any path, fails once.
+    /// A fault for the next call of this operation, on any path, once.
     pub fn new(operation: Operation, failure: Failure) -> Self {
         Self { operation, failure, suffix: String::new(), first: 1, times: 1 }
     }
 
-    /// Only calls on paths that end so count and fail.
+    /// Restricts the fault to paths with this suffix; other calls are not counted.
     #[must_use]
     pub fn on(self, suffix: &str) -> Self {
         Self { suffix: suffix.to_owned(), ..self }
     }
 
-    /// The first call to fail is the `nth` from now on, counted from 1.
+    /// Sets the first call to fail: the `nth` from now on, counted from 1.
     #[must_use]
     pub fn at_call(self, nth: u64) -> Self {
         Self { first: nth, ..self }
     }
 
-    /// So many calls in a row fail.
+    /// Sets the number of consecutive calls that fail.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self { times: count, ..self }
     }
 
-    /// All calls from the first one on fail, until the faults are cleared.
+    /// Makes all calls from the first failing one on fail, until the faults are cleared.
     #[must_use]
     pub fn for_ever(self) -> Self {
         self.times(u64::MAX)
     }
 }
 
-/// Counts calls and tells which of them fail.
+/// Counts calls and decides which of them fail.
 #[derive(Debug, Default)]
 pub(super) struct FaultPlan {
     calls: std::collections::BTreeMap<Operation, u64>,
@@ -129,7 +129,7 @@ impl FaultPlan {
         self.calls.get(&operation).copied().unwrap_or(0)
     }
 
-    /// Counts one call and tells how it fails, if it does: the earliest fault that fits wins.
+    /// Counts a call and returns its failure, if any: the earliest matching fault wins.
     pub(super) fn next(&mut self, operation: Operation, path: &str) -> Option<Failure> {
         *self.calls.entry(operation).or_default() += 1;
         let mut chosen = None;

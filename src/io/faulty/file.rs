@@ -14,13 +14,13 @@ use crate::io::{
     File, Inode, SeededRandom, extend_to, failed_sync, is_failed_sync, read_exact_at, send_copied,
 };
 
-/// A handle; it fails once the power has failed.
+/// A handle; every call fails after the power has failed.
 #[derive(Debug)]
 pub(super) struct FaultyFile {
     pub(super) shared: Arc<Shared>,
     pub(super) incarnation: u64,
     pub(super) id: FileId,
-    /// The name it was opened by, for faults that mean some files only.
+    /// The name it was opened by, for faults that apply to some files only.
     pub(super) path: PathBuf,
     pub(super) writable: bool,
 }
@@ -152,18 +152,18 @@ impl Drop for FaultyFile {
     }
 }
 
-/// The error of a call that is to fail.
+/// The error of a call that has to fail.
 pub(super) fn fail(failure: Option<Failure>) -> io::Result<()> {
     failure.and_then(Failure::error).map_or(Ok(()), Err)
 }
 
-/// The error of a sync that is to fail; without a descriptor it is not even tried.
+/// The error of a sync that has to fail; without a descriptor it is not even tried.
 pub(super) fn fail_sync(failure: Option<Failure>) -> io::Result<()> {
     let was_tried = failure != Some(Failure::TooManyOpenFiles);
     fail(failure).map_err(|error| if was_tried { failed_sync(error) } else { error })
 }
 
-/// How many bytes of `offered` a write takes, whether or not it then fails.
+/// The number of bytes of `offered` that a write takes, even if it then fails.
 fn taken(failure: Option<Failure>, offered: usize, random: &mut SeededRandom) -> usize {
     match failure {
         None | Some(Failure::FlipBit { .. }) => offered,

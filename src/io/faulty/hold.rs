@@ -1,11 +1,11 @@
-//! Holding syncs or large reads back, to look at what happens meanwhile.
+//! Holds on syncs or large reads, for tests of concurrent behaviour.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::machine::{Machine, Shared};
 
-/// While it lives, `sync_data` and `sync_filesystem` do not return. Dropping it lets all go on.
+/// Blocks `sync_data` and `sync_filesystem` while it lives.
 #[derive(Debug)]
 #[must_use = "syncs go on as soon as it is dropped"]
 pub struct SyncHold {
@@ -18,12 +18,12 @@ impl SyncHold {
         Self { shared }
     }
 
-    /// How many calls are waiting.
+    /// The number of calls that are blocked.
     pub fn waiting(&self) -> usize {
         self.shared.machine().held_syncs
     }
 
-    /// Waits until so many calls are waiting; false when that takes longer than `patience`.
+    /// Waits until `calls` calls are blocked; returns false if that takes longer than `patience`.
     pub fn wait_for(&self, calls: usize, patience: Duration) -> bool {
         wait(&self.shared, patience, |machine| machine.held_syncs < calls)
     }
@@ -36,7 +36,7 @@ impl Drop for SyncHold {
     }
 }
 
-/// While it lives, large reads do not return. Dropping it lets all go on.
+/// Blocks large reads while it lives.
 #[derive(Debug)]
 #[must_use = "reads go on as soon as it is dropped"]
 pub struct ReadHold {
@@ -50,7 +50,7 @@ impl ReadHold {
         Self { shared }
     }
 
-    /// Waits until so many calls are waiting; false when that takes longer than `patience`.
+    /// Waits until `calls` calls are blocked; returns false if that takes longer than `patience`.
     pub fn wait_for(&self, calls: usize, patience: Duration) -> bool {
         wait(&self.shared, patience, |machine| machine.held_reads < calls)
     }

@@ -1,4 +1,5 @@
-//! The running machine that a disk belongs to: one lock over names, bytes, faults and chance.
+//! The running machine that a disk belongs to: one lock over names, bytes, faults and the random
+//! numbers.
 
 use std::io;
 use std::path::Path;
@@ -8,32 +9,32 @@ use super::fault::{Failure, FaultPlan, Operation};
 use super::namespace::Namespace;
 use crate::io::{DirLock, Disk, SeededRandom, failed_sync};
 
-/// A lock of the inner disk that a power failure can take away from its holder.
+/// A lock of the inner disk that a power failure revokes from its holder.
 pub(super) type HeldLock = Mutex<Option<DirLock>>;
 
-/// What all handles share.
+/// The state that all handles share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) inner: Arc<dyn Disk>,
     pub(super) machine: Mutex<Machine>,
-    /// Signalled when a sync begins to wait, when a hold ends and when the power fails.
+    /// Signalled when a call is blocked, when a hold ends and when the power fails.
     pub(super) changed: Condvar,
 }
 
 /// The state of the machine.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// Grows with every power failure; handles of an earlier one fail.
+    /// Incremented by every power failure; handles of an earlier incarnation fail.
     pub(super) incarnation: u64,
     pub(super) names: Namespace,
     pub(super) random: SeededRandom,
     pub(super) faults: FaultPlan,
-    /// One call in so many does some write-back first; 0 means never.
+    /// One call in this many does some write-back first; 0 means never.
     pub(super) write_back: u64,
     pub(super) free_bytes: Option<u64>,
     pub(super) holds: usize,
     pub(super) held_syncs: usize,
-    /// Reads of at least so many bytes do not return.
+    /// Reads of at least this many bytes are blocked.
     pub(super) read_hold: Option<usize>,
     pub(super) held_reads: usize,
     pub(super) locks: Vec<Weak<HeldLock>>,
@@ -56,22 +57,23 @@ impl Machine {
         }
     }
 
-    /// Whether handles of this incarnation still work.
+    /// Fails unless handles of this incarnation are still valid.
     pub(super) fn check(&self, incarnation: u64) -> io::Result<()> {
         if self.incarnation == incarnation {
             Ok(())
         } else {
-            // Marked as a failed sync is: whoever asks must not try again.
+            // Mark it as a failed sync, because the caller must not try again.
             Err(failed_sync(io::Error::other("the power has failed since this was opened")))
         }
     }
 
-    /// Whether a read of so many bytes is held back.
+    /// Returns true if a read of `length` bytes is blocked.
     pub(super) fn holds_read(&self, length: usize) -> bool {
         self.read_hold.is_some_and(|least| length >= least)
     }
 
-    /// The power fails and comes back; what the seed lets through is on the inner disk.
+    /// Simulates a power failure and restart; the changes that survive, by the seed, are on the
+    /// inner disk.
     pub(super) fn lose_power(&mut self, inner: &Arc<dyn Disk>, seed: u64) -> io::Result<()> {
         self.incarnation += 1;
         self.read_hold = None;
@@ -89,8 +91,8 @@ impl Shared {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a call: counts it, lets the kernel do a little write-back, and tells whether the call
-    /// is to fail.
+    /// Begins a call: counts it, simulates some background write-back, and returns the failure if
+    /// the call has to fail.
     pub(super) fn begin(
         &self,
         incarnation: u64,
@@ -107,7 +109,7 @@ impl Shared {
         Ok((guard, failure))
     }
 
-    /// Waits until reads of so many bytes are held no more.
+    /// Waits until reads of `length` bytes are no longer blocked.
     pub(super) fn wait_for_read<'m>(
         &'m self,
         mut guard: MutexGuard<'m, Machine>,
@@ -121,7 +123,7 @@ impl Shared {
         guard
     }
 
-    /// As `begin`, for a sync of bytes: waits until nobody holds it.
+    /// As `begin`, for a sync of bytes: waits until no hold blocks it.
     pub(super) fn begin_sync(
         &self,
         incarnation: u64,

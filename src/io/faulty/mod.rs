@@ -1,12 +1,12 @@
-//! A disk that forgets what was not synced, and fails when it is told to.
+//! A disk that loses everything not synced, and fails on demand.
 //!
-//! [`FaultyDisk`] stands over any other disk, which plays the medium: bytes reach it by
-//! `sync_data`, names by `sync_dir`, and nothing else is promised. [`FaultyDisk::crash`] is a power
-//! failure: any of the unsynced pages, lengths and names may have come through and the rest never
-//! happened. Over the system's disk, the end of the process is such a failure.
+//! [`FaultyDisk`] wraps any other disk, which plays the medium: bytes reach it by `sync_data`,
+//! names by `sync_dir`, and nothing else is promised. [`FaultyDisk::crash`] simulates a power
+//! failure: any of the unsynced pages, lengths and names may survive, and the rest never happened.
+//! Over the system's disk, the end of the process has the same effect.
 //!
-//! A tool for tests, this engine's and an embedder's: it takes one lock for all calls, keeps
-//! unsynced bytes in memory and hands out no descriptor. All it decides follows from a seed.
+//! A test tool for this engine and for embedders: it takes one lock for all calls, keeps unsynced
+//! bytes in memory and hands out no descriptor. All random choices follow from a seed.
 
 mod change;
 mod disk;

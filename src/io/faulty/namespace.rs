@@ -1,8 +1,8 @@
-//! All names and files of a disk, live and durable: what the kernel remembers over the inner disk.
+//! All names and files of a disk, live and durable: the kernel's view over the inner disk.
 //!
-//! Every change of names takes effect at once for those who look, and waits in [`Changes`] until
-//! its directory is synced; only then does the inner disk hear of it. A file whose name is not
-//! durable keeps what was synced of it in memory.
+//! Every change of names is visible at once, and waits in [`Changes`] until its directory is
+//! synced; only then is it applied to the inner disk. The synced bytes of a file whose name is not
+//! durable are kept in memory.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -22,12 +22,12 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// The view after a start of the machine: just what the inner disk has.
+    /// The view after a start of the machine: exactly the inner disk's content.
     pub(super) fn new(inner: Arc<dyn Disk>) -> Self {
         Self { inner, tree: Tree::new(), changes: Changes::default() }
     }
 
-    /// Opens a file and counts one more handle of it.
+    /// Opens a file and counts one more handle on it.
     pub(super) fn open(&mut self, path: &Path, mode: OpenMode) -> io::Result<FileId> {
         let place = self.tree.place(&*self.inner, path)?;
         let id = match self.tree.child(&*self.inner, &place)? {
@@ -45,7 +45,7 @@ impl Namespace {
     }
 
     fn create_file(&mut self, place: Place) -> io::Result<FileId> {
-        // Until its name is durable the file's medium is one that nobody finds after a crash.
+        // Until the name is durable, the bytes are on a medium that nothing can find after a crash.
         let medium = MemoryDisk::default().open(Path::new("/unnamed"), OpenMode::CreateNew)?;
         let cached = CachedFile::over(medium)?;
         let id = self.tree.add_file(FileNode {
@@ -67,7 +67,7 @@ impl Namespace {
         self.tree.files.get_mut(&id).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// The bytes of a file, reached over the inner disk when nothing is cached yet.
+    /// The bytes of a file, opened on the inner disk if it is not cached yet.
     pub(super) fn cached(&mut self, id: FileId) -> io::Result<&mut CachedFile> {
         let node = self.tree.files.get(&id).ok_or(ErrorKind::NotFound)?;
         let opened = match (&node.cached, &node.home) {
@@ -91,7 +91,7 @@ impl Namespace {
         node.cached.as_mut().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// The file a path names, without a handle.
+    /// The file at a path, without counting a handle.
     pub(super) fn file(&mut self, path: &Path) -> io::Result<&mut CachedFile> {
         let place = self.tree.place(&*self.inner, path)?;
         match self.tree.child(&*self.inner, &place)? {
@@ -109,7 +109,7 @@ impl Namespace {
         self.forget_unused(id);
     }
 
-    /// Lets go of what nobody can see any more, descriptors of the inner disk above all.
+    /// Drops a file that nothing can reach any more, above all its descriptor on the inner disk.
     pub(super) fn forget_unused(&mut self, id: FileId) {
         let Some(node) = self.tree.files.get_mut(&id) else { return };
         if node.handles > 0 {
@@ -229,7 +229,7 @@ impl Namespace {
         }
     }
 
-    /// What a path leads to.
+    /// The identity of the file or directory at a path.
     pub(super) fn inode(&mut self, path: &Path) -> io::Result<Inode> {
         let (root, names) = Tree::names(path)?;
         if names.is_empty() {
@@ -243,7 +243,8 @@ impl Namespace {
         }
     }
 
-    /// Makes the changes in a directory durable, if it is itself; else they wait for its name.
+    /// Makes the changes in a directory durable, if the directory's own name is; otherwise they
+    /// wait for it.
     pub(super) fn sync_dir(&mut self, path: &Path) -> io::Result<()> {
         let directory = self.tree.directory(&*self.inner, path)?;
         if self.tree.path_of(directory).is_none() {
@@ -266,7 +267,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// A sync of everything that failed.
+    /// Simulates a failed sync of the whole file system.
     pub(super) fn lose_dirty_pages(&mut self) {
         for node in self.tree.files.values_mut() {
             if let Some(cached) = &mut node.cached {
@@ -275,8 +276,8 @@ impl Namespace {
         }
     }
 
-    /// Does something early that nobody asked for, as the kernel does now and then: writes a dirty
-    /// page down, or makes the oldest change of a name durable.
+    /// Simulates the kernel's background write-back: writes a dirty page to the medium, or makes
+    /// the oldest change of a name durable.
     pub(super) fn write_back(&mut self, random: &mut SeededRandom) -> io::Result<()> {
         let has_dirty =
             |node: &&mut FileNode| node.cached.as_ref().is_some_and(CachedFile::has_dirty_pages);
@@ -290,8 +291,7 @@ impl Namespace {
         self.settle(&changes)
     }
 
-    /// Takes the inner disk's lock on a directory, the one that `file` is in; it becomes durable
-    /// for that.
+    /// Takes the inner disk's lock on the directory of `file`, after making that directory durable.
     pub(super) fn lock(&mut self, file: &Path, owner: &str) -> io::Result<(Inode, DirLock)> {
         let place = self.tree.place(&*self.inner, file)?;
         let changes = self.changes.take_of(place.directory);
@@ -308,7 +308,7 @@ impl Namespace {
         Ok((inode, guard))
     }
 
-    /// The power fails: some of what is pending reaches the inner disk, the rest never does.
+    /// Simulates a power failure: some pending changes reach the inner disk, the rest are lost.
     pub(super) fn lose_power(mut self, random: &mut SeededRandom) -> io::Result<()> {
         let survivors = self.changes.take_survivors(random);
         self.settle(&survivors)?;

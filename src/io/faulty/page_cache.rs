@@ -1,9 +1,9 @@
-//! One file as the kernel sees it: what the medium has, and pages that differ from it.
+//! A file as the kernel sees it: the medium's bytes, and the pages that differ from them.
 //!
-//! A page is *dirty* from a write until it is written down, and *lost* when writing it down failed:
-//! then readers still see it though the medium has something else, and nobody will write it again.
-//! The length and a cut are as volatile as bytes. Without a page, the first `shown` bytes are the
-//! medium's and the rest up to the length are zeros.
+//! A page is *dirty* from a write until it is written back, and *lost* when the write-back failed:
+//! readers still see it although the medium holds something else, and it is never written again.
+//! The length and a truncation are as volatile as bytes. Where no page exists, the first `shown`
+//! bytes are the medium's and the rest up to the length are zeros.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
@@ -33,12 +33,12 @@ pub(super) struct CachedFile {
     pages: BTreeMap<u64, Page>,
     length: u64,
     shown: u64,
-    /// Pages whose bytes the medium has to be asked for.
+    /// Pages that are no longer cached: their bytes must be read from the medium.
     evicted: BTreeSet<u64>,
 }
 
 impl CachedFile {
-    /// A file of which nothing is cached yet.
+    /// A file over `medium`, with nothing cached yet.
     pub(super) fn over(medium: Arc<dyn File>) -> io::Result<Self> {
         let length = medium.len()?;
         let (pages, evicted) = (BTreeMap::new(), BTreeSet::new());
@@ -49,7 +49,7 @@ impl CachedFile {
         self.length
     }
 
-    /// Whether forgetting the cache changes nothing that a reader could see.
+    /// Returns true if dropping the cache changes nothing that a reader can see.
     pub(super) fn is_clean(&self) -> io::Result<bool> {
         let medium = self.medium.len()?;
         Ok(self.pages.is_empty() && self.length == medium && self.shown >= medium)
@@ -59,13 +59,13 @@ impl CachedFile {
         self.pages.values().any(|page| page.dirty)
     }
 
-    /// Whether no byte of a range would have to come from the medium.
+    /// Returns true if a read of the range needs no byte of the medium.
     pub(super) fn is_cached(&self, position: u64, length: u64) -> bool {
         let end = position.saturating_add(length);
         self.evicted.range(position / PAGE..end.div_ceil(PAGE)).next().is_none()
     }
 
-    /// Takes the pages of a range into the cache, as a read does.
+    /// Marks the pages of a range as cached, as a read does.
     pub(super) fn bring_in(&mut self, position: u64, length: u64) {
         let end = position.saturating_add(length);
         self.evicted.retain(|page| !(position / PAGE..end.div_ceil(PAGE)).contains(page));
@@ -85,8 +85,8 @@ impl CachedFile {
         Ok(count)
     }
 
-    /// Reads around the pages, once the dirty ones of the range are written down: a direct read
-    /// makes the kernel do so first. Lost pages show what became of them.
+    /// Reads past the cached pages, after writing back the dirty ones of the range, as the kernel
+    /// does before a direct read. For a lost page it returns the medium's bytes.
     pub(super) fn read_medium(&mut self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let end = position.saturating_add(buffer.len() as u64);
         for index in self.dirty_pages() {
@@ -142,7 +142,7 @@ impl CachedFile {
         self.length = length;
     }
 
-    /// Writes everything down, in any order, and syncs the medium.
+    /// Writes everything back, in random order, and syncs the medium.
     pub(super) fn sync(&mut self, random: &mut SeededRandom) -> io::Result<()> {
         let mut dirty = self.dirty_pages();
         while !dirty.is_empty() {
@@ -157,14 +157,14 @@ impl CachedFile {
         self.medium.sync_data()
     }
 
-    /// A sync that failed: no dirty page was written, and none is dirty any more.
+    /// Simulates a failed sync: no dirty page was written, and none is dirty any more.
     pub(super) fn lose_dirty_pages(&mut self) {
         for page in self.pages.values_mut() {
             page.dirty = false;
         }
     }
 
-    /// Writes one dirty page down, whole or some of its sectors, as the kernel may at any time.
+    /// Writes back a dirty page, or some of its sectors, as the kernel may at any time.
     pub(super) fn write_back(&mut self, random: &mut SeededRandom) -> io::Result<()> {
         let dirty = self.dirty_pages();
         if dirty.is_empty() {
@@ -179,8 +179,8 @@ impl CachedFile {
         }
     }
 
-    /// The power fails: nothing, everything, or any dirty sectors and any length on the way reach
-    /// the medium.
+    /// Simulates a power failure: nothing, everything, or any dirty sectors and any intermediate
+    /// length reach the medium.
     pub(super) fn lose_power(mut self, random: &mut SeededRandom) -> io::Result<()> {
         match random.below(8) {
             0 => Ok(()),
@@ -196,7 +196,8 @@ impl CachedFile {
         }
         let durable = self.medium.len()?;
         for index in self.dirty_pages() {
-            // What was written after a cut lies in new blocks, which only the cut brings in.
+            // Bytes written after a truncation are in new blocks, which exist only once the
+            // truncation is on the medium.
             if is_cut || (index + 1) * PAGE <= self.shown {
                 let sectors = match random.below(4) {
                     0 | 1 => 0,
@@ -216,7 +217,7 @@ impl CachedFile {
         self.medium.sync_data()
     }
 
-    /// Goes on with another medium, onto which the bytes of this one are copied and synced.
+    /// Copies the bytes to another medium, syncs it, and uses it from now on.
     pub(super) fn move_to(&mut self, medium: Arc<dyn File>) -> io::Result<()> {
         let mut bytes = vec![0; size(self.medium.len()?)];
         read_exact_at(&*self.medium, &mut bytes, 0)?;
@@ -227,7 +228,7 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Turns one bit of the medium over, whose page is no longer cached.
+    /// Flips a bit on the medium and evicts its page from the cache.
     pub(super) fn flip_bit(&mut self, position: u64, bit: u8) -> io::Result<()> {
         let mut byte = [0];
         read_exact_at(&*self.medium, &mut byte, position)?;
@@ -248,7 +249,7 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Brings a cut to the medium, without which old bytes would come back behind a new length.
+    /// Applies a truncation to the medium; without it old bytes would reappear below a new length.
     fn cut_medium(&mut self) -> io::Result<()> {
         if self.shown < self.medium.len()? {
             self.medium.set_len(self.shown)?;
@@ -267,7 +268,7 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Writes the bytes of a page between two places in it, up to the file's length.
+    /// Writes a range of a page's bytes, up to the file's length.
     fn write_range(&mut self, index: u64, from: u64, to: u64) -> io::Result<()> {
         let start = index * PAGE;
         let to = to.min(self.length.saturating_sub(start));
@@ -282,7 +283,7 @@ impl CachedFile {
     }
 }
 
-/// Positions here are of files that fit into memory.
+/// Converts a length or position; files in this cache fit into memory.
 fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

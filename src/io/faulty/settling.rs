@@ -1,7 +1,7 @@
-//! Bringing changes of names down to the inner disk.
+//! Application of name changes to the inner disk.
 //!
-//! [`Changes`](super::change::Changes) says which and in what order; every directory that a change
-//! needs has its home by then, or gets it by an earlier one of the same list.
+//! [`Changes`](super::change::Changes) decides which changes and their order: every directory that
+//! a change needs has a durable name already, or gets it by an earlier change of the same list.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,7 +13,7 @@ use super::tree::{Child, Home, Place, UNFINISHED};
 use crate::io::OpenMode;
 
 impl Namespace {
-    /// Makes changes of names on the inner disk, in their order, and syncs its directories.
+    /// Applies changes of names to the inner disk, in their order, and syncs its directories.
     pub(super) fn settle(&mut self, changes: &[Change]) -> io::Result<()> {
         let mut touched = BTreeSet::new();
         for change in changes {
@@ -48,7 +48,7 @@ impl Namespace {
         match child {
             Child::Directory(_) => self.inner.create_dir(&path)?,
             Child::File(id) => {
-                // The end of the process must not leave the name without the bytes that were
+                // The process may end here: the name must not exist without the bytes that were
                 // synced before it.
                 let unfinished = path.with_file_name(format!("{}{UNFINISHED}", place.name));
                 let medium = self.inner.open(&unfinished, OpenMode::Create)?;

@@ -1,7 +1,7 @@
-//! The directories and files a disk knows, and where each of them is on the medium.
+//! The directories and files a disk knows, and their names on the medium.
 //!
-//! Live names are in `children`. A *home* is the durable name: where the inner disk has the thing,
-//! whatever it is called by now. What has no home yet exists in memory only.
+//! Live names are in `children`. A *home* is the durable name: the name on the inner disk, whatever
+//! the live name is by now. A file or directory without one exists in memory only.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -17,20 +17,20 @@ pub(super) struct DirectoryId(u64);
 pub(super) struct FileId(u64);
 
 impl DirectoryId {
-    /// As the users of the disk know it.
+    /// The identity that users of the disk see.
     pub(super) fn inode(self) -> Inode {
         Inode { device: 0, number: self.0, born: None }
     }
 }
 
 impl FileId {
-    /// As the users of the disk know it.
+    /// The identity that users of the disk see.
     pub(super) fn inode(self) -> Inode {
         Inode { device: 0, number: self.0, born: None }
     }
 }
 
-/// What a name stands for.
+/// The file or directory that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Child {
     File(FileId),
@@ -48,28 +48,28 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Directory {
     pub(super) home: Option<Home>,
-    /// `None` until the inner disk was asked.
+    /// `None` until it was read from the inner disk.
     children: Option<BTreeMap<String, Child>>,
 }
 
-/// Where the inner disk has a directory.
+/// The name of a directory on the inner disk.
 #[derive(Debug)]
 pub(super) enum Home {
     Root(PathBuf),
     In(Place),
 }
 
-/// A file; its cache is there while it is open or differs from the medium.
+/// A file; its cache exists while it is open or differs from the medium.
 #[derive(Debug, Default)]
 pub(super) struct FileNode {
     pub(super) home: Option<Place>,
     pub(super) cached: Option<CachedFile>,
     pub(super) handles: usize,
-    /// Whether it has a live name.
+    /// True if it has a live name.
     pub(super) is_named: bool,
 }
 
-/// Everything that was ever looked at, by number.
+/// All directories and files seen so far, by number.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) directories: BTreeMap<DirectoryId, Directory>,
@@ -77,13 +77,13 @@ pub(super) struct Tree {
     next: u64,
 }
 
-/// What the inner disk's name of a file ends in until its bytes are there. Left over by the end of
-/// a process in that moment, it stands for a name that never became durable.
+/// The suffix of a file's name on the inner disk until its bytes are complete. A file left over
+/// with it, by the end of the process, stands for a name that never became durable.
 pub(super) const UNFINISHED: &str = ".streamlog-unfinished";
 
-/// The directory that absolute paths begin in.
+/// The directory in which absolute paths begin.
 const ROOT: DirectoryId = DirectoryId(0);
-/// The directory that relative paths begin in.
+/// The directory in which relative paths begin.
 const CURRENT: DirectoryId = DirectoryId(1);
 
 impl Tree {
@@ -93,7 +93,7 @@ impl Tree {
         Self { directories, files: BTreeMap::new(), next: 2 }
     }
 
-    /// A new file without a live or durable name.
+    /// Adds a file and returns its number.
     pub(super) fn add_file(&mut self, node: FileNode) -> FileId {
         self.next += 1;
         let id = FileId(self.next);
@@ -101,7 +101,7 @@ impl Tree {
         id
     }
 
-    /// A new, empty directory without a name.
+    /// Adds an empty directory without a name.
     pub(super) fn add_directory(&mut self) -> DirectoryId {
         self.insert_directory(None, Some(BTreeMap::new()))
     }
@@ -117,7 +117,7 @@ impl Tree {
         id
     }
 
-    /// Where the inner disk has a directory; `None` when it has not.
+    /// The path of a directory on the inner disk; `None` if it is not there.
     pub(super) fn path_of(&self, directory: DirectoryId) -> Option<PathBuf> {
         match self.directories.get(&directory)?.home.as_ref()? {
             Home::Root(path) => Some(path.clone()),
@@ -125,7 +125,7 @@ impl Tree {
         }
     }
 
-    /// Where the inner disk has, or would have, a name.
+    /// The path that a name has, or would have, on the inner disk.
     pub(super) fn path_of_place(&self, place: &Place) -> Option<PathBuf> {
         Some(self.path_of(place.directory)?.join(&place.name))
     }
@@ -171,12 +171,12 @@ impl Tree {
         Ok(children)
     }
 
-    /// What a place names now.
+    /// The file or directory at a live name.
     pub(super) fn child(&mut self, inner: &dyn Disk, place: &Place) -> io::Result<Option<Child>> {
         Ok(self.children(inner, place.directory)?.get(&place.name).copied())
     }
 
-    /// The directory a path begins in and the names that follow.
+    /// The directory in which a path begins, and the names that follow.
     pub(super) fn names(path: &Path) -> io::Result<(DirectoryId, Vec<String>)> {
         let mut start = CURRENT;
         let mut names = Vec::new();
@@ -193,7 +193,7 @@ impl Tree {
         Ok((start, names))
     }
 
-    /// The live directory that a path names.
+    /// The live directory at a path.
     pub(super) fn directory(&mut self, inner: &dyn Disk, path: &Path) -> io::Result<DirectoryId> {
         let (mut directory, names) = Self::names(path)?;
         for name in names {

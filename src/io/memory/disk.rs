@@ -1,4 +1,4 @@
-//! The file system itself: one lock over the tree of names, and who holds which directory.
+//! The file system itself: one lock over the tree of names, and the owners of directory locks.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IoSlice};
@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::tree::Tree;
 use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
 
-/// What `total_bytes` and `free_bytes` answer: no test fills it, and sums with it do not overflow.
+/// The result of `total_bytes` and `free_bytes`: too large for a test to fill, small enough that
+/// sums do not overflow.
 const FREE_BYTES: u64 = 1 << 40;
 
 /// A file system in memory. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDisk {
     tree: Arc<Mutex<Tree>>,
-    /// Who holds the lock on which directory.
+    /// The owner of each locked directory, by the directory's number.
     owners: Arc<Mutex<BTreeMap<u64, String>>>,
 }
 
@@ -94,7 +95,7 @@ impl Disk for MemoryDisk {
     }
 }
 
-/// Holds a directory until it is dropped.
+/// Holds the lock on a directory until it is dropped.
 struct MemoryLock {
     owners: Arc<Mutex<BTreeMap<u64, String>>>,
     directory: u64,

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 use crate::io::{File, Inode, extend_to, read_exact_at, send_copied};
 
-/// An open file; all that are open on one name share its bytes.
+/// An open file; all handles on the same file share its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryFile {
     bytes: Arc<RwLock<Vec<u8>>>,
@@ -22,12 +22,12 @@ impl MemoryFile {
         Self { bytes: Arc::default(), number, writable: true }
     }
 
-    /// Which file it is.
+    /// The file's number, its identity.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The same file opened again.
+    /// Another handle on the same file.
     pub(super) fn reopen(&self, writable: bool) -> Self {
         Self { bytes: Arc::clone(&self.bytes), number: self.number, writable }
     }

@@ -1,8 +1,8 @@
-//! A file system in memory, for tests that want the engine without a disk under it.
+//! A file system in memory, for tests that need no disk.
 //!
-//! Everything is durable at once and nothing fails: `sync_data` and `sync_dir` have nothing to do,
-//! and what the medium holds is what was written. Clones share the same files, so a second broker
-//! value opened on a clone sees what the first one left. Never used where bytes must survive.
+//! Everything is durable at once and nothing fails: `sync_data` and `sync_dir` have nothing to do.
+//! Clones share the same files, so a second broker opened on a clone sees the files that the first
+//! one left. Never used where bytes must survive.
 
 mod disk;
 mod file;

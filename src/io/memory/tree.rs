@@ -1,5 +1,5 @@
-//! Names and what they name: a map from whole paths, in which a directory's parent is always
-//! another directory.
+//! The names and the files or directories behind them: a map by whole path, in which the parent of
+//! every path is a directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -8,19 +8,19 @@ use std::path::{Component, Path, PathBuf};
 use super::file::MemoryFile;
 use crate::io::{Entry, OpenMode};
 
-/// What a name stands for.
+/// The file or directory that a name refers to.
 #[derive(Debug)]
 pub(super) enum Node {
     File(MemoryFile),
-    /// By its number.
+    /// A directory, by its number.
     Directory(u64),
 }
 
-/// All names. The root is there from the start; a relative path begins at it too.
+/// All names. The root always exists; relative paths begin at it too.
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: BTreeMap<PathBuf, Node>,
-    /// How many files and directories were ever made.
+    /// The number of files and directories ever created.
     made: u64,
 }
 
@@ -185,7 +185,7 @@ impl Tree {
     }
 }
 
-/// The path from the root on, so that `a`, `./a` and `/a` are one name.
+/// The path from the root, so that `a`, `./a` and `/a` are the same name.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     let names = path.components().filter(|part| !matches!(part, Component::CurDir));
     Path::new("/").join(names.collect::<PathBuf>())

@@ -1,9 +1,9 @@
-//! A file that is open only while its descriptor is not needed for others.
+//! A file that is closed when its descriptor is needed for another.
 //!
-//! A use of an open file takes no lock: it loads a pointer, and what it has loaded stays open until
-//! the use is over. Opening and closing happen under the lock of the file's state. A writer pins
-//! the file before it loads the pointer, and the cache looks at the pins after it has taken the
-//! pointer away, so that of a writer and a cache that meet at least one sees the other.
+//! A use of an open file takes no lock: it loads a pointer, and the handle it has loaded stays open
+//! until the use is over. Opening and closing happen under the lock of the file's state. A writer
+//! pins the file before it loads the pointer, and the cache checks the pins after it has cleared
+//! the pointer. So if a writer and the cache race, at least one of them sees the other.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -19,9 +19,9 @@ use crate::io::{
     Disk, File, Inode, OpenMode, failed_sync, is_displaced, is_failed_sync, same_error,
 };
 
-/// A file of a cache, opened by its path for each use that finds it closed. The path must lead to
-/// the same file all that time: before it leads elsewhere the file is retired, or kept open. A
-/// different file under the path is an error, and is neither read nor written.
+/// A file of a cache, opened by its path for each use that finds it closed. The path must refer to
+/// the same file all that time: before it is reused, retire the file or keep it open. A different
+/// file found at the path is an error, and is neither read nor written.
 #[derive(Debug)]
 pub struct CachedFile {
     cache: OpenFiles,
@@ -29,21 +29,21 @@ pub struct CachedFile {
     this: Weak<Self>,
     open: ArcSwapOption<Handle>,
     state: Mutex<State>,
-    /// Whether it was used since the cache last looked.
+    /// True if it was used since the cache last examined it.
     is_used: AtomicBool,
-    /// Writers at work, and others that rely on its being open.
+    /// The number of writers at work, and of other callers that need it open.
     pins: AtomicUsize,
-    /// The number of changes, and how many of them were durable after the last sync.
+    /// The number of changes so far; `synced` counts those that the last sync made durable.
     changes: AtomicU64,
     synced: AtomicU64,
-    /// The failure of a sync by the cache, for the next caller that syncs.
+    /// The failure of a sync by the cache, reported to the next caller that syncs.
     failure: OnceLock<io::Error>,
 }
 
 #[derive(Debug)]
 struct State {
     path: PathBuf,
-    /// The identity it had when it was first open.
+    /// The identity it had when it was first opened.
     inode: Option<Inode>,
     is_kept: bool,
     is_retired: bool,
@@ -64,8 +64,8 @@ pub(super) enum Closing {
 }
 
 impl CachedFile {
-    /// The file at `path`, opened by `disk`, which is the cache's or a layer above it, at its first
-    /// use. It must exist by then.
+    /// The file at `path`, opened at its first use by `disk`, which is the cache's disk or a layer
+    /// above it. The file must exist by then.
     pub fn at(cache: &OpenFiles, disk: &Arc<dyn Disk>, path: PathBuf) -> Arc<Self> {
         let state = State { path, inode: None, is_kept: false, is_retired: false };
         Arc::new_cyclic(|this| Self {
@@ -82,8 +82,8 @@ impl CachedFile {
         })
     }
 
-    /// Opens it, and creates it when there is none. A file found at the path is taken for this one
-    /// whatever it is: the caller writes all of it.
+    /// Opens it, and creates it if absent. Any file found at the path is accepted, since the caller
+    /// overwrites all of it.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -91,8 +91,8 @@ impl CachedFile {
         self.open_as(OpenMode::Create).map(drop)
     }
 
-    /// Opens it, if need be, and keeps it open while the guard lives: no use of it meanwhile fails
-    /// for want of a descriptor.
+    /// Opens it, if need be, and keeps it open while the guard lives, so that no use meanwhile
+    /// fails for want of a descriptor.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -101,8 +101,8 @@ impl CachedFile {
         self.with(|_| Ok(())).map(|()| pin)
     }
 
-    /// Opens it, if need be, and keeps it open until `settle`, `retire` or the end: its path is
-    /// about to lead elsewhere.
+    /// Opens it, if need be, and keeps it open until `settle`, `retire` or the end, because its
+    /// path is about to refer to another file or to none.
     ///
     /// # Errors
     /// As the disk's `open`.
@@ -112,15 +112,15 @@ impl CachedFile {
         Ok(())
     }
 
-    /// Gives it the path that it was renamed to; it need not be kept open any more.
+    /// Sets the path that it was renamed to; it need not be kept open any more.
     pub fn settle(&self, path: PathBuf) {
         let mut state = self.lock_state();
         state.path = path;
         state.is_kept = false;
     }
 
-    /// Closes it for good, unsynced bytes or not: it is about to be removed, or its path to lead to
-    /// another file. Uses under way end as they would have; later ones fail with `NotFound`.
+    /// Closes it for good, even with unsynced bytes: it is about to be removed, or its path reused.
+    /// Uses under way complete normally; later ones fail with `NotFound`.
     pub fn retire(&self) {
         let mut state = self.lock_state();
         state.is_retired = true;
@@ -130,20 +130,20 @@ impl CachedFile {
         drop(closed);
     }
 
-    /// Takes `retire` back: the file is still at its path.
+    /// Undoes `retire`: the file is still at its path.
     pub fn reinstate(&self) {
         self.lock_state().is_retired = false;
     }
 
-    /// The number of changes so far. Exact while nobody changes the file.
+    /// The number of changes so far. Exact while no other thread changes the file.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Records that its first so many changes are durable, by a sync of the file system.
+    /// Records that its first `changes` changes are durable, by a sync of the file system.
     ///
     /// # Errors
-    /// The failure of a sync by the cache, which was not reported yet.
+    /// The failure of a sync by the cache that was not reported yet.
     pub fn note_synced(&self, changes: u64) -> io::Result<()> {
         self.check()?;
         self.synced.fetch_max(changes, Ordering::AcqRel);
@@ -167,21 +167,21 @@ impl CachedFile {
         let Some(handle) = self.open.swap(None) else { return Closing::WasClosed };
         fence(Ordering::SeqCst);
         if self.is_pinned() || self.is_dirty() {
-            // A writer has come in between. If it has found no open file it waits for the state.
+            // A writer came in between. If it found no open file, it waits for the state's lock.
             self.open.store(Some(handle));
             return Closing::InUse;
         }
         Closing::Closed(handle)
     }
 
-    /// Whether unsynced bytes are all that keeps it open.
+    /// Returns true if only unsynced bytes keep it open.
     pub(super) fn awaits_sync(&self) -> bool {
         let is_free = self.try_lock_state().is_some_and(|state| !state.is_kept);
         is_free && self.is_dirty() && !self.is_pinned() && self.failure.get().is_none()
     }
 
-    /// Syncs it before its turn, so that it can be closed. A failure is reported to the next caller
-    /// that syncs it, as the kernel reports it once only.
+    /// Syncs it before its next flush, so that it can be closed. A failure is kept for the next
+    /// caller that syncs it, because the kernel reports it only once.
     pub(super) fn sync_early(&self) {
         let Some(handle) = self.open.load_full() else { return };
         let changes = self.changes();
@@ -192,7 +192,7 @@ impl CachedFile {
             Err(error) if is_failed_sync(&error) => {
                 let _ = self.failure.set(error);
             }
-            // Nothing was tried.
+            // No sync was tried, so nothing is lost.
             Err(_) => {}
         }
     }
@@ -205,10 +205,10 @@ impl CachedFile {
         self.changes() != self.synced.load(Ordering::Acquire)
     }
 
-    /// Uses the open file.
+    /// Calls `act` with the open file.
     fn with<T>(&self, act: impl FnOnce(&dyn File) -> io::Result<T>) -> io::Result<T> {
         if let Some(handle) = &*self.open.load() {
-            // Read first: a store by every use would contend for the cache line.
+            // Load first: a store by every use would contend for the cache line.
             if !self.is_used.load(Ordering::Relaxed) {
                 self.is_used.store(true, Ordering::Relaxed);
             }
@@ -223,7 +223,8 @@ impl CachedFile {
         let _pin = Pin::new(self);
         self.with(|file| {
             let done = act(file);
-            // After the change: a sync under way, which has read the number, does not cover it.
+            // Count after the change: a sync under way, which has read the number before, does not
+            // cover it.
             self.changes.fetch_add(1, Ordering::AcqRel);
             done
         })
@@ -289,7 +290,7 @@ impl File for CachedFile {
     }
 
     fn read_ahead(&self, position: u64, length: u64) {
-        // A file that cannot be opened is an error of the read that follows.
+        // If the file cannot be opened, the read that follows returns the error.
         let _ = self.with(|file| {
             file.read_ahead(position, length);
             Ok(())
@@ -297,7 +298,7 @@ impl File for CachedFile {
     }
 
     fn is_cached(&self, position: u64, length: u64) -> bool {
-        // A file that cannot be opened now may be a moment later, with bytes from the medium.
+        // A file that cannot be opened now may open a moment later and then read from the medium.
         self.with(|file| Ok(file.is_cached(position, length))).unwrap_or(false)
     }
 
@@ -338,7 +339,7 @@ impl File for CachedFile {
                 self.synced.fetch_max(changes, Ordering::AcqRel);
                 Ok(())
             }
-            // It was closed, hence durable or retired, and was then removed.
+            // It was closed, hence durable or retired, and removed since.
             Err(error) if error.kind() == ErrorKind::NotFound && !is_displaced(&error) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! The disk under a cache of open files.
+//! The `Disk` implementation of the cache of open files.
 
 use std::io;
 use std::path::Path;
@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::ring::OpenFiles;
 use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
 
-/// A call that finds no descriptor closes files of the cache and is made again. A file opened here
-/// belongs to the caller: it is neither counted nor closed.
+/// Forwards every call to the disk below; a call that fails for want of a descriptor closes files
+/// of the cache and is repeated. A file opened here belongs to the caller: it is neither counted
+/// nor closed.
 impl Disk for OpenFiles {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         self.with_descriptor(|| self.disk().open(path, mode))

@@ -1,10 +1,9 @@
 //! The open files of a data directory, within a share of the process's descriptors.
 //!
 //! A [`CachedFile`] is opened when it is used and closed, the least recently used first, when its
-//! descriptor is needed. A file with unsynced bytes stays open until it is synced: of a file that
-//! was closed the kernel may forget that writing its bytes back has failed. [`OpenFiles`] counts
-//! the open files, and is a disk itself: a call for which the process has no descriptor closes
-//! files and is made again.
+//! descriptor is needed. A file with unsynced bytes stays open until it is synced: after closing a
+//! file the kernel may forget that its write-back failed. [`OpenFiles`] counts the open files, and
+//! is a disk itself: a call for which the process has no descriptor closes files and is repeated.
 
 mod cached_file;
 mod disk;

@@ -1,9 +1,9 @@
 //! The cache of open files.
 //!
-//! The files stand in a ring in the order in which they were opened. A search for a descriptor goes
-//! along the ring and closes the files that were not used since the search before: the least
-//! recently used, by second chance. It waits for no file that is being opened, and no lock is held
-//! during a system call.
+//! The files are in a ring in the order in which they were opened. A search for a descriptor walks
+//! the ring and closes the files that were not used since the previous search: least recently used
+//! first, by the second-chance algorithm. It does not wait for a file that is being opened, and
+//! holds no lock during a system call.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,9 +25,9 @@ pub struct OpenFiles {
 struct Shared {
     disk: Arc<dyn Disk>,
     share: Share,
-    /// Descriptors of the process that connections have.
+    /// The number of the process's descriptors that connections hold.
     others: AtomicUsize,
-    /// Open descriptors, those included that a use under way keeps from being closed.
+    /// The number of open descriptors, including those that a use under way keeps open.
     open: AtomicUsize,
     ring: Mutex<VecDeque<Weak<CachedFile>>>,
 }
@@ -38,13 +38,14 @@ pub(super) struct Handle {
     counted_in: Arc<Shared>,
 }
 
-/// Attempts at a call that finds no descriptor, besides the last.
+/// Attempts at a call that finds no descriptor, before the last one.
 const ATTEMPTS: usize = 4;
 
 /// Files closed for each such attempt.
 const RELEASED: usize = 16;
 
-/// Ring entries without an open file are dropped when there are this many besides twice the others.
+/// Slack for stale ring entries: they are dropped when the ring exceeds twice the open files by
+/// this many.
 const STALE_MAX: usize = 64;
 
 impl OpenFiles {
@@ -70,15 +71,15 @@ impl OpenFiles {
         self.shared.share.files(self.shared.others.load(Ordering::Acquire))
     }
 
-    /// Records how many of the process's descriptors connections have, and closes the files beyond
-    /// the share that this leaves.
+    /// Records the number of the process's descriptors that connections hold, and closes the files
+    /// that exceed the remaining share.
     pub fn leave_to_others(&self, descriptors: usize) {
         self.shared.others.store(descriptors, Ordering::Release);
         self.close(self.excess(self.limit()));
     }
 
-    /// Closes up to `count` files so that others find descriptors, and returns how many it closed.
-    /// When all have unsynced bytes it syncs the oldest.
+    /// Closes up to `count` files to free descriptors, and returns the number closed. If all of
+    /// them have unsynced bytes, it syncs the oldest first.
     pub fn release(&self, count: usize) -> usize {
         let closed = self.close(count);
         if closed > 0 { closed } else { self.sync_and_close(count) }
@@ -89,7 +90,7 @@ impl OpenFiles {
         &*self.shared.disk
     }
 
-    /// Calls `act`, again and again while the process has no descriptor for it and files can be
+    /// Calls `act`, and repeats it while the process has no descriptor for it and files can be
     /// closed.
     pub(super) fn with_descriptor<T>(
         &self,
@@ -104,7 +105,7 @@ impl OpenFiles {
         act()
     }
 
-    /// Opens a file of the cache, for which another is closed when there are as many as may be.
+    /// Opens a file of the cache, and first closes another if the limit is reached.
     pub(super) fn open_counted(
         &self,
         disk: &dyn Disk,
@@ -135,19 +136,19 @@ impl OpenFiles {
         self.ring().len()
     }
 
-    /// How many files are open beyond `limit`.
+    /// The number of open files beyond `limit`.
     fn excess(&self, limit: usize) -> usize {
         self.open_count().saturating_sub(limit)
     }
 
-    /// Closes up to `count` of the files that need not stay open, and returns how many it closed.
+    /// Closes up to `count` of the files that need not stay open, and returns the number closed.
     fn close(&self, count: usize) -> usize {
         if count == 0 {
             return 0;
         }
         let mut closed = Vec::new();
         let mut ring = self.ring();
-        // The first round takes the mark of use from all files, the second finds none marked.
+        // The first round clears the marks of use; the second finds no file marked.
         for _ in 0..2 * ring.len() {
             if closed.len() == count {
                 break;
@@ -164,7 +165,7 @@ impl OpenFiles {
         closed.len()
     }
 
-    /// Syncs the oldest of the files that only their unsynced bytes keep open, and closes them.
+    /// Syncs the oldest of the files that only unsynced bytes keep open, and closes them.
     fn sync_and_close(&self, count: usize) -> usize {
         let ring = self.ring();
         let files = ring.iter().filter_map(Weak::upgrade);

@@ -2,32 +2,32 @@
 
 use crate::io::open_file_limit;
 
-/// How many files may be open at once.
+/// The number of files that may be open at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// A fixed number.
     #[cfg(any(test, feature = "internals"))]
     Fixed(usize),
-    /// Half of the descriptors that the process may have, fewer when connections need more than
-    /// the other half, and always some.
+    /// Half of the descriptors that the process may have, fewer if connections need more than the
+    /// other half, but always a few.
     OfProcess,
 }
 
-/// At least so many descriptors are left to whatever neither the cache nor the broker counts:
-/// directories being synced, small files, the runtime.
+/// The descriptors reserved for uses that neither the cache nor the broker counts: directories
+/// being synced, small files, the runtime.
 const SPARE_MIN: usize = 32;
 
-/// At least so many files may be open, however many connections there are.
+/// The number of files that may always be open, however many connections there are.
 const FILES_MIN: usize = 8;
 
 impl Share {
-    /// The number of files, when connections have `others` descriptors of the same process.
+    /// The number of files, if connections hold `others` descriptors of the same process.
     pub(super) fn files(self, others: usize) -> usize {
         match self {
             #[cfg(any(test, feature = "internals"))]
             Self::Fixed(files) => files,
             Self::OfProcess => {
-                // A system that does not tell its limit refuses calls beyond it at worst.
+                // If the system does not report its limit, it at worst refuses calls beyond it.
                 let limit = open_file_limit().unwrap_or(u64::MAX);
                 of_limit(usize::try_from(limit).unwrap_or(usize::MAX), others)
             }

@@ -1,4 +1,4 @@
-//! The disk.
+//! The disk that logs errors.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ pub(crate) struct ReportingDisk {
 }
 
 impl ReportingDisk {
-    /// A disk that logs the errors of `inner` by `tracing`.
+    /// A disk that logs the errors of `inner` through `tracing`.
     pub(crate) fn new(inner: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> Self {
         Self::writing_to(inner, clock, Box::new(|line| tracing::error!("{line}")))
     }

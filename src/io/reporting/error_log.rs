@@ -1,4 +1,4 @@
-//! The lines about errors of a disk.
+//! Rate-limited log lines about errors of a disk.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -10,27 +10,27 @@ use nix::errno::Errno;
 
 use crate::io::{Clock, is_displaced, is_out_of_space};
 
-/// Time between two lines about the same file.
+/// The shortest time between two lines about the same file.
 pub(super) const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Files that are named within one interval. When a whole disk fails, this bounds the log.
+/// The most files named within one interval, which bounds the log if a whole disk fails.
 pub(super) const FILES_MAX: usize = 256;
 
-/// The log of a disk's errors, and the files that were named in it lately.
+/// The log of a disk's errors, and the files named in it recently.
 pub(super) struct ErrorLog {
     clock: Arc<dyn Clock>,
-    /// Time of the last line about a file.
+    /// The time of the last line about each file.
     logged: Mutex<BTreeMap<PathBuf, Duration>>,
     write_line: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl ErrorLog {
-    /// An empty log that writes its lines by `write_line`.
+    /// An empty log that passes its lines to `write_line`.
     pub(super) fn new(clock: Arc<dyn Clock>, write_line: Box<dyn Fn(&str) + Send + Sync>) -> Self {
         Self { clock, logged: Mutex::default(), write_line }
     }
 
-    /// Logs the failure of an operation on a file, if it is due.
+    /// Logs the failure of an operation on a file, unless the file was logged within the interval.
     pub(super) fn report(&self, operation: &str, path: &Path, error: &io::Error) {
         if is_reported(error) && self.is_due(path) {
             let (path, remedy) = (path.display(), remedy(error));
@@ -50,8 +50,9 @@ impl ErrorLog {
     }
 }
 
-/// Whether a [`ReportingDisk`](super::ReportingDisk) logs this error. It passes over those that
-/// callers expect, such as an absent name, and over a full disk, which has a line of its own.
+/// Returns true if a [`ReportingDisk`](super::ReportingDisk) logs this error. Errors that callers
+/// expect, such as an absent name, are skipped, and so is a full disk, which has a log line of its
+/// own.
 pub(crate) fn is_reported(error: &io::Error) -> bool {
     let is_expected = matches!(
         error.kind(),
@@ -70,7 +71,7 @@ pub(crate) fn is_reported(error: &io::Error) -> bool {
     !(is_expected || is_out_of_space(error) || is_displaced(error))
 }
 
-/// The advice to a person who reads of an error.
+/// The remedy shown with an error.
 fn remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EMFILE | Errno::ENFILE) => "raise the limit of open files",

@@ -1,4 +1,4 @@
-//! An open file of the disk.
+//! An open file of the disk that logs errors.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::error_log::ErrorLog;
 use crate::io::{File, Inode, is_error_of_file};
 
-/// A file that logs its errors by the name it was opened with.
+/// A file that logs its errors under the name it was opened with.
 pub(super) struct ReportingFile {
     inner: Arc<dyn File>,
     path: PathBuf,

@@ -1,9 +1,8 @@
 //! A disk whose errors are logged.
 //!
-//! The caller of a failed operation gets its error and decides what follows from it. Besides, a
-//! person must learn which file failed, whatever the caller makes of it, so each error passes the
-//! [`ErrorLog`]: at most one line a minute for each file, with the operation, the file, the error
-//! and a remedy.
+//! The caller of a failed operation gets its error and decides how to proceed. In addition, the
+//! operator must learn which file failed, so each error passes the [`ErrorLog`]: at most one line a
+//! minute for each file, with the operation, the file, the error and a remedy.
 
 mod disk;
 mod error_log;

@@ -21,14 +21,14 @@ use crate::io::{
     write_all_at,
 };
 
-/// Longest owner's text read from a lock file that somebody else holds, in bytes.
+/// The most bytes read of an owner's text, from a lock file that another process holds.
 const OWNER_LIMIT: u64 = 1024;
 
-/// The file systems of the machine. Clones share what they keep open.
+/// The file systems of the machine. Clones share the descriptors for `sync_filesystem`.
 #[derive(Clone, Debug, Default)]
 pub struct SystemDisk {
-    /// What `sync_filesystem` was called for. The kernel reports a failed write-back once to each
-    /// descriptor that was open when it happened, so these stay open.
+    /// The directories given to `sync_filesystem`. The kernel reports a failed write-back once to
+    /// each descriptor that was open when it happened, so these stay open.
     filesystems: Arc<Mutex<BTreeMap<PathBuf, Arc<fs::File>>>>,
 }
 
@@ -47,8 +47,9 @@ impl SystemDisk {
 impl Disk for SystemDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let file = open(path, mode)?;
-        // The kernel then brings into memory what is read and nothing beside it, so that a reader
-        // knows which bytes came from the medium. Where it does not listen it reads ahead.
+        // Disable the kernel's readahead, so that only the bytes asked for are read into memory and
+        // a reader knows which bytes came from the medium. If the kernel ignores this, it reads
+        // ahead.
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM);
         Ok(Arc::new(SystemFile::new(file)))
     }
@@ -74,7 +75,7 @@ impl Disk for SystemDisk {
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
             let kind = entry.file_type()?;
-            // A symbolic link counts as what it leads to; one that leads nowhere is a file.
+            // A symbolic link counts as its target; a dangling one counts as a file.
             let is_dir = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
             entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), is_dir });
         }
@@ -91,7 +92,7 @@ impl Disk for SystemDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        // The parent of a relative name is the empty path, which the system does not open.
+        // The parent of a relative name is the empty path, which the system cannot open.
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let dir = fs::File::open(dir)?;
         uninterrupted(|| Ok(fsync(&dir)?)).map_err(failed_sync)
@@ -119,7 +120,8 @@ impl Disk for SystemDisk {
     fn lock(&self, dir: &Path, note: &Path, owner: &str) -> io::Result<DirLock> {
         let directory = fs::File::open(dir)?;
         take(&directory, note)?;
-        // Earlier releases lock the note alone, and leave it alone while it is locked.
+        // Earlier releases lock only the note and do not rewrite it while it is locked, so lock it
+        // too.
         let noted = match open(note, OpenMode::Create) {
             Ok(noted) => {
                 take(&noted, note)?;
@@ -138,7 +140,7 @@ impl Disk for SystemDisk {
 /// Takes the lock on an open file or directory.
 ///
 /// # Errors
-/// `WouldBlock` with what the note says, when somebody else has it.
+/// `WouldBlock` with the note's text, if another process holds it.
 fn take(file: &fs::File, note: &Path) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
@@ -160,7 +162,7 @@ fn read_note(note: &Path) -> io::Result<String> {
     Ok(if owner.is_empty() { "another process".to_owned() } else { owner })
 }
 
-/// Writes the note; a full disk keeps nobody from their data.
+/// Writes the note; a full disk is no error, since it must not keep the owner from the data.
 fn write_note(note: &SystemFile, owner: &str) -> io::Result<()> {
     let write = || write_all_at(note, &mut [IoSlice::new(owner.as_bytes())], 0);
     match note.set_len(0).and_then(|()| write()) {
@@ -169,7 +171,7 @@ fn write_note(note: &SystemFile, owner: &str) -> io::Result<()> {
     }
 }
 
-/// Opens a file by a call that is not repeated without end, as the standard library's is.
+/// Opens a file; unlike the standard library's call, EINTR is not repeated without end.
 fn open(path: &Path, mode: OpenMode) -> io::Result<fs::File> {
     let flags = OFlag::O_CLOEXEC
         | match mode {

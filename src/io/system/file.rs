@@ -1,4 +1,4 @@
-//! An open file of the kernel's.
+//! An open file of the kernel's file systems.
 
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
@@ -19,14 +19,14 @@ use crate::io::{File, Inode, failed_sync, read_exact_at};
 /// The kernel refuses more buffers than this in one call (`IOV_MAX`).
 const BUFFERS_PER_WRITE: usize = 1024;
 
-/// Bytes that are asked for in one call. Of more than a device takes at once the kernel leaves out
-/// the rest, and devices seldom take less than this.
+/// Bytes requested in one call. The kernel drops the part of a request that exceeds the device's
+/// maximum, and few devices have a smaller maximum than this.
 const READ_AHEAD_PART: u64 = 512 << 10;
 
-/// Bytes of a page, as small as they are anywhere.
+/// Bytes of a page: the smallest size of any supported platform.
 const PAGE: u64 = 4096;
 
-/// A file of the kernel's: one descriptor, but for the moments in which the medium is read.
+/// An open file. It has one descriptor, except while the medium is read.
 #[derive(Debug)]
 pub(super) struct SystemFile {
     file: fs::File,
@@ -48,7 +48,7 @@ impl File for SystemFile {
         let mut position = position;
         while position < end {
             let part = (end - position).min(READ_AHEAD_PART);
-            // A part whose last byte is there was asked for before, as a rule.
+            // If its last byte is cached, the whole part was most likely requested before.
             if !self.is_cached(position + part - 1, 1) {
                 let (Ok(at), Ok(count)) = (position.try_into(), part.try_into()) else { return };
                 let advice = PosixFadviseAdvice::POSIX_FADV_WILLNEED;
@@ -68,7 +68,7 @@ impl File for SystemFile {
             return true;
         }
         match cached_pages(self.file.as_fd(), first * PAGE, pages * PAGE) {
-            // No page, or a file system over another one, whose pages are the other's.
+            // No page is cached, or this file system stacks on another, which owns the pages.
             Ok(0) | Err(_) => is_resident(self.file.as_fd(), position, length).unwrap_or(false),
             Ok(cached) => cached >= pages,
         }
@@ -90,7 +90,7 @@ impl File for SystemFile {
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        // The standard library's call repeats an interrupted one without end.
+        // The standard library's call would repeat EINTR without end.
         let length = i64::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?;
         uninterrupted(|| Ok(ftruncate(&self.file, length)?))
     }
@@ -120,7 +120,7 @@ impl File for SystemFile {
     }
 }
 
-/// What the system calls a file or directory.
+/// The identity of a file or directory.
 pub(super) fn inode_of(metadata: &fs::Metadata) -> Inode {
     Inode { device: metadata.dev(), number: metadata.ino(), born: metadata.created().ok() }
 }

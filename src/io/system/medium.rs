@@ -1,9 +1,10 @@
-//! Reading what the medium holds instead of what the page cache remembers.
+//! Reads of the medium that bypass the page cache.
 //!
 //! The file is opened a second time with `O_DIRECT`, through `/proc/self/fd`, so that it is the
 //! same file whatever its name is by now. The kernel first writes dirty pages of the range, then
-//! reads the medium. Where that is refused (some file systems, no `/proc`), clean pages of the
-//! range are dropped before an ordinary read; a page that another process has mapped survives this.
+//! reads the medium. If that is refused (by some file systems, or without `/proc`), clean pages of
+//! the range are dropped before an ordinary read; a page that another process has mapped survives
+//! this.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -16,28 +17,28 @@ use nix::unistd::fdatasync;
 
 use crate::io::interruptions::uninterrupted;
 
-/// Position, length and memory of a direct read are multiples of this; devices ask 512 or 4096.
+/// Position, length and memory of a direct read are multiples of this; devices require 512 or 4096.
 const ALIGNMENT: usize = 4096;
 const ALIGNMENT_U64: u64 = 4096;
 const ALIGNMENT_I64: i64 = 4096;
 
-/// Most bytes of one direct read, which bounds the buffer it needs besides the caller's.
+/// The most bytes of one direct read, which bounds the buffer it needs besides the caller's.
 const READ_LIMIT: usize = 1 << 20;
 
-/// How this file's medium is reached.
+/// The method by which a file's medium is read.
 #[derive(Debug)]
 pub(super) enum Medium {
-    /// By a descriptor opened with `O_DIRECT`.
+    /// Through a descriptor opened with `O_DIRECT`.
     Direct(fs::File),
     /// By dropping cached pages first.
     DropPages,
 }
 
 impl Medium {
-    /// Finds out how the medium under `file` is reached.
+    /// Chooses the method for the medium under `file`.
     ///
     /// # Errors
-    /// As opening a file, out of descriptors above all; a refused `O_DIRECT` is none.
+    /// As opening a file, above all for want of descriptors; a refused `O_DIRECT` is no error.
     pub(super) fn of(file: &fs::File) -> io::Result<Self> {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = OFlag::O_DIRECT.bits();
@@ -90,12 +91,12 @@ fn read_direct(direct: &fs::File, buffer: &mut [u8], position: u64) -> io::Resul
 }
 
 fn read_dropping(file: &fs::File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-    // Pages that were not written yet stay cached whatever is advised, so they are written first.
+    // `POSIX_FADV_DONTNEED` keeps dirty pages, so write them first.
     uninterrupted(|| Ok(fdatasync(file)?))?;
     let length = i64::try_from(buffer.len()).map_err(|_| ErrorKind::InvalidInput)?;
     let start = i64::try_from(position).map_err(|_| ErrorKind::InvalidInput)?;
-    // The kernel keeps a page that the range covers in part, so the range is a page longer at
-    // either end.
+    // The kernel keeps a page that is covered only in part, so extend the range by a page at either
+    // end.
     let page = ALIGNMENT_I64;
     let first = (start - page).max(0);
     let last = start.saturating_add(length).saturating_add(page);

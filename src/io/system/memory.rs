@@ -1,16 +1,16 @@
-//! The memory that this process may use: the machine's, or less where its control group has less.
+//! The memory that this process may use: the machine's, or less if its control group is limited.
 //!
-//! Control groups are nested, and the smallest limit on the way to the root counts. Version 2 has
-//! one hierarchy with `memory.max`, version 1 one for memory with `memory.limit_in_bytes`. In a
+//! Control groups are nested, and the smallest limit on the path to the root applies. Version 2 has
+//! one hierarchy with `memory.max`, version 1 has one for memory with `memory.limit_in_bytes`. In a
 //! container the path of the group is often that of the host while the group is mounted at the
-//! root, so levels that are not there are passed over.
+//! root, so missing levels are skipped.
 
 use std::path::{Path, PathBuf};
 
-/// Where control groups are mounted.
+/// The mount point of control groups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// The memory that this process may use, in bytes; `None` where the system does not say.
+/// The memory that this process may use, in bytes; `None` if the system does not report it.
 pub fn usable_memory() -> Option<u64> {
     let machine = machine_memory(&read("/proc/meminfo".as_ref())?);
     let groups = read("/proc/self/cgroup".as_ref()).unwrap_or_default();
@@ -28,13 +28,13 @@ fn machine_memory(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The limits of the groups that `/proc/self/cgroup` names, and of those around them.
+/// The limits of the groups that `/proc/self/cgroup` names, and of their ancestors.
 fn limits(groups: &str, read: &impl Fn(&Path) -> Option<String>) -> impl Iterator<Item = u64> {
     let files = groups.lines().filter_map(limit_files).flatten();
     files.filter_map(|file| read(&file)?.trim().parse().ok())
 }
 
-/// The files that may hold a limit for the group of this line, `ID:CONTROLLERS:PATH`.
+/// The files that may hold a limit for the group of a line `ID:CONTROLLERS:PATH`.
 fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
     let (_, rest) = line.split_once(':')?;
     let (controllers, path) = rest.split_once(':')?;
@@ -81,7 +81,7 @@ mod tests {
             ("/sys/fs/cgroup/memory.max", "2097152\n"),
         ];
         assert_eq!(limits_of("0::/a/b\n", &files), [1 << 20, 2 << 20]);
-        // The path of the host, seen in a container.
+        // The path of the host, as seen in a container.
         assert_eq!(limits_of("0::/docker/4f2c\n", &files), [2 << 20]);
     }
 

@@ -1,9 +1,9 @@
-//! The kernel's file systems behind the seams [`Disk`](crate::io::Disk) and
+//! The kernel's file systems behind the traits [`Disk`](crate::io::Disk) and
 //! [`File`](crate::io::File).
 //!
-//! Files are made with mode 0600 and directories with 0700; every descriptor closes on exec.
-//! A call that the kernel breaks off returns what it returned: nothing is repeated here. Paths
-//! never come from a stranger; whoever makes one from a topic's name has checked it.
+//! Files are created with mode 0600 and directories with 0700; every descriptor closes on exec. An
+//! interrupted call is repeated a bounded number of times. Paths never come from a client
+//! unchecked: a path built from a topic's name is validated by its caller.
 
 mod disk;
 mod file;
