@@ -1,4 +1,4 @@
-//! Small text files that know when they are damaged.
+//! Small text files with a checksum.
 //!
 //! Lines end with a line feed:
 //!
@@ -6,11 +6,12 @@
 //! |---|---|
 //! | first | version |
 //! | second | number of rows |
-//! | one per row | what the kind of file says |
+//! | one per row | the row, in a form that depends on the kind of file |
 //! | last | `crc ` and the CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! Every version begins with its version line and ends with the CRC line, so that damage is told
-//! from the work of a later release: what was damaged may be rebuilt, the other is refused.
+//! Every version begins with its version line and ends with the CRC line, which distinguishes
+//! damage from the file of a later release: a damaged file may be rebuilt, a later version is
+//! refused.
 
 use std::fmt::{Display, Write};
 use std::io;
@@ -29,11 +30,10 @@ pub(crate) fn write<R: Display>(
     small_file::replace(disk, path, encode(version, rows).as_bytes())
 }
 
-/// What the file holds, each row turned by `parse` into what it means; a row that means nothing is
-/// damage.
+/// Reads the file and parses each row with `parse`; a row that cannot be parsed is damage.
 ///
 /// # Errors
-/// `Unsupported` when its version is not the `known` one; else as the disk failed.
+/// `Unsupported` if its version is not `known`; otherwise the disk's error.
 pub(crate) fn read<R>(
     disk: &dyn Disk,
     path: &Path,
@@ -50,8 +50,8 @@ pub(crate) fn read<R>(
     }
 }
 
-/// What is wrong with a file of this form, whatever its rows mean and whatever its version is.
-/// `None` when nothing is, or there is no such file.
+/// Describes the damage of a file of this form, whatever its rows mean and whatever its version is.
+/// `None` if it is sound, or absent.
 pub(crate) fn flaw(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
     let Some(bytes) = small_file::read(disk, path)? else { return Ok(None) };
     let checked = checked(&bytes).and_then(|body| {
@@ -68,7 +68,7 @@ enum Content<R> {
     OtherVersion(i64),
 }
 
-/// A whole file with these rows. No row may contain a line feed.
+/// Encodes a whole file with these rows. No row may contain a line feed.
 pub(crate) fn encode<R: Display>(version: i64, rows: impl ExactSizeIterator<Item = R>) -> String {
     let mut text = format!("{version}\n{}\n", rows.len());
     for row in rows {
@@ -100,7 +100,7 @@ fn decode<R>(
     }
 }
 
-/// The text before the CRC line, which it matches.
+/// Returns the text before the CRC line, if the checksum matches.
 fn checked(bytes: &[u8]) -> Result<&str, String> {
     let text = str::from_utf8(bytes).map_err(|error| format!("no text: {error}"))?;
     let (body, last) =

@@ -11,10 +11,10 @@ use crate::io::Disk;
 use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
-/// The offsets a checkpoint holds.
+/// The offsets of a checkpoint, by partition.
 pub type Offsets = BTreeMap<TopicPartition, Offset>;
 
-/// One checkpoint file. It has one writer at a time.
+/// A checkpoint file. It has one writer at a time.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -28,12 +28,12 @@ impl Checkpoint {
         Self { path: dir.join(name) }
     }
 
-    /// Where the file is.
+    /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The whole file with these offsets.
+    /// Encodes a whole file with these offsets.
     pub(crate) fn encode(offsets: &Offsets) -> Vec<u8> {
         checked_text::encode(VERSION, rows(offsets)).into_bytes()
     }
@@ -44,10 +44,10 @@ impl Checkpoint {
         checked_text::write(disk, &self.path, VERSION, rows(offsets))
     }
 
-    /// What the file holds.
+    /// Reads the file.
     ///
     /// # Errors
-    /// `Unsupported` when a later release has written it; else as the disk failed.
+    /// `Unsupported` if a later release has written it; otherwise the disk's error.
     pub fn read(&self, disk: &dyn Disk) -> io::Result<Stored<Offsets>> {
         Ok(match checked_text::read(disk, &self.path, VERSION, parse_row)? {
             Stored::Absent => Stored::Absent,

@@ -1,7 +1,8 @@
-//! What rules one topic's logs.
+//! The configuration of a topic's logs.
 //!
-//! The names and units of the settings are Kafka's; the values are typed here and the rows that
-//! set and show them are `LogConfig::KEYS`. A value given for the broker is every topic's default.
+//! The names and units of the settings are Kafka's. The values are typed here, and
+//! `LogConfig::KEYS` has a row that sets and shows each. A value configured for the broker is the
+//! default for every topic.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,12 +11,12 @@ use std::time::Duration;
 use crate::config::{ByteSize, ConfigError, Fault};
 use crate::record::{Compression, Packing, TimestampType};
 
-/// The settings of one topic. `Default` is what a topic has when nobody has said anything.
+/// The settings of a topic. `Default` applies to a topic without configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogConfig {
-    /// Which records go, and why.
+    /// The rule by which old records are removed.
     pub cleanup_policy: CleanupPolicy,
-    /// How batches are stored.
+    /// The compression of stored batches.
     pub compression_type: CompressionType,
     /// Effort of gzip, 1 to 9; −1 is the codec's own default.
     pub compression_gzip_level: i32,
@@ -23,53 +24,54 @@ pub struct LogConfig {
     pub compression_lz4_level: i32,
     /// Effort of Zstandard, −131072 to 22.
     pub compression_zstd_level: i32,
-    /// How long a tombstone outlives the compaction that met it.
+    /// The time that a tombstone outlives the first compaction that processes it.
     pub delete_retention: Duration,
-    /// How long a deleted segment's file stays for those who still read it.
+    /// The time that a deleted segment's file stays for readers that still use it.
     pub file_delete_delay: Duration,
-    /// So many unflushed records make a flush due.
+    /// The number of unflushed records that makes a flush due.
     pub flush_messages: u64,
-    /// So old an unflushed record makes a flush due.
+    /// The age of an unflushed record that makes a flush due.
     pub flush_interval: Duration,
-    /// Whether an answer or a fetch that waits makes a flush due at once.
+    /// True if a waiting produce response or fetch makes a flush due at once.
     pub flush_on_demand: bool,
-    /// An index entry is made for about every so many bytes.
+    /// The number of record bytes for each index entry, approximately.
     pub index_interval: ByteSize,
     /// The largest batch that may be appended.
     pub max_message_size: ByteSize,
-    /// A record is compacted when it is so old, however little there is to gain.
+    /// The age at which a record is compacted, however little there is to gain.
     pub max_compaction_lag: Duration,
-    /// A younger record is never compacted.
+    /// The age below which a record is never compacted.
     pub min_compaction_lag: Duration,
-    /// Whose clock a record's timestamp tells.
+    /// The clock that sets a record's timestamp.
     pub timestamp_type: TimestampType,
-    /// A record whose timestamp lies further in the past is refused.
+    /// The most that a record's timestamp may be in the past.
     pub timestamp_before_max: Duration,
-    /// A record whose timestamp lies further in the future is refused.
+    /// The most that a record's timestamp may be in the future.
     pub timestamp_after_max: Duration,
-    /// Compaction begins when this part of the log is not yet compacted.
+    /// The uncompacted fraction of the log at which compaction begins.
     pub min_cleanable_dirty_ratio: f64,
     /// See [`LogConfig::min_insync_replicas`].
     pub min_insync_replicas_set: Option<u32>,
-    /// What an offset counts.
+    /// The unit that offsets count.
     pub offset_unit: OffsetUnit,
-    /// The log is held to this size by deleting its oldest segments; `None` is no limit.
+    /// The size above which the oldest segments are deleted; `None` is no limit.
     pub retention_size: Option<ByteSize>,
-    /// Segments go when their newest record is so old; `None` is never.
+    /// The age of a segment's newest record at which the segment is deleted; `None` is never.
     pub retention: Option<Duration>,
-    /// The clock by which `retention` counts.
+    /// The clock by which `retention` is measured.
     pub retention_clock: RetentionClock,
-    /// A segment of this size is followed by a new one.
+    /// The size at which a segment is rolled.
     pub segment_size: ByteSize,
-    /// So is one of this age.
+    /// The age at which a segment is rolled.
     pub segment_age: Duration,
-    /// Up to this much is taken off the age, so that not all logs roll at once.
+    /// The most by which a log's `segment_age` is reduced, at random, so that not all logs roll at
+    /// once.
     pub segment_jitter: Duration,
-    /// So is one whose index has this size.
+    /// The index size at which a segment is rolled.
     pub segment_index_size: ByteSize,
-    /// Whether compressed batches too are unpacked and walked before they are appended.
+    /// True if compressed batches too are decompressed and validated before they are appended.
     pub strict_batch_validation: bool,
-    /// Whether records are acknowledged and shown from the page cache, before they are on disk.
+    /// True if records are acknowledged and readable from the page cache, before they are on disk.
     pub write_caching: bool,
 }
 
@@ -115,8 +117,9 @@ impl Default for LogConfig {
 }
 
 impl LogConfig {
-    /// How many replicas must have flushed a record before `acks=all` is answered, in a topic of so
-    /// many: what was set, else 2 from three replicas on.
+    /// The number of replicas that must have flushed a record before `acks=all` is answered, in a
+    /// topic with this many replicas: the configured value, otherwise 2 for three or more replicas
+    /// and 1 for fewer.
     pub fn min_insync_replicas(&self, replicas: usize) -> usize {
         match self.min_insync_replicas_set {
             Some(count) => count as usize,
@@ -125,7 +128,7 @@ impl LogConfig {
         }
     }
 
-    /// How batches are packed before they are stored; `None` is as they come.
+    /// The compression applied to batches before they are stored; `None` stores them as received.
     pub fn packing(&self) -> Option<Packing> {
         let (compression, level) = match self.compression_type {
             CompressionType::Producer => return None,
@@ -138,7 +141,7 @@ impl LogConfig {
         Some(Packing { compression, level })
     }
 
-    /// Whether the settings fit together; all faults are reported, each by its key.
+    /// Checks that the settings fit together, and reports all faults, each by its key.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let mut faults = Vec::new();
         let mut fault = |key: &str, reason: &str| {
@@ -160,12 +163,12 @@ impl LogConfig {
     }
 }
 
-/// `cleanup.policy`: what removes records.
+/// `cleanup.policy`: the rule by which old records are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanupPolicy {
-    /// Whole segments go by age and size.
+    /// Delete whole segments by age and size.
     pub delete: bool,
-    /// Records go that a later one with the same key replaces.
+    /// Remove records that a later record with the same key replaces.
     pub compact: bool,
 }
 
@@ -226,11 +229,11 @@ macro_rules! words {
 }
 
 words! {
-    /// `compression.type`: how batches are stored.
+    /// `compression.type`: the compression of stored batches.
     CompressionType {
-        /// As the producer has sent them.
+        /// As the producer sent them.
         Producer = "producer",
-        /// Not compressed, whatever came.
+        /// Not compressed, even if the producer compressed them.
         Uncompressed = "uncompressed" or "none",
         /// As gzip.
         Gzip = "gzip",
@@ -244,22 +247,22 @@ words! {
 }
 
 words! {
-    /// `offset.unit`: what an offset counts.
+    /// `offset.unit`: the unit that offsets count.
     OffsetUnit {
         /// Records.
         Record = "record",
-        /// Bytes of the partition: the next batch's offset is this one's and its length.
+        /// Bytes of the partition: a batch's offset plus its length is the next batch's offset.
         Byte = "byte",
     }
 }
 
 words! {
-    /// `retention.clock`: the clock by which a segment's age is counted.
+    /// `retention.clock`: the clock by which a segment's age is measured.
     RetentionClock {
-        /// The later of the time at which the broker stored the last record and the largest
-        /// timestamp in the segment, so that old records which are loaded today stay.
+        /// The later of the broker's time of the last append and the largest timestamp in the
+        /// segment, so that old records imported today are kept.
         Broker = "broker",
-        /// The largest timestamp in the segment alone, as with Apache Kafka.
+        /// The largest timestamp in the segment alone, as in Apache Kafka.
         Record = "record",
     }
 }

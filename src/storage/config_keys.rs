@@ -1,7 +1,7 @@
 //! The rows that set and show a topic's settings, in alphabetical order.
 //!
-//! Every key of Kafka's topics that means something here has its row; a key that has only one
-//! possible value accepts that one, so that what tools always send is not refused.
+//! Every topic setting of Kafka's that has a meaning here has its row. A setting with only one
+//! possible value accepts that value, so that tools that always send it are not refused.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::config::{ByteSize, Key, Kind};
 use crate::record::TimestampType;
 use crate::storage::{CleanupPolicy, CompressionType, LogConfig, OffsetUnit, RetentionClock};
 
-/// A value as it is written in a setting.
+/// A value in the text form of a setting.
 trait Setting: Sized {
     fn parse(text: &str) -> Result<Self, String>;
     fn show(&self) -> String;
@@ -127,7 +127,7 @@ macro_rules! unlimited {
 
 unlimited!(ByteSize, Duration);
 
-/// A value within its range, both ends included.
+/// Parses a value and checks its range, both ends included.
 fn within<T: Setting + PartialOrd>(text: &str, [least, most]: [&T; 2]) -> Result<T, String> {
     let value = T::parse(text)?;
     if value >= *least && value <= *most {
@@ -176,7 +176,7 @@ macro_rules! always_false {
 
 const INT_MAX: ByteSize = ByteSize(i32::MAX.cast_unsigned() as u64);
 
-/// A segment is never asked to be smaller than this by a setting.
+/// The smallest segment size that can be configured.
 const SEGMENT_MIN: ByteSize = ByteSize(1024);
 
 impl LogConfig {

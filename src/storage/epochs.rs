@@ -1,13 +1,12 @@
-//! Where each leader's reign begins in a log: the leader-epoch history that followers are truncated
-//! by.
+//! The leader-epoch history of a log: the start offset of every epoch. Followers truncate by it.
 //!
 //! Epochs and start offsets both strictly rise. An epoch is assigned, durably, before its first
-//! record is appended; should the history lose an epoch that has records, a follower could keep
-//! records that its leader never had. The history is a function of the log and is rebuilt from its
-//! batches when the file is absent or damaged.
+//! record is appended; if the history lost an epoch that has records, a follower could keep records
+//! that its leader never had. The history can be derived from the log, and is rebuilt from its
+//! batches if the file is absent or damaged.
 //!
-//! The file, `leader-epoch-checkpoint`, is Kafka's own text: a line `0`, a line with the number of
-//! entries, then a line `epoch start` for each.
+//! The file, `leader-epoch-checkpoint`, is in Kafka's own format: a line `0`, a line with the
+//! number of entries, then a line `epoch start` for each.
 
 use std::fmt::Write;
 use std::io;
@@ -18,12 +17,12 @@ use crate::io::Disk;
 use crate::storage::{Stored, small_file};
 use crate::types::{LeaderEpoch, Offset};
 
-/// Where one epoch begins.
+/// The start of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpochStart {
     /// The epoch.
     pub epoch: LeaderEpoch,
-    /// The offset of its first record, or the log's end when it was assigned.
+    /// The offset of its first record, or the log end offset at the time it was assigned.
     pub start: Offset,
 }
 
@@ -39,15 +38,15 @@ const FILE_NAME: &str = "leader-epoch-checkpoint";
 const VERSION: i64 = 0;
 
 impl EpochCache {
-    /// An empty history for the log in `dir`; the file is left alone until something is stored.
+    /// An empty history for the log in `dir`; the file is not touched until `store`.
     pub fn new(disk: Arc<dyn Disk>, dir: &Path) -> Self {
         Self { disk, path: Self::path_in(dir), entries: Vec::new() }
     }
 
-    /// The history as the file of `dir` tells it.
+    /// Reads the history from the file in `dir`.
     ///
     /// # Errors
-    /// `Unsupported` when a later release has written it; else as the disk failed.
+    /// `Unsupported` if a later release has written it; otherwise the disk's error.
     pub fn load(disk: Arc<dyn Disk>, dir: &Path) -> io::Result<Stored<Self>> {
         let mut cache = Self::new(disk, dir);
         let Some(bytes) = small_file::read(&*cache.disk, &cache.path)? else {
@@ -63,7 +62,7 @@ impl EpochCache {
         }
     }
 
-    /// Where the history of the log in `dir` is.
+    /// The path of the history of the log in `dir`.
     pub(crate) fn path_in(dir: &Path) -> PathBuf {
         dir.join(FILE_NAME)
     }
@@ -84,32 +83,32 @@ impl EpochCache {
         after.checked_sub(1).map(|index| self.entries[index].epoch)
     }
 
-    /// Whether a batch of `epoch` may be the next of a log that ends at `log_end`: epochs never
-    /// fall along a log. An epoch assigned at `log_end` has no record yet and does not count.
+    /// Returns true if a batch of `epoch` may follow in a log that ends at `log_end`: epochs never
+    /// fall along a log. An epoch assigned at `log_end` has no record yet and is ignored.
     pub fn may_follow(&self, epoch: LeaderEpoch, log_end: Offset) -> bool {
         let with_records = self.entries.partition_point(|entry| entry.start < log_end);
         epoch > LeaderEpoch::NONE
             && with_records.checked_sub(1).is_none_or(|last| self.entries[last].epoch <= epoch)
     }
 
-    /// Assigns the records from `start`, the log's end, on to `epoch`; durable on return. Does
-    /// nothing when they belong to it already.
+    /// Assigns the records from `start`, the log end offset, to `epoch`; durable on return. Does
+    /// nothing if they belong to it already.
     ///
     /// # Errors
-    /// As the disk fails; nothing may then be appended in this epoch.
+    /// Those of the disk; nothing may then be appended in this epoch.
     ///
     /// # Panics
-    /// When the epoch may not follow: the caller did not ask.
+    /// If the epoch may not follow: the caller must check `may_follow`.
     #[cfg(any(test, feature = "internals"))]
     pub fn assign(&mut self, epoch: LeaderEpoch, start: Offset) -> io::Result<()> {
         if self.note(epoch, start) { self.store() } else { Ok(()) }
     }
 
-    /// As `assign`, in memory only and for rebuilding: to be followed by `store`. Tells whether
-    /// anything changed.
+    /// As `assign`, but only in memory, to be followed by `store`. Returns true if the history
+    /// changed.
     ///
     /// # Panics
-    /// When the epoch may not follow: the caller did not ask.
+    /// If the epoch may not follow: the caller must check `may_follow`.
     pub fn note(&mut self, epoch: LeaderEpoch, start: Offset) -> bool {
         assert!(
             self.may_follow(epoch, start),
@@ -119,7 +118,7 @@ impl EpochCache {
         if self.entries.last().is_some_and(|last| last.epoch == epoch && last.start <= start) {
             return false;
         }
-        // Entries at `start` or beyond were assigned by a leader that appended nothing.
+        // Entries at `start` or beyond belong to leaders that appended nothing.
         self.entries.retain(|entry| entry.start < start);
         if self.latest() != Some(epoch) {
             self.entries.push(EpochStart { epoch, start });
@@ -127,10 +126,9 @@ impl EpochCache {
         true
     }
 
-    /// The last epoch of this log that is not above `epoch`, and the offset at which it ended; what
-    /// `OffsetForLeaderEpoch` answers. `None` when the log cannot tell: `epoch` is unknown or newer
-    /// than all it has. When `epoch` is older than all it has, that epoch itself is returned with
-    /// the start of the first.
+    /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
+    /// and its end offset. `None` if `epoch` is unknown or newer than all in the log. If `epoch` is
+    /// older than all, it is returned with the start offset of the first.
     pub fn end_offset_for(
         &self,
         epoch: LeaderEpoch,
@@ -148,7 +146,8 @@ impl EpochCache {
         Some((floor, end))
     }
 
-    /// Forgets what begins at `log_end` or beyond, durably; called after the log itself was cut.
+    /// Removes the epochs that begin at `log_end` or beyond, durably; call it after truncating the
+    /// log.
     #[cfg(any(test, feature = "internals"))]
     pub fn truncate_to(&mut self, log_end: Offset) -> io::Result<()> {
         let before = self.entries.len();
@@ -156,8 +155,8 @@ impl EpochCache {
         if self.entries.len() == before { Ok(()) } else { self.store() }
     }
 
-    /// Forgets the epochs that end at or below `log_start`, durably; the epoch in force there then
-    /// begins at it.
+    /// Removes the epochs that end at or below `log_start`, durably; the epoch in force there then
+    /// begins at `log_start`.
     pub fn advance_start(&mut self, log_start: Offset) -> io::Result<()> {
         let after = self.entries.partition_point(|entry| entry.start <= log_start);
         let Some(in_force) = after.checked_sub(1) else {
@@ -174,7 +173,7 @@ impl EpochCache {
     /// Writes the history to its file, durably.
     ///
     /// # Panics
-    /// When it does not rise: it would mislead every follower.
+    /// If epochs or offsets do not rise: such a history would mislead every follower.
     pub fn store(&self) -> io::Result<()> {
         assert!(rises(&self.entries), "the epoch history does not rise: {:?}", self.entries);
         small_file::replace(&*self.disk, &self.path, encode(&self.entries).as_bytes())

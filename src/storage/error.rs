@@ -1,7 +1,7 @@
-//! What can go wrong with logs and data directories.
+//! Errors of logs and data directories.
 //!
-//! A case says what happened and carries the numbers; what a caller may do about it is
-//! [`StorageError::remedy`], and callers branch on that.
+//! A case states what happened and carries the numbers. [`StorageError::remedy`] states what a
+//! caller may do about it, and callers branch on that.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,27 @@ use std::sync::Arc;
 use crate::io::{is_displaced, is_failed_sync, is_out_of_space, is_reported};
 use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
-/// An operation on a log or a data directory did not happen.
+/// An operation on a log or a data directory failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// The system refused; the log is as it was before, and may be used.
+    /// The system refused the call; the log is unchanged and usable.
     #[error("cannot {action} '{}'", .path.display())]
     Io {
-        /// What was tried: "open", "write".
+        /// The operation that was tried: "open", "write".
         action: &'static str,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// There was no room; what had been written of it is cut off again.
+    /// The disk is full; the part already written was truncated again.
     #[error("no space left to write '{}': producers are refused until there is room",
              .path.display())]
     OutOfSpace {
         /// The file that could not grow.
         path: PathBuf,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
 
@@ -47,7 +47,7 @@ pub enum StorageError {
         end: Offset,
     },
 
-    /// Bytes that had been durable no longer are what was written. They are kept, and not served.
+    /// Bytes that had been durable have changed. They are kept, and not served.
     #[error("{partition} is damaged in '{}' at position {position}: offsets {first} to {next}, \
              the end excluded, cannot be read", .path.display())]
     Corrupt {
@@ -63,16 +63,16 @@ pub enum StorageError {
         position: u64,
     },
 
-    /// Something has failed half-way before, as a rule a sync or the cut after a failed write, and
-    /// then nothing is known of what the disk holds above the flushed offset. Nothing is appended
-    /// until a restart has looked.
+    /// An earlier operation failed half-way, usually a sync or the truncation after a failed write,
+    /// so the disk's content above the flushed offset is unknown. Nothing is appended until a
+    /// restart has recovered the log.
     #[error("{partition} takes no more records: {cause}")]
     Failed {
         /// The log.
         partition: TopicPartition,
-        /// What failed.
+        /// The error that made the log fail.
         cause: Arc<str>,
-        /// Whether because of it nothing is known of what the disk holds.
+        /// True if the disk's content is unknown because of it.
         is_disk_unknown: bool,
     },
 
@@ -83,7 +83,7 @@ pub enum StorageError {
         partition: TopicPartition,
     },
 
-    /// The epoch of an append is not the one the log is in.
+    /// The epoch of an append differs from the log's.
     #[error("{partition} is in leader epoch {current}, not {given}")]
     EpochMismatch {
         /// The log.
@@ -94,68 +94,67 @@ pub enum StorageError {
         current: LeaderEpoch,
     },
 
-    /// A file that nothing can be rebuilt from contradicts itself.
+    /// A file that cannot be rebuilt contradicts itself.
     #[error("'{}' is damaged: {reason}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where it contradicts itself.
+        /// The contradiction.
         reason: String,
     },
 
-    /// A later release has written it, and this one would misread it.
+    /// A later release has written the file, and this one would misread it.
     #[error("'{}' was written by a later release", .path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
-        /// The version found and the one known.
+        /// The version found and the version supported.
         source: io::Error,
     },
 
-    /// Somebody else uses the data directory.
+    /// Another process uses the data directory.
     #[error("the data directory '{}' is in use by {owner}", .path.display())]
     Locked {
         /// The data directory.
         path: PathBuf,
-        /// What the other has written into the lock.
+        /// The owner's text in the lock file.
         owner: String,
     },
 
-    /// A thread of the data directory's has panicked: what it was doing was not done, and will not
-    /// be.
+    /// A thread of the data directory has panicked: its work was not done, and will not be.
     #[error("the thread '{thread}' has panicked")]
     ThreadPanicked {
         /// Its name.
         thread: String,
     },
 
-    /// The data directory, or a log in it, belongs to something else.
+    /// The data directory, or a log in it, belongs to another cluster, broker or topic.
     #[error("'{}' belongs to {found}, not to {expected}", .path.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// What was expected: a cluster, a broker, a topic id.
+        /// The expected owner: a cluster, a broker, a topic id.
         expected: String,
-        /// What its own file says.
+        /// The owner according to the directory's own file.
         found: String,
     },
 }
 
-/// What a caller may do about an error.
+/// The action that a caller may take after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// The same call may succeed later.
     Retry,
-    /// It may succeed with newer knowledge: of the leader, of the log's bounds.
+    /// The call may succeed with newer metadata, of the leader or of the log's bounds.
     Refresh,
-    /// It will not succeed; everything else goes on.
+    /// The call will not succeed; everything else still works.
     Reject,
-    /// The log, or the whole directory, is of no more use until a restart.
+    /// The log, or the whole directory, is unusable until a restart.
     Fatal,
 }
 
 impl StorageError {
-    /// Wraps the system's refusal to do `action` with `path`.
+    /// Wraps the system's error of doing `action` with `path`.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if is_out_of_space(&source) {
@@ -165,7 +164,7 @@ impl StorageError {
         }
     }
 
-    /// Wraps the failure to read a small file, which a later release may have written.
+    /// Wraps the error of reading a small file, which a later release may have written.
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::Unsupported {
             Self::TooNew { path: path.to_owned(), source }
@@ -174,15 +173,15 @@ impl StorageError {
         }
     }
 
-    /// Whether the engine's disk has logged it already, by the name of the file: who swallows it
-    /// need not say so again.
+    /// Returns true if the engine's disk has logged the error already, with the file's name, so
+    /// that the handler need not log it again.
     pub fn is_logged(&self) -> bool {
         matches!(self, Self::Io { source, .. } if is_reported(source))
     }
 
-    /// Whether nothing is known any more of what the disk holds, since a sync was tried and has
-    /// failed, or a file in use was removed or replaced: only a new start, which looks, may go on.
-    /// A file that could not be opened, read or written is no such thing.
+    /// Returns true if the disk's content is unknown, because a sync was tried and failed, or a
+    /// file in use was removed or replaced: only a restart, which runs recovery, may continue. A
+    /// file that could not be opened, read or written has no such consequence.
     pub fn leaves_disk_unknown(&self) -> bool {
         match self {
             Self::Io { source, .. } | Self::OutOfSpace { source, .. } => {
@@ -194,7 +193,7 @@ impl StorageError {
         }
     }
 
-    /// What a caller may do about it.
+    /// The action that a caller may take.
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::Io { .. } | Self::OutOfSpace { .. } => Remedy::Retry,

@@ -1,4 +1,4 @@
-//! Logs on disk: appending, reading, flushing, recovering and removing what partitions hold.
+//! Logs on disk: append, read, flush, recovery and removal of the records of partitions.
 
 mod checked_text;
 mod checkpoint;

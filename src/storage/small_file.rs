@@ -1,9 +1,9 @@
-//! Small files that are only ever replaced as a whole.
+//! Small files that are only replaced as a whole.
 //!
-//! A replacement is written beside the old file as `<name>.tmp`, synced, renamed over it, and the
+//! A replacement is written to `<name>.tmp` beside the old file, synced, renamed over it, and the
 //! directory synced. A crash at any step leaves the old bytes or the new ones, never a mixture; a
-//! `.tmp` left behind is no state and is written over by the next replacement. Each file has one
-//! writer at a time; that is the caller's business.
+//! `.tmp` left behind is ignored and overwritten by the next replacement. The caller makes sure
+//! that each file has one writer at a time.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IoSlice};
@@ -11,24 +11,24 @@ use std::path::{Path, PathBuf};
 
 use crate::io::{Disk, OpenMode, read_exact_at, write_all_at};
 
-/// What a file of our own turned out to hold.
+/// The content of one of the engine's own files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored<T> {
     /// There is no such file.
     Absent,
-    /// It contradicts itself; the text says where. What it held is to be rebuilt.
+    /// It contradicts itself, as the text explains. Its content must be rebuilt.
     Damaged(String),
     /// It is whole.
     Sound(T),
 }
 
-/// A file longer than this is not one of ours, whatever its name says.
+/// The largest accepted file: no file of the engine's is longer, whatever its name.
 const LENGTH_MAX: u64 = 1 << 30;
 
-/// All bytes of a file, or `None` when it does not exist.
+/// Reads all bytes of a file; `None` if it does not exist.
 ///
 /// # Errors
-/// When the disk fails, or the file is too long to be one of ours.
+/// If the disk fails, or the file is too long to be the engine's.
 pub(crate) fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match disk.open(path, OpenMode::Read) {
         Ok(file) => file,
@@ -44,10 +44,10 @@ pub(crate) fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> 
     Ok(Some(bytes))
 }
 
-/// Replaces a file, or makes it, so that it is durable on return.
+/// Replaces or creates a file, durably on return.
 ///
 /// # Errors
-/// When the disk fails; the file is then the old one or the new one.
+/// If the disk fails; the file is then the old one or the new one.
 pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
     write_new(disk, &temporary, bytes)?;
@@ -55,8 +55,8 @@ pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<
     sync_parent(disk, path)
 }
 
-/// Replaces several files of one directory at the price of one sync of it; durable on return. Each
-/// of them is then the old one or the new one, whatever became of the others.
+/// Replaces several files of a directory at the cost of a single directory sync; durable on return.
+/// After an error each file is the old one or the new one, independently of the others.
 ///
 /// # Errors
 /// As `replace`.
@@ -74,7 +74,7 @@ pub(crate) fn replace_all(
     if files.is_empty() { Ok(()) } else { disk.sync_dir(dir) }
 }
 
-/// Writes a file whose name nobody looks for yet, and syncs its bytes but not its name.
+/// Writes a file under a name that nothing reads yet, and syncs its bytes but not its name.
 pub(crate) fn write_new(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = disk.open(path, OpenMode::Create)?;
     file.set_len(0)?;
@@ -82,7 +82,7 @@ pub(crate) fn write_new(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Resul
     file.sync_data()
 }
 
-/// Removes a file for good; not an error when there is none.
+/// Removes a file durably; an absent file is no error.
 pub(crate) fn remove(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     match disk.remove_file(path) {
         Ok(()) => sync_parent(disk, path),
@@ -96,7 +96,7 @@ pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     disk.sync_dir(path.parent().unwrap_or(Path::new("")))
 }
 
-/// The refusal of a file that a later release has written.
+/// The error for a file that a later release has written.
 pub(crate) fn too_new(path: &Path, version: i64, known: i64) -> io::Error {
     let text = format!(
         "{} has format version {version}, and this release knows none above {known}",
@@ -105,7 +105,7 @@ pub(crate) fn too_new(path: &Path, version: i64, known: i64) -> io::Error {
     io::Error::new(ErrorKind::Unsupported, text)
 }
 
-/// Where the bytes wait until they replace `path`.
+/// The path of a replacement before it is renamed to `path`.
 fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".tmp");

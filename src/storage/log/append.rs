@@ -1,7 +1,8 @@
-//! Appending batches.
+//! Appends of batches.
 //!
-//! All batches of a call go to the file in one write, or none does: after a failed write the file
-//! is cut back to where it was. Readers see nothing of a call before all of it is written.
+//! All batches of a call go to the file in a single write, or none does: after a failed write the
+//! file is truncated to its previous size. Readers see nothing of a call before all of it is
+//! written.
 
 use std::io::{self, IoSlice};
 use std::sync::MutexGuard;
@@ -20,46 +21,47 @@ use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 /// The circumstances of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendAt {
-    /// The leader's reign; it was announced by `start_epoch`.
+    /// The leader epoch, announced by `start_epoch`.
     pub epoch: LeaderEpoch,
     /// The broker's wall clock.
     pub now: Timestamp,
 }
 
-/// Where a batch is in the log.
+/// The position of a batch in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The offset of its first record.
     pub base_offset: Offset,
-    /// The offset that follows it: it is flushed when this is.
+    /// The offset that follows it: the batch is flushed once the flushed offset reaches this.
     pub next_offset: Offset,
-    /// The time the log gave its records, in a topic where the log does.
+    /// The time that the log assigned to its records, with `LogAppendTime` only.
     pub log_append_time: Option<Timestamp>,
-    /// Whether it was there already, sent before by the same idempotent producer.
+    /// True if it was appended before: a retry of an idempotent producer.
     pub is_duplicate: bool,
 }
 
-/// What becomes of the batches of one call.
+/// The outcome for each batch of a call, and the batches to write.
 struct Plan {
     outcomes: Vec<Result<Appended, SequenceError>>,
-    /// The batches to be written, by their number in the call, as they will be in the file.
+    /// The batches to write, by their index in the call, as they will be in the file.
     new: Vec<(usize, BatchSummary)>,
     staged: Staged,
     next_offset: Offset,
 }
 
 impl Log {
-    /// Appends validated batches, each of which is alone in its bytes. Offsets, epoch and, where
-    /// the topic asks for it, the time are written into them.
+    /// Appends validated batches, one per slice. Assigns their offsets and epoch and, with
+    /// `LogAppendTime`, their timestamp.
     ///
     /// A batch that its producer sent before, or that is out of sequence, is not appended and does
-    /// not keep the others from it; what became of each is in its place of the result.
+    /// not affect the others; the result has the outcome of each batch, in the order of the call.
     ///
     /// # Errors
-    /// When none of them was appended: no space, a failed or closed log, another epoch.
+    /// If none of them was appended: the disk is full, the log failed or is closed, or the epoch
+    /// differs.
     ///
     /// # Panics
-    /// When bytes are no batch: the caller did not validate them.
+    /// If a slice is not a batch: the caller did not validate it.
     pub fn append(
         &self,
         batches: &mut [&mut [u8]],
@@ -84,7 +86,7 @@ impl Log {
         Ok(plan.outcomes)
     }
 
-    /// The tail of a log that takes records, in the reign of `epoch`.
+    /// The tail of a log that accepts records in leader epoch `epoch`.
     fn tail_in_epoch(&self, epoch: LeaderEpoch) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let tail = self.writable_tail()?;
         if epoch == LeaderEpoch::NONE || tail.epoch != epoch {
@@ -95,7 +97,7 @@ impl Log {
         Ok(tail)
     }
 
-    /// Writes the new batches of a plan at the end of the active segment, or nothing.
+    /// Writes all new batches of a plan at the end of the active segment, or none.
     fn write(
         &self,
         tail: &mut Tail,
@@ -106,7 +108,8 @@ impl Log {
             return Err(self.home.refused("append", io::ErrorKind::NotFound.into()));
         };
         let file = segment.file();
-        // Opened before anything is tried, so that what is cut back can be.
+        // Keep the file open, so that truncating after a failed write cannot fail for want of a
+        // descriptor.
         let _pin = segment.cached_file().pin().map_err(|error| segment.refused("open", error))?;
         let mut buffers: Vec<_> =
             plan.new.iter().map(|(index, _)| IoSlice::new(batches[*index])).collect();
@@ -120,7 +123,7 @@ impl Log {
         Err(error)
     }
 
-    /// Lets the log end after the batches that were written.
+    /// Advances the log end past the batches that were written.
     fn take_in(&self, tail: &mut Tail, plan: &Plan, bytes: u64, now: Timestamp) {
         let Some(active) = &mut tail.active else { return };
         assert!(
@@ -141,13 +144,14 @@ impl Log {
         tail.next_offset = plan.next_offset;
         tail.pending.add(records, bytes, self.home.clock.monotonic());
         tail.bytes_to_rebuild += bytes;
-        // In this order: who sees the size may take all of it for what lies below the end.
+        // Publish `log_end` before `size`: a reader that sees the new size may assume every byte
+        // lies below `log_end`.
         self.offsets.log_end.set(plan.next_offset);
         active.segment.publish_size(active.size);
     }
 }
 
-/// Gives every batch its place, and sorts out those that are not to be written.
+/// Assigns every batch its offset, and separates those that must not be written.
 fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig) -> Plan {
     let mut plan = Plan {
         outcomes: Vec::with_capacity(batches.len()),
@@ -167,7 +171,7 @@ fn plan(tail: &Tail, batches: &mut [&mut [u8]], at: AppendAt, config: &LogConfig
     plan
 }
 
-/// Writes into a batch what the log decides: the one place where offsets are assigned.
+/// Writes the fields that the log decides into a batch. Offsets are assigned here and nowhere else.
 fn place(batch: &mut [u8], base: Offset, at: AppendAt, config: &LogConfig) -> BatchSummary {
     let size = batch.len();
     let header: Option<&mut [u8; HEADER_SIZE]> = batch.first_chunk_mut();
@@ -195,8 +199,8 @@ fn place(batch: &mut [u8], base: Offset, at: AppendAt, config: &LogConfig) -> Ba
     summary
 }
 
-/// Lets a batch take as many offsets as it has bytes, or records where compression has made those
-/// the more: each needs one of its own.
+/// Gives a batch as many offsets as it has bytes, or as it has records if compression made the
+/// bytes fewer: each record needs an offset of its own.
 fn count_bytes(fields: &mut HeaderMut<'_>) {
     #[expect(
         clippy::expect_used,
@@ -208,7 +212,7 @@ fn count_bytes(fields: &mut HeaderMut<'_>) {
     fields.set_last_offset_delta(i32::try_from(last).unwrap_or(i32::MAX));
 }
 
-/// What the producer state wants to know of a batch.
+/// The fields of a batch that the producer state checks.
 pub(in crate::storage) fn producer_batch(summary: &BatchSummary) -> ProducerBatch {
     let stamp = summary.producer;
     ProducerBatch {

@@ -1,4 +1,4 @@
-//! What a restart may start from: the marks, and the files they speak of.
+//! Checkpoints: the offsets from which a restart recovers, and the files they refer to.
 
 use std::sync::{Arc, PoisonError};
 
@@ -10,31 +10,31 @@ use crate::storage::{
 };
 use crate::types::Offset;
 
-/// Where a restart after a crash begins to read. To be recorded about every second.
+/// The offsets from which a restart after a crash begins to read. Recorded about every second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
     /// The first offset that can be read.
     pub log_start: Offset,
-    /// Everything below it is durable: a bad batch there is damage, above it a torn write.
+    /// All records below are durable: a bad batch there is damage, above it a torn write.
     pub durable: Offset,
-    /// Indexes and producer states are durable up to here.
+    /// Indexes and producer states are durable up to this offset.
     pub rebuild: Offset,
 }
 
-/// The rebuild point moves when so many bytes follow it: reading them again takes well below a
-/// second.
+/// The number of bytes above the rebuild point at which it advances: a restart reads them again in
+/// well below a second.
 const BYTES_TO_REBUILD: u64 = 64 << 20;
 
 impl Log {
-    /// The marks as they are.
+    /// The current offsets.
     pub fn marks(&self) -> Marks {
         let durable = self.flushed_offset();
         let log_start = self.log_start_offset();
         Marks { log_start, durable, rebuild: self.rebuild.get().min(durable) }
     }
 
-    /// Moves the rebuild point when enough was appended or a segment was left, and returns the
-    /// marks. Blocks on the disk, holds nothing up.
+    /// Advances the rebuild point if enough was appended or a segment was rolled, and returns the
+    /// marks. Blocks on the disk without delaying appends.
     pub fn checkpoint(&self) -> Result<Marks, StorageError> {
         let tail = self.lock_tail();
         let is_due = tail.bytes_to_rebuild >= BYTES_TO_REBUILD || !tail.unsealed.is_empty();
@@ -47,20 +47,20 @@ impl Log {
         Ok(self.marks())
     }
 
-    /// Forgets the idempotent producers that have been silent for too long.
+    /// Removes the idempotent producers that have been inactive for too long.
     pub fn expire_producers(&self) {
         let now = self.home.clock.monotonic();
         self.lock_tail().producers.expire(now);
     }
 
-    /// The idempotent producers that are remembered.
+    /// The idempotent producers of which the log keeps state.
     pub fn active_producers(&self) -> Vec<ActiveProducer> {
         let now = self.home.clock.monotonic();
         self.lock_tail().producers.active(now)
     }
 
-    /// Flushes everything and leaves the files so that the log may be opened as clean, between the
-    /// marks returned. It takes no more records; what is there can be read.
+    /// Flushes everything and writes the files that let the log be opened as clean, between the
+    /// marks returned. The log accepts no more records, and can still be read.
     pub fn close(&self) -> Result<Marks, StorageError> {
         let mut tail = self.lock_tail();
         let was_open = tail.state == State::Open;
@@ -75,8 +75,8 @@ impl Log {
         Ok(self.marks())
     }
 
-    /// Ends the log of a topic that is deleted, however it stands: what is not flushed never will
-    /// be, and nothing is written, for which there may be no room. Waits for a flush under way.
+    /// Ends the log of a deleted topic, whatever its state: unflushed records stay unflushed, and
+    /// nothing is written, since the disk may be full. Waits for a flush under way.
     pub(in crate::storage) fn abandon(&self) {
         let _turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
@@ -119,15 +119,15 @@ impl Log {
         Ok(())
     }
 
-    /// Writes the digests of the active segment down, unless it was left or cut meanwhile: those of
-    /// other batches would make sound ones look damaged.
+    /// Writes the digests of the active segment, unless it was rolled or truncated meanwhile:
+    /// digests of replaced batches would make the new ones look damaged.
     fn checkpoint_digests(
         &self,
         segment: &Arc<Segment>,
         (seal, digests): (&Seal, &[HeaderDigest]),
         generation: u64,
     ) -> Result<(), StorageError> {
-        // Held against cuts.
+        // Truncation takes this lock too, so the segment cannot change before the write.
         let _segments = self.hold_segments();
         let tail = self.lock_tail();
         let is_active = |active: &Active| Arc::ptr_eq(&active.segment, segment);
@@ -140,7 +140,7 @@ impl Log {
         segment.checkpoint_digests(seal, digests)
     }
 
-    /// Writes a snapshot, and keeps the one of the rebuild point in force: the new one is of use
+    /// Writes a snapshot, and keeps the snapshot of the current rebuild point: the new one is valid
     /// only once everything below it is flushed.
     fn write_producers(
         &self,
@@ -155,7 +155,7 @@ impl Log {
     }
 }
 
-/// Removes the producer snapshots beyond the log's end, so that none is taken for true when the
+/// Removes the producer snapshots beyond the log end, so that none is mistaken for valid once the
 /// log has grown past it again.
 pub(in crate::storage) fn discard_snapshots(
     home: &Home,

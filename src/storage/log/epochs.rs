@@ -1,15 +1,15 @@
-//! Leader epochs: announcing one, and telling a follower where one ended.
+//! Leader epochs: starting an epoch, and looking up the end of one.
 
 use crate::storage::log::Log;
 use crate::storage::{EpochStart, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
 impl Log {
-    /// Begins the reign of `epoch` at the log's end, which is returned. It becomes durable before
+    /// Starts `epoch` at the log end offset, which is returned. The epoch becomes durable before
     /// its first record is appended, by `prepare` or by the append.
     ///
     /// # Errors
-    /// `EpochMismatch` when the log has records of a later epoch.
+    /// `EpochMismatch` if the log has records of a later epoch.
     pub fn start_epoch(&self, epoch: LeaderEpoch) -> Result<Offset, StorageError> {
         let mut tail = self.writable_tail()?;
         let mut epochs = self.lock_epochs();
@@ -25,8 +25,8 @@ impl Log {
         Ok(tail.next_offset)
     }
 
-    /// The last epoch of this log that is not above `epoch`, and the offset at which it ended;
-    /// `None` when the log cannot tell. What `OffsetForLeaderEpoch` answers.
+    /// The answer to `OffsetForLeaderEpoch`: the last epoch of this log that is not above `epoch`,
+    /// and its end offset. `None` if the log cannot determine it.
     pub fn epoch_end(
         &self,
         epoch: LeaderEpoch,
@@ -35,14 +35,14 @@ impl Log {
         Ok(self.lock_epochs().end_offset_for(epoch, log_end))
     }
 
-    /// The epoch of the record at `offset`; `None` before the first one known.
+    /// The epoch of the record at `offset`; `None` before the first known epoch.
     #[cfg(any(test, feature = "internals"))]
     pub fn epoch_at(&self, offset: Offset) -> Result<Option<LeaderEpoch>, StorageError> {
         drop(self.awake_tail()?);
         Ok(self.lock_epochs().epoch_at(offset))
     }
 
-    /// The latest epoch announced or found in the log.
+    /// The latest epoch started or found in the log.
     #[cfg(any(test, feature = "internals"))]
     pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, StorageError> {
         drop(self.awake_tail()?);

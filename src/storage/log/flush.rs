@@ -1,14 +1,14 @@
-//! Making records durable.
+//! Flushes: making records durable.
 //!
-//! A flush takes what is dirty, syncs it without any lock that an append needs, oldest segment
-//! first, then the directory, and publishes the offset up to which everything was there when it
-//! began; unless the log was cut meanwhile. One flush of a log is under way at a time, so that the
-//! flushed offset only speaks of what its own or an earlier flush has synced.
+//! A flush takes over the dirty segments and syncs them, oldest first, then the directory, without
+//! any lock that an append needs. It publishes the log end offset at which it began, unless the log
+//! was truncated meanwhile. Only one flush of a log runs at a time, so that the flushed offset
+//! covers only what this or an earlier flush has synced.
 //!
-//! A sync that fails is the end of the log until the next start, and so is one of a file whose name
-//! was removed or given to another meanwhile: nobody would find the records again. One that could
-//! not even be tried, since there was no descriptor to open the directory with, leaves what it took
-//! up to the next.
+//! After a failed sync the log fails until the next start. So it does after the sync of a file
+//! whose name was removed or given to another file, because the records could not be found again.
+//! If a sync could not even be tried, for want of a descriptor to open the directory, its segments
+//! are left to the next flush.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -23,19 +23,19 @@ use crate::types::Offset;
 /// Called with every flushed offset, after it is published.
 pub(super) type FlushListener = Box<dyn Fn(Offset) + Send + Sync>;
 
-/// What no flush has taken up yet.
+/// The records that no flush has taken over yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unflushed {
-    /// So many records.
+    /// The number of records.
     pub records: u64,
-    /// So many bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// When `flush.messages` or `flush.ms` wants them flushed, by the monotonic clock.
+    /// The time at which `flush.messages` or `flush.ms` makes a flush due, by the monotonic clock.
     pub due: Duration,
 }
 
-/// A flush that has begun. Dropped without `finish`, it has published nothing, and what it
-/// took up is lost to later flushes: the log must then fail.
+/// A flush that has begun. If dropped without `finish`, it has published nothing and later flushes
+/// do not cover its segments: the log must then fail.
 #[must_use]
 #[derive(Debug)]
 pub struct FlushTicket<'log> {
@@ -49,25 +49,25 @@ pub struct FlushTicket<'log> {
     _turn: MutexGuard<'log, ()>,
 }
 
-/// So long an answer that waits for no flush may trust an earlier look at the names.
+/// The time for which a response that waits for no flush may rely on an earlier check of the names.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A segment to be synced, with the changes of its file that the flush answers for.
+/// A segment to sync, with the number of changes of its file that the flush covers.
 #[derive(Debug)]
 struct Dirty {
     segment: Arc<Segment>,
     changes: u64,
 }
 
-/// The active segment's index is written when so many entries wait.
+/// The number of pending entries at which the active segment's index is written.
 const INDEX_ENTRIES_PENDING: usize = 512;
 
 impl Log {
     /// Makes all records durable that were appended before the call, and returns the offset after
-    /// them; of a log that was abandoned, the last one flushed. Blocks while the disk works.
+    /// them. For an abandoned log it returns the last flushed offset. Blocks on the disk.
     ///
     /// # Errors
-    /// When the disk fails; unless no sync was tried, the log then takes no more records until it
+    /// If the disk fails; unless no sync was tried, the log then accepts no more records until it
     /// is opened again.
     pub fn flush(&self) -> Result<Offset, StorageError> {
         match self.begin_flush()? {
@@ -79,8 +79,7 @@ impl Log {
         }
     }
 
-    /// Takes up what is to be flushed; `None` when all is, or nothing is to be. Waits for a flush
-    /// that is under way.
+    /// Begins a flush; `None` if nothing needs one. Waits for a flush that is under way.
     pub fn begin_flush(&self) -> Result<Option<FlushTicket<'_>>, StorageError> {
         let turn = self.flush_turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.lock_tail();
@@ -88,7 +87,7 @@ impl Log {
             return Err(failure.refusal(&self.home.partition));
         }
         if tail.state == State::Abandoned {
-            // Its files may be gone; nothing more is promised of it.
+            // The topic is deleted and its files may be gone; no promise is left to keep.
             tail.pending = Pending::default();
             return Ok(None);
         }
@@ -110,12 +109,13 @@ impl Log {
         }))
     }
 
-    /// Sets who is told of every flushed offset from now on; who was told before is no more.
+    /// Sets the listener that receives every flushed offset from now on, replacing the previous
+    /// one.
     pub fn on_flush(&self, listener: impl Fn(Offset) + Send + Sync + 'static) {
         self.listener.store(Some(Arc::new(Box::new(listener))));
     }
 
-    /// What waits and is not being flushed; `None` when nothing is.
+    /// The records that wait for a flush to begin; `None` if there are none.
     pub fn unflushed(&self) -> Option<Unflushed> {
         let Pending { records, bytes, since } = self.lock_tail().pending;
         let since = since?;
@@ -125,22 +125,22 @@ impl Log {
         Some(Unflushed { records, bytes, due })
     }
 
-    /// Whether it is a second since this was last true: then `require_in_place` is due.
+    /// Returns true at most about once a second: `require_in_place` is then due.
     pub(in crate::storage) fn is_look_due(&self, now: Duration) -> bool {
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let next = self.next_look.load(Ordering::Relaxed);
         let interval = u64::try_from(LOOK_INTERVAL.as_millis()).unwrap_or(u64::MAX);
-        // Of several threads that find it due, any may look, or all.
+        // If several threads find it due at once, it does not matter how many of them check.
         now >= next && {
             self.next_look.store(now.saturating_add(interval), Ordering::Relaxed);
             true
         }
     }
 
-    /// Fails unless the segment that grows is still where its name leads.
+    /// Fails unless the name of the active segment still refers to its open file.
     ///
     /// # Errors
-    /// One that leaves the disk unknown, when it was removed or replaced.
+    /// An error that leaves the disk unknown, if the file was removed or replaced.
     pub(in crate::storage) fn require_in_place(&self) -> Result<(), StorageError> {
         let active = self.lock_tail().active.as_ref().map(|active| Arc::clone(&active.segment));
         active.map_or(Ok(()), |segment| segment.require_in_place())
@@ -168,13 +168,13 @@ impl Log {
 }
 
 impl FlushTicket<'_> {
-    /// How many files there are to sync.
+    /// The number of files to sync.
     #[cfg(any(test, feature = "internals"))]
     pub fn files(&self) -> usize {
         self.segments.len()
     }
 
-    /// Syncs them, and the directory if it has new names.
+    /// Syncs the segments, and the directory if it has new names.
     pub fn sync(&self) -> Result<(), StorageError> {
         for dirty in &self.segments {
             dirty.segment.sync()?;
@@ -182,9 +182,9 @@ impl FlushTicket<'_> {
         if self.names { self.log.home.sync_names() } else { Ok(()) }
     }
 
-    /// Ends the flush: publishes its offset when everything was `synced`, by `sync` or by a sync
-    /// of the whole file system. When a sync has failed the log fails; when none was tried, what
-    /// was taken up is left to the next flush.
+    /// Ends the flush: publishes its offset if everything was `synced`, by `sync` or by a sync of
+    /// the whole file system. If a sync failed, the log fails; if none was tried, the segments are
+    /// left to the next flush.
     pub fn finish(self, synced: Result<(), StorageError>) -> Result<Offset, StorageError> {
         let synced = synced.and_then(|()| self.segments.iter().try_for_each(Dirty::note_synced));
         if let Err(error) = synced.and_then(|()| self.require_in_place()) {
@@ -198,7 +198,7 @@ impl FlushTicket<'_> {
         let flushed = self.log.publish_flushed(&self);
         for Dirty { segment, .. } in &self.segments {
             if segment.pending_entries() >= INDEX_ENTRIES_PENDING {
-                // Indexes are caches: what cannot be written now stays in memory.
+                // Indexes are caches: entries that cannot be written now stay in memory.
                 segment.write_indexes(false).unwrap_or_else(|error| {
                     tracing::warn!(%error, "index entries stay in memory");
                 });
@@ -207,29 +207,29 @@ impl FlushTicket<'_> {
         Ok(flushed)
     }
 
-    /// Fails unless the segments that hold what was not flushed before are where their names lead:
-    /// a sync succeeds on a file that was removed as well.
+    /// Fails unless the names of the segments with unflushed records still refer to their files: a
+    /// sync succeeds even on a file that was removed.
     fn require_in_place(&self) -> Result<(), StorageError> {
         let flushed = self.log.flushed_offset();
-        // One that ends below is due for its end only, and may be removed at any moment.
+        // A segment that ends below the flushed offset may be removed at any moment.
         let ends = self.segments.iter().skip(1).map(|next| next.segment.base());
         let ends = ends.chain([Offset::new(i64::MAX)]);
         let holding = self.segments.iter().zip(ends).filter(|(_, end)| *end > flushed);
         for (dirty, _) in holding {
             if let Err(error) = dirty.segment.require_in_place() {
                 let is_cut = self.log.lock_tail().generation != self.generation;
-                // A cut has removed it, and then this flush publishes nothing.
+                // A truncation has removed it, and then this flush publishes nothing.
                 return if is_cut { Ok(()) } else { Err(error) };
             }
         }
         Ok(())
     }
 
-    /// Leaves to the next flush what this one has taken up.
+    /// Leaves the segments to the next flush.
     fn give_back(&self) {
         let mut tail = self.log.lock_tail();
         if tail.generation != self.generation {
-            // The cut has made dirty again what is left of it.
+            // The truncation has marked the remaining segments as dirty again.
             return;
         }
         let active = tail.active.as_ref().map(|active| Arc::clone(&active.segment));
@@ -252,7 +252,7 @@ impl Dirty {
         Self { segment, changes }
     }
 
-    /// Lets the file be closed, for all that was changed is durable.
+    /// Records that all changes are durable, so that the file may be closed.
     fn note_synced(&self) -> Result<(), StorageError> {
         let noted = self.segment.cached_file().note_synced(self.changes);
         noted.map_err(|error| self.segment.refused("sync", error))

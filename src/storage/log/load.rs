@@ -1,4 +1,4 @@
-//! Looking at a log's files, when it is first needed or after recovery.
+//! Loading a log's files, when it is first used or after recovery.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::storage::log::tail::{Active, Refused, State, Tail};
 use crate::storage::recovery::{self, Known};
 use crate::storage::segments::{FileKind, Segment};
 
-/// So long a log whose files were refused is not looked at again.
+/// The time for which a log that failed to load is not loaded again.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 impl Log {
-    /// Gets a log ready that was closed in order: its end must be where the close has left it.
-    /// Should its files be damaged since, it is recovered as if it had not been closed.
+    /// Loads a log that was closed cleanly: it must still end where the close left it. If its files
+    /// were damaged since, it is recovered as after an unclean shutdown.
     pub(super) fn wake(&self, tail: &mut Tail) -> Result<(), StorageError> {
         let now = self.home.clock.monotonic();
         if let Some(refused) = tail.refused.as_ref().filter(|refused| now < refused.until) {
@@ -36,10 +36,10 @@ impl Log {
         woken
     }
 
-    /// Goes on with what is left. Where the file is shorter than the close has left it, nothing is
-    /// appended: it may be restored.
+    /// Recovers the readable part. If the file is shorter than at the close, nothing is appended,
+    /// since a backup may still be restored.
     fn wake_damaged(&self, tail: &mut Tail) -> Result<(), StorageError> {
-        // All of it was durable when it was closed, so nothing of it is cut.
+        // All of it was durable when the log was closed, so nothing may be truncated.
         let log_start = self.log_start_offset();
         let known =
             Known { log_start, durable: tail.next_offset, rebuild: log_start, same_boot: true };
@@ -53,7 +53,8 @@ impl Log {
         self.segments.store(Arc::clone(&segments));
         match segments.last() {
             Some(_) if recovered.ends_in_damage && is_end_known => {
-                // The close has told where the log ends, so it goes on there, behind the damage.
+                // The log end offset is known from the close, so the log continues there, after the
+                // damage.
                 tail.state = State::Open;
                 self.roll_tail(tail, self.home.clock.now(), &*self.home.disk)
             }
@@ -79,7 +80,7 @@ impl Log {
         self.settle(tail, last, ends_in_damage)
     }
 
-    /// Gets a log ready that recovery has read.
+    /// Loads a log that recovery has read.
     pub(super) fn wake_recovered(&self, ends_in_damage: bool) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let segments = self.segments.load();
@@ -120,7 +121,7 @@ impl Log {
         Ok(())
     }
 
-    /// Lets a log that ends in damage take records again once that damage was skipped.
+    /// Lets a log that ends in damage accept records again once that damage was skipped.
     pub(in crate::storage) fn go_on_behind_damage(&self) -> Result<(), StorageError> {
         let mut tail = self.lock_tail();
         let segments = self.segments.load_full();
@@ -132,7 +133,7 @@ impl Log {
         }
     }
 
-    /// Goes on in a new segment behind damage with which the last one ends, if it was skipped.
+    /// Rolls to a new segment after damage at the end of the last one, if the damage was skipped.
     fn leave_skipped_end(&self, tail: &mut Tail, last: &Segment) -> Result<(), StorageError> {
         let damages = last.damages();
         if !damages.last().is_some_and(|damage| self.home.is_skipped(damage)) {
@@ -143,8 +144,8 @@ impl Log {
         Ok(())
     }
 
-    /// Does all that must be durable before the first record of an epoch is appended: directory
-    /// and epoch history. `append` does it when nobody has; it blocks on the disk.
+    /// Makes durable what must precede the first record of an epoch: the directory and the epoch
+    /// history. `append` calls it if no other caller has; it blocks on the disk.
     pub fn prepare(&self) -> Result<(), StorageError> {
         let tail = self.writable_tail()?;
         if tail.is_prepared {
@@ -165,7 +166,7 @@ impl Log {
         let stored = epochs.latest();
         drop(epochs);
         let mut tail = self.lock_tail();
-        // Another epoch may have been announced meanwhile; it is not stored then.
+        // Another epoch may have started meanwhile; it is not stored then.
         tail.is_prepared = stored == Some(tail.epoch);
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! One partition's log: an append-only sequence of batches in segments.
+//! The log of a partition: an append-only sequence of batches in segments.
 //!
-//! Who may touch what: the end belongs to `Mutex<Tail>`, held while the disk syncs by `truncate`
-//! alone; readers take a snapshot of the segments and no lock; offsets are read without one. Locks
-//! are taken in the order retention pass, flush turn, tail, epochs.
+//! Ownership: the end of the log belongs to `Mutex<Tail>`, which only `truncate` holds while the
+//! disk syncs. Readers take a snapshot of the segments and no lock; offsets are atomics. Locks are
+//! taken in this order: deleted files (held by a retention pass), flush, tail, epochs.
 //!
 //! ```text
 //!   log start            flushed                    log end
@@ -11,8 +11,8 @@
 //!         never change           written, not yet durable
 //! ```
 //!
-//! A log never decides what a consumer may see: it says what is flushed, and reads below an offset
-//! that it is given.
+//! A log never decides which records a consumer may see: it reports the flushed offset, and reads
+//! below an offset given by the caller.
 
 mod append;
 mod checkpoint;

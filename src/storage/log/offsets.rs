@@ -1,11 +1,11 @@
-//! The offsets of a log that anybody may read at any time.
+//! The offsets of a log that any thread may read at any time.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::types::Offset;
 
-/// An offset that one writer publishes and everybody reads. What was done before it was published
-/// is seen by whoever reads it.
+/// An offset with a single writer and any number of readers. A reader that sees it also sees all
+/// writes made before it was published.
 #[derive(Debug)]
 pub(super) struct Published(AtomicI64);
 
@@ -32,7 +32,7 @@ impl Published {
 }
 
 impl Offsets {
-    /// The bounds of a log of which everything is flushed.
+    /// The bounds of a log that is flushed completely.
     pub(super) fn flushed(log_start: Offset, log_end: Offset) -> Self {
         assert!(log_start <= log_end, "the log starts at {log_start} and ends at {log_end}");
         Self {

@@ -20,72 +20,73 @@ use crate::storage::{
 };
 use crate::types::{Offset, ProducerId, TopicPartition};
 
-/// What a log needs of the world.
+/// The environment of a log.
 #[derive(Clone, Debug)]
 pub struct LogEnv {
-    /// Where the files are.
+    /// The disk of the files.
     pub disk: Arc<dyn Disk>,
-    /// The room kept back on that disk; `None` where nothing is.
+    /// The reserved space on that disk; `None` if there is none.
     pub reserve: Option<Arc<Reserve>>,
     /// The open files of the segments on that disk.
     pub files: OpenFiles,
-    /// What time it is.
+    /// The clocks.
     pub clock: Arc<dyn Clock>,
-    /// How many idempotent producers are remembered, and how long.
+    /// The limits on the number and age of idempotent producers.
     pub producers: ProducerLimits,
 }
 
-/// What is known of a log before it is opened.
+/// The state of a log before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartPoint {
     /// It has never held anything; its directory need not exist.
     New,
-    /// It was closed in order and everything is durable. Files are looked at when first needed.
+    /// It was closed cleanly and everything is durable. Its files are loaded at the first use.
     Clean {
         /// The first offset.
         log_start: Offset,
         /// The offset after the last record.
         log_end: Offset,
     },
-    /// It was not closed.
+    /// It was not closed cleanly.
     Unclean {
         /// The first offset, as last recorded.
         log_start: Offset,
-        /// Everything below it was durable.
+        /// All records below it were durable.
         durable: Offset,
-        /// Producer states and indexes were durable up to here.
+        /// Producer states and indexes were durable up to this offset.
         rebuild: Offset,
-        /// Whether the machine has run on since: if so no unsynced byte was lost by power.
+        /// True if the machine has run on since, so that no unsynced byte was lost to a power
+        /// failure.
         same_boot: bool,
     },
 }
 
-/// One partition's log. All calls may come from several threads at once.
+/// The log of a partition. All calls may come from several threads at once.
 pub struct Log {
     pub(super) home: Arc<Home>,
     pub(super) producer_limits: ProducerLimits,
     pub(super) offsets: Offsets,
     /// The offset up to which a restart need not rebuild anything.
     pub(super) rebuild: Published,
-    /// Sorted by base offset; the last one grows. Replaced by the holder of the tail's lock only.
+    /// Sorted by base offset; only the last one grows. Replaced only under the tail's lock.
     pub(super) segments: ArcSwap<Vec<Arc<Segment>>>,
     pub(super) tail: Mutex<Tail>,
     pub(super) epochs: Mutex<EpochCache>,
-    /// Held by the one flush under way.
+    /// Held for the duration of a flush.
     pub(super) flush_turn: Mutex<()>,
     pub(super) listener: ArcSwapOption<FlushListener>,
-    /// Files of removed segments.
+    /// The files of removed segments.
     pub(super) deleted: Mutex<Vec<DeletedFile>>,
-    /// When to look for its files next, in milliseconds of the monotonic clock.
+    /// The time of the next check of the names, in milliseconds of the monotonic clock.
     pub(super) next_look: AtomicU64,
 }
 
 impl Log {
-    /// Opens the log in `dir`. A log that was not closed is recovered first: then everything it
-    /// holds was read and found good, or stands among its damages, and is durable.
+    /// Opens the log in `dir`. A log that was not closed cleanly is recovered first: all of it was
+    /// then read, is good or listed as damaged, and is durable.
     ///
     /// # Errors
-    /// When the disk refuses, or a file is of a later release.
+    /// If the disk fails, or a file is of a later release.
     pub fn open(
         env: &LogEnv,
         dir: PathBuf,
@@ -127,28 +128,28 @@ impl Log {
         self.offsets.log_end.get()
     }
 
-    /// Everything below it is durable.
+    /// The offset below which all records are durable.
     pub fn flushed_offset(&self) -> Offset {
         self.offsets.flushed.get()
     }
 
-    /// Whose log it is.
+    /// The partition.
     pub fn partition(&self) -> &TopicPartition {
         &self.home.partition
     }
 
-    /// Its directory, which exists once something was appended.
+    /// The directory, which exists once something was appended.
     pub fn dir(&self) -> &Path {
         &self.home.dir
     }
 
-    /// What rules it now.
+    /// The current topic configuration.
     pub fn config(&self) -> Arc<LogConfig> {
         self.home.config.load_full()
     }
 
-    /// Lets other settings rule from the next operation on; but for what an offset counts, which
-    /// stays what it was when the log was made.
+    /// Replaces the topic configuration from the next operation on, except for `offset_unit`, which
+    /// is fixed when the log is created.
     pub fn set_config(&self, mut config: Arc<LogConfig>) {
         let offset_unit = self.offset_unit();
         if config.offset_unit != offset_unit {
@@ -157,23 +158,23 @@ impl Log {
         self.home.config.store(config);
     }
 
-    /// What its offsets count.
+    /// The unit that its offsets count.
     pub fn offset_unit(&self) -> OffsetUnit {
         self.home.config.load().offset_unit
     }
 
-    /// What of it is known to be damaged.
+    /// The known damage.
     #[cfg(any(test, feature = "internals"))]
     pub fn damages(&self) -> Vec<Damage> {
         self.segments.load().iter().flat_map(|segment| segment.damages()).collect()
     }
 
-    /// Bytes of all its batches, those below the log start included until their segment goes.
+    /// Bytes of all batches, including those below the log start until their segment is removed.
     pub fn size_bytes(&self) -> Result<u64, StorageError> {
         self.segments.load().iter().map(|segment| segment.size()).sum()
     }
 
-    /// Takes no more records from now on because of `cause`; what is there can still be read.
+    /// Makes the log fail because of `cause`: it accepts no more records, and can still be read.
     pub fn fail(&self, cause: &StorageError) {
         let mut tail = self.lock_tail();
         if !matches!(tail.state, State::Failed(_) | State::Abandoned) {
@@ -181,8 +182,8 @@ impl Log {
         }
     }
 
-    /// Closes its files for good, those of removed segments too: their names are about to lead
-    /// elsewhere.
+    /// Closes its files for good, including those of removed segments, because their names are
+    /// about to be removed or reused.
     pub(in crate::storage) fn retire(&self) {
         for segment in self.segments.load().iter() {
             segment.retire();
@@ -192,19 +193,19 @@ impl Log {
         }
     }
 
-    /// Whether its topic was deleted.
+    /// Returns true if its topic was deleted.
     pub(super) fn is_abandoned(&self) -> bool {
         self.lock_tail().state == State::Abandoned
     }
 
-    /// Takes `retire` back: the names still lead to the files.
+    /// Undoes `retire`: the names still refer to the files.
     pub(in crate::storage) fn reinstate(&self) {
         for segment in self.segments.load().iter() {
             segment.reinstate();
         }
     }
 
-    /// Where it lives.
+    /// The state shared by all parts of the log.
     pub(in crate::storage) fn home(&self) -> &Arc<Home> {
         &self.home
     }
@@ -214,16 +215,16 @@ impl Log {
         self.segments.load_full()
     }
 
-    /// Looks at the files of a log that was closed in order, if nobody has yet.
+    /// Loads the files of a log that was closed cleanly, if they are not loaded yet.
     pub(in crate::storage) fn look(&self) -> Result<(), StorageError> {
         self.awake_tail().map(drop)
     }
 
-    /// The segments that do not grow any more, of a log that takes records.
+    /// The segments that no longer grow, of a log that accepts records.
     pub(in crate::storage) fn closed_segments(&self) -> Result<ClosedSegments, StorageError> {
         let tail = self.writable_tail()?;
         let segments = self.segments.load_full();
-        // What is still to be written of a segment would go to its replacement's files.
+        // Data still to be written for a segment would go to the files of its replacement.
         let is_sealed = |pair: &&[Arc<Segment>]| {
             !tail.unsealed.iter().any(|segment| Arc::ptr_eq(segment, &pair[0]))
         };
@@ -234,13 +235,13 @@ impl Log {
         Ok(ClosedSegments { segments: closed.collect(), generation: tail.generation })
     }
 
-    /// Keeps everybody else from removing segments, or cutting them, while the guard lives.
+    /// Prevents other threads from removing or truncating segments while the guard lives.
     pub(in crate::storage) fn hold_segments(&self) -> impl Sized {
         self.lock_deleted()
     }
 
-    /// Whether the log takes records, has not been cut since, and has all these segments. It stays
-    /// so while its segments are held.
+    /// Returns true if the log accepts records, was not truncated since `generation`, and has all
+    /// these segments. The answer holds while the segments are held.
     pub(in crate::storage) fn has(&self, closed: &[Closed], generation: u64) -> bool {
         let Ok(tail) = self.writable_tail() else { return false };
         let segments = self.segments.load();
@@ -248,7 +249,8 @@ impl Log {
         tail.generation == generation && closed.iter().all(is_there)
     }
 
-    /// Lets readers find `replacement` where `closed` were, whose segments are held.
+    /// Makes readers use `replacement` instead of the `closed` segments, which the caller must
+    /// hold.
     pub(in crate::storage) fn replace(&self, closed: &[Closed], replacement: Arc<Segment>) {
         let _tail = self.lock_tail();
         let mut segments = self.segments.load_full().to_vec();
@@ -261,7 +263,7 @@ impl Log {
         self.segments.store(Arc::new(segments));
     }
 
-    /// The last offset of every idempotent producer that is remembered.
+    /// The last offset of every idempotent producer of which the log keeps state.
     pub(in crate::storage) fn last_of_producers(&self) -> HashMap<ProducerId, Offset> {
         self.lock_tail().producers.last_offsets()
     }
@@ -297,7 +299,7 @@ impl Log {
         self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tail, with the log's files looked at.
+    /// Locks the tail, after loading the log's files if need be.
     pub(super) fn awake_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let mut tail = self.lock_tail();
         if tail.state == State::Dormant {
@@ -306,7 +308,7 @@ impl Log {
         Ok(tail)
     }
 
-    /// The tail of a log that takes records.
+    /// Locks the tail of a log that accepts records.
     pub(super) fn writable_tail(&self) -> Result<MutexGuard<'_, Tail>, StorageError> {
         let tail = self.awake_tail()?;
         match &tail.state {

@@ -1,10 +1,10 @@
-//! Removing the beginning of a log: by age, by size, or because somebody asked.
+//! Removal of the beginning of a log: by age, by size, or on request.
 //!
-//! Only whole segments go, the oldest first and each durably before the next, so that a crash
-//! leaves no hole. The age of a segment counts from the largest timestamp in it or from the time at
-//! which the broker last stored a record in it, whichever is later: records loaded from an archive
-//! are kept as long as those written today. `retention.clock=record` counts from the timestamps
-//! alone, as Apache Kafka does. Nothing goes that is above the high watermark or not flushed.
+//! Only whole segments are removed, the oldest first and each durably before the next, so that a
+//! crash leaves no gap. The age of a segment is measured from its largest timestamp or from the
+//! time of the last append, whichever is later: records loaded from an archive are kept as long as
+//! those written today. With `retention.clock=record` only the timestamps count, as in Apache
+//! Kafka. Nothing above the high watermark is removed, and nothing that is not flushed.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -16,44 +16,44 @@ use crate::storage::segments::Segment;
 use crate::storage::{LogConfig, RetentionClock, StorageError};
 use crate::types::{Offset, Timestamp};
 
-/// What a pass of retention has removed.
+/// The result of a retention pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// So many segments.
+    /// The number of segments removed.
     pub segments: usize,
-    /// Bytes of their batches.
+    /// The bytes of their batches.
     pub bytes: u64,
 }
 
-/// A file of a removed segment, which has another name until it is removed.
+/// A file of a removed segment, under its new name until it is deleted.
 #[derive(Debug)]
 pub(super) struct DeletedFile {
     path: PathBuf,
-    /// When it is to be removed, by the monotonic clock.
+    /// The time of its deletion, by the monotonic clock.
     due: Duration,
-    /// Readers may still have it.
+    /// The segment, if readers still use it.
     segment: Weak<Segment>,
 }
 
-/// So long after a removal that was refused comes the next attempt.
+/// The pause before another attempt at a failed deletion.
 const REMOVAL_PAUSE: Duration = Duration::from_mins(1);
 
 impl Log {
-    /// Removes the segments that the topic's settings do not want any more at `now`, and those
-    /// below the log start. Nothing at or above `below` goes, the high watermark as a rule. An
-    /// active segment whose records are all too old is left first, so that it can go.
+    /// Removes the segments that the topic's settings let expire at `now`, and those below the log
+    /// start. Nothing at or above `below`, usually the high watermark, is removed. An active
+    /// segment with only expired records is rolled first, so that it can be removed too.
     ///
-    /// The files get other names at once and are removed by `remove_deleted`.
+    /// The files are renamed at once and deleted by `remove_deleted`.
     pub fn delete_expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
-        // Held throughout: one pass at a time.
+        // The guard is held throughout, so that only one pass runs at a time.
         let deleted = self.lock_deleted();
         let config = self.home.config.load_full();
         self.leave_expired(&config, now, below)?;
         self.delete_first(deleted, below, |segments| self.is_unwanted(segments, &config, now))
     }
 
-    /// What `delete_expired` would remove for its age: an estimate, for people. The active segment
-    /// is left out.
+    /// An estimate, for operators, of the segments that `delete_expired` would remove for their
+    /// age. The active segment is not counted.
     pub fn expired(&self, now: Timestamp, below: Offset) -> Result<Removed, StorageError> {
         let config = self.home.config.load_full();
         let mut expired = Removed::default();
@@ -68,14 +68,14 @@ impl Log {
         Ok(expired)
     }
 
-    /// Removes the segments below the log start, whatever the topic's settings want and whatever
-    /// time it is: what somebody asked for, and nothing else. `below` is as for `delete_expired`.
+    /// Removes the segments below the log start, whatever the topic's settings and the clock, for
+    /// `DeleteRecords`. `below` is as for `delete_expired`.
     pub fn delete_before_start(&self, below: Offset) -> Result<Removed, StorageError> {
         let deleted = self.lock_deleted();
         self.delete_first(deleted, below, |segments| Ok(self.is_before_start(segments)))
     }
 
-    /// Removes the oldest segment, whatever the topic's settings want. `below` is as for
+    /// Removes the oldest segment, whatever the topic's settings. `below` is as for
     /// `delete_expired`.
     pub(in crate::storage) fn delete_oldest(&self, below: Offset) -> Result<Removed, StorageError> {
         let deleted = self.lock_deleted();
@@ -84,8 +84,9 @@ impl Log {
         self.delete_first(deleted, below, |segments| Ok(is_oldest(segments)))
     }
 
-    /// Removes the first segment for as long as it `is_unwanted`. Its files have other names before
-    /// the log begins behind it, so that its records can be read or their room is on its way back.
+    /// Removes the first segment while it `is_unwanted`. Its files are renamed before the log start
+    /// advances, so that at every moment either its records can be read or its space is being
+    /// freed.
     fn delete_first(
         &self,
         mut deleted: MutexGuard<'_, Vec<DeletedFile>>,
@@ -108,9 +109,9 @@ impl Log {
         if removed.segments > 0
             && let Some(first) = self.segments.load().first()
         {
-            // Not from the log start: that is not durable yet, and the records before it are there.
+            // Not from the log start: it is not durable yet, and the records before it still exist.
             let advanced = self.lock_epochs().advance_start(first.base());
-            // Entries of what is gone do no harm, and recovery drops them.
+            // Entries of removed records do no harm, and recovery drops them.
             advanced.unwrap_or_else(|error| {
                 tracing::warn!(partition = %self.home.partition, %error, "old epochs stay on disk");
             });
@@ -118,9 +119,9 @@ impl Log {
         Ok(removed)
     }
 
-    /// Removes the files of segments deleted long enough ago to be due at `now`, by the monotonic
-    /// clock. Readers that still have them get no more of them: an open file would keep its space.
-    /// What cannot be removed is tried again later.
+    /// Deletes the files of removed segments that are due at `now`, by the monotonic clock. They
+    /// are closed under readers that still use them, because an open file would keep its space. A
+    /// failed deletion is tried again later.
     pub fn remove_deleted(&self, now: Duration) -> Result<(), StorageError> {
         let mut deleted = self.lock_deleted();
         let due: Vec<_> = deleted.extract_if(.., |file| file.due <= now).collect();
@@ -140,8 +141,8 @@ impl Log {
         refused
     }
 
-    /// When the next deleted file is to be removed, by the monotonic clock; `None` when there is
-    /// none.
+    /// The time at which the next file is due for deletion, by the monotonic clock; `None` if there
+    /// is none.
     pub fn removal_due(&self) -> Option<Duration> {
         self.lock_deleted().iter().map(|file| file.due).min()
     }
@@ -150,15 +151,15 @@ impl Log {
         self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the first segment ends; `None` while it is the only one.
+    /// The end offset of the first segment; `None` if it is the only one.
     #[cfg(any(test, feature = "internals"))]
     pub fn first_segment_end(&self) -> Option<Offset> {
         self.segments.load().get(1).map(|second| second.base())
     }
 
-    /// The offset at which the log begins once it is told to begin at `to`: not before it does now.
-    /// Everything below is durable on return, so that a restart does not find the start beyond the
-    /// end.
+    /// The log start offset that results from a request to start at `to`: never below the current
+    /// start. All records below are durable on return, so that a restart does not find the start
+    /// beyond the end.
     ///
     /// # Errors
     /// `OffsetOutOfRange` beyond the log end.
@@ -174,8 +175,8 @@ impl Log {
         Ok(self.log_start_offset().max(to.min(self.flushed_offset())))
     }
 
-    /// Lets the log begin at `to`, if it begins below; the new start is returned. The caller
-    /// records it durably, and whole segments below go by `delete_before_start`.
+    /// Advances the log start to `to`, if it is lower, and returns the new start. The caller
+    /// records it durably; `delete_before_start` removes the segments below.
     ///
     /// # Errors
     /// `OffsetOutOfRange` beyond the log end.
@@ -187,7 +188,7 @@ impl Log {
         Ok(start)
     }
 
-    /// Goes on to a new segment when all records of the active one are too old.
+    /// Rolls to a new segment if all records of the active one have expired.
     fn leave_expired(
         &self,
         config: &LogConfig,
@@ -206,16 +207,17 @@ impl Log {
         if let Some(last_append) = last_append
             && tail.next_offset <= below
         {
-            // Left when it last grew, not now: else it would be kept as long once more.
+            // Seal it with the time of its last append, not of now: otherwise it would be kept as
+            // long again.
             self.roll_tail(&mut tail, last_append, &*self.home.disk)?;
             drop(tail);
-            // The new segment must be there for good before the old one goes.
+            // The new segment must be durable before the old one is removed.
             self.flush()?;
         }
         Ok(())
     }
 
-    /// The first segment and the offset after its last, if it is to go.
+    /// The first segment and its end offset, if it must be removed.
     fn first_unwanted(
         &self,
         below: Offset,
@@ -230,13 +232,14 @@ impl Log {
         Ok(Some((Arc::clone(first), end)))
     }
 
-    /// Renames the files of the first segment and lets the log begin at `end`, behind it; or does
+    /// Renames the files of the first segment and advances the log start to `end`, its end; or does
     /// neither. Returns the new names.
     fn take_out(&self, segment: &Arc<Segment>, end: Offset) -> Result<Vec<PathBuf>, StorageError> {
-        // Held from the first name to the new list: a reader that finds a name gone waits for it.
+        // Held from the first rename to the new list: a reader that finds a name gone waits for the
+        // lock.
         let mut tail = self.lock_tail();
         let names = segment.delete()?;
-        // What keeps a segment keeps its files open, and with them their room.
+        // References in these lists would keep the segment's files open, and their space allocated.
         tail.unsealed.retain(|unsealed| !Arc::ptr_eq(unsealed, segment));
         tail.dirty.retain(|dirty| !Arc::ptr_eq(dirty, segment));
         self.offsets.log_start.set(self.log_start_offset().max(end));
@@ -247,12 +250,12 @@ impl Log {
         Ok(names)
     }
 
-    /// Whether nobody can read the first segment any more.
+    /// Returns true if no reader can reach the first segment any more.
     fn is_before_start(&self, segments: &[Arc<Segment>]) -> bool {
         segments.get(1).is_some_and(|next| next.base() <= self.log_start_offset())
     }
 
-    /// Whether the first segment is to go.
+    /// Returns true if the first segment must be removed.
     fn is_unwanted(
         &self,
         segments: &[Arc<Segment>],
@@ -275,7 +278,7 @@ impl Log {
 }
 
 impl DeletedFile {
-    /// Closes it, and the other files of its segment, in the hands of readers.
+    /// Closes the files of its segment, under the readers that still use them.
     pub(super) fn close(&self) {
         if let Some(segment) = self.segment.upgrade() {
             segment.retire();
@@ -283,8 +286,7 @@ impl DeletedFile {
     }
 }
 
-/// Whether all records of a segment, whose offsets end at `end`, are older than their topic keeps
-/// them.
+/// Returns true if all records of a segment, whose offsets end at `end`, have expired.
 fn is_expired(
     segment: &Segment,
     end: Offset,
@@ -298,7 +300,7 @@ fn is_expired(
     Ok(newest(config, facts.sealed_at, facts.max_timestamp) < now.minus(age))
 }
 
-/// The time from which a segment's age counts, for one that last grew at `stored`.
+/// The time from which the age of a segment is measured, if its last append was at `stored`.
 fn newest(config: &LogConfig, stored: Timestamp, max_timestamp: Timestamp) -> Timestamp {
     match config.retention_clock {
         RetentionClock::Record if max_timestamp != Timestamp::NONE => max_timestamp,

@@ -1,8 +1,8 @@
-//! Going on to the next segment.
+//! Rolling to the next segment.
 //!
-//! The new file is made under the tail's lock, which costs what one more write would; its name is
-//! made durable by the next flush, before anything in it counts as flushed. A crash in between
-//! loses the name and with it only what was never promised.
+//! The new file is created under the tail's lock, which costs as much as another write. The next
+//! flush makes its name durable before anything in it counts as flushed. A crash in between loses
+//! the name, and with it only records that were never acknowledged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::storage::{LogConfig, StorageError};
 use crate::types::{Offset, Timestamp};
 
 impl Log {
-    /// Leaves the active segment, if it holds anything, so that it can be compacted or deleted.
+    /// Rolls the active segment, if it is not empty, so that it can be compacted or deleted.
     #[cfg(any(test, feature = "internals"))]
     pub fn roll(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut tail = self.writable_tail()?;
@@ -25,12 +25,12 @@ impl Log {
         Ok(())
     }
 
-    /// Bytes of the segment that grows; 0 before there is one.
+    /// Bytes of the active segment; 0 if there is none.
     pub(in crate::storage) fn active_size(&self) -> u64 {
         self.lock_tail().active.as_ref().map_or(0, |active| active.size)
     }
 
-    /// Leaves the active segment if its first record is older than `age`. Tells whether it did.
+    /// Rolls the active segment if its first record is older than `age`. Returns true if it did.
     pub(in crate::storage) fn roll_older(
         &self,
         age: Duration,
@@ -47,8 +47,8 @@ impl Log {
         Ok(is_old)
     }
 
-    /// Sees to it that there is an active segment with room for so many more bytes, after which the
-    /// log ends at `end`.
+    /// Makes sure that the active segment can take this many more bytes, after which the log ends
+    /// at `end`, and rolls if it cannot.
     pub(super) fn make_room(
         &self,
         tail: &mut Tail,
@@ -73,14 +73,14 @@ impl Log {
         if is_full { self.roll_tail(tail, now, &*self.home.batches) } else { Ok(()) }
     }
 
-    /// Makes the segment that begins at the log's end, on a disk of the home's, the active one.
+    /// Creates the segment that begins at the log end, on one of the log's disks, and activates it.
     pub(super) fn roll_tail(
         &self,
         tail: &mut Tail,
         now: Timestamp,
         disk: &dyn Disk,
     ) -> Result<(), StorageError> {
-        // Even a name that is taken back has to be gone for good before more is promised.
+        // Even the removal of a name must be durable before more is acknowledged.
         tail.names_dirty = true;
         let created = Segment::create(&self.home, tail.next_offset, disk);
         if let Err(error @ StorageError::Failed { .. }) = &created {
@@ -108,7 +108,7 @@ impl Log {
         Ok(())
     }
 
-    /// How old a segment may become; each log takes another part of the jitter off.
+    /// The age at which a segment rolls; each log subtracts a different part of the jitter.
     fn age_max(&self, config: &LogConfig) -> Duration {
         let name = self.home.partition.to_string();
         let part = f64::from(crc32c::crc32c(name.as_bytes())) / f64::from(u32::MAX);

@@ -1,4 +1,4 @@
-//! The end of a log, where it grows.
+//! The end of a log, where records are appended.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,108 +8,108 @@ use crate::storage::segments::{HeaderDigests, Indexer, Segment};
 use crate::storage::{ProducerStates, StorageError};
 use crate::types::{LeaderEpoch, Offset, Timestamp, TopicPartition, WithCauses};
 
-/// What only the holder of the tail's lock may know or change.
+/// The state protected by the tail's lock.
 #[derive(Debug)]
 pub(super) struct Tail {
     pub(super) state: State,
-    /// The segment that grows; none before the first append.
+    /// The active segment; `None` before the first append.
     pub(super) active: Option<Active>,
     pub(super) next_offset: Offset,
-    /// The reign in force.
+    /// The current leader epoch.
     pub(super) epoch: LeaderEpoch,
-    /// Whether directory and epoch history are durable, so that a record may follow.
+    /// True if the directory and the epoch history are durable, so that a record may follow.
     pub(super) is_prepared: bool,
     pub(super) producers: ProducerStates,
     pub(super) pending: Pending,
-    /// Segments left since the last flush, oldest first.
+    /// Segments rolled since the last flush, oldest first.
     pub(super) dirty: Vec<Arc<Segment>>,
-    /// Whether a failed write was cut back and the cut is not durable.
+    /// True if a failed write was truncated and the truncation is not durable.
     pub(super) cut_dirty: bool,
-    /// Whether the directory has names that are not durable.
+    /// True if the directory has names that are not durable.
     pub(super) names_dirty: bool,
-    /// Rises with every cut, so that a flush that began before it publishes nothing.
+    /// Incremented by every truncation, so that a flush that began before it publishes nothing.
     pub(super) generation: u64,
-    /// Segments left whose seals are not written.
+    /// Rolled segments without a written seal.
     pub(super) unsealed: Vec<Arc<Segment>>,
-    /// Bytes appended since the rebuild point last moved.
+    /// Bytes appended since the rebuild point last advanced.
     pub(super) bytes_to_rebuild: u64,
-    /// Why the files of a log that was closed in order were refused when they were last looked at.
+    /// The last failure to load the files of a log that was closed cleanly.
     pub(super) refused: Option<Refused>,
 }
 
-/// Damage for which a whole log is refused.
+/// Damage that makes a whole log unusable.
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     pub(super) offsets: (Offset, Offset),
     pub(super) path: PathBuf,
     pub(super) position: u64,
-    /// When to look again, by the monotonic clock: the files may be restored meanwhile.
+    /// The time of the next attempt, by the monotonic clock: the files may be restored meanwhile.
     pub(super) until: Duration,
 }
 
-/// What the log can do.
+/// The operations that a log allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its files have not been looked at.
+    /// All, after its files are loaded, which they are not yet.
     Dormant,
-    /// Everything.
+    /// All.
     Open,
-    /// Reading what is there.
+    /// Reads only, after a failure.
     Failed(Failure),
-    /// Reading what is there: the last segment ends in damage, after which nothing can follow.
+    /// Reads only: the last segment ends in damage, after which nothing can follow.
     EndsInDamage,
-    /// Reading what is there.
+    /// Reads only, after a clean close.
     Closed,
-    /// Reading what is there, for as long as its files are: nothing is written any more, not even
-    /// what was appended.
+    /// Reads only, for as long as the files exist. Nothing is written any more, not even records
+    /// appended before.
     Abandoned,
 }
 
-/// Why a log takes no more records.
+/// The reason for which a log accepts no more records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// What failed, and its causes.
+    /// The error, with its causes.
     cause: Arc<str>,
     is_disk_unknown: bool,
 }
 
-/// The segment that grows.
+/// The active segment.
 #[derive(Debug)]
 pub(super) struct Active {
     pub(super) segment: Arc<Segment>,
-    /// Where the next batch goes.
+    /// The position of the next batch.
     pub(super) size: u64,
     pub(super) indexer: Indexer,
-    /// Of all batches that this process appended, and of those that the last one wrote down.
+    /// The digests of all batches, including those that an earlier process has stored.
     pub(super) digests: HeaderDigests,
-    /// When its first batch was appended, or the log opened, by the monotonic clock.
+    /// The time of its first append, or of opening the log, by the monotonic clock.
     pub(super) began: Duration,
-    /// When its last batch was appended, or the log opened, by the wall clock.
+    /// The time of its last append, or of opening the log, by the wall clock.
     pub(super) last_append: Timestamp,
 }
 
-/// What no flush has taken up yet.
+/// The records that no flush has taken over yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     pub(super) records: u64,
     pub(super) bytes: u64,
-    /// When the oldest of it was appended, by the monotonic clock; `None` when nothing waits.
+    /// The time of the oldest append among them, by the monotonic clock; `None` if there are none.
     pub(super) since: Option<Duration>,
 }
 
 impl Failure {
-    /// A failure that leaves a log to be looked through by a restart.
+    /// A failure after which only a restart, which runs recovery, makes the log usable.
     pub(super) fn of(error: &StorageError) -> Self {
         let cause = WithCauses(error).to_string().into();
         Self { cause, is_disk_unknown: error.leaves_disk_unknown() }
     }
 
-    /// A failure half-way, after which nothing is known of what the disk holds.
+    /// A failure half-way through an operation, after which the disk's content is unknown.
     pub(super) fn half_way(error: &StorageError) -> Self {
         Self { is_disk_unknown: true, ..Self::of(error) }
     }
 
-    /// The refusal of whatever would change the log.
+    /// The error for operations that would change the log.
     pub(super) fn refusal(&self, partition: &TopicPartition) -> StorageError {
         let Self { cause, is_disk_unknown } = self.clone();
         StorageError::Failed { partition: partition.clone(), cause, is_disk_unknown }
@@ -117,14 +117,14 @@ impl Failure {
 }
 
 impl Pending {
-    /// Adds what was appended at `now`.
+    /// Adds records appended at `now`.
     pub(super) fn add(&mut self, records: u64, bytes: u64, now: Duration) {
         self.records += records;
         self.bytes += bytes;
         self.since.get_or_insert(now);
     }
 
-    /// Adds what was appended later.
+    /// Adds records appended later.
     pub(super) fn followed_by(self, later: Self) -> Self {
         Self {
             records: self.records + later.records,

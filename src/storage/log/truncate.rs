@@ -1,7 +1,7 @@
-//! Cutting the end of a log off, as a follower does whose leader never had it.
+//! Truncation of a log, as by a follower whose leader never had the last records.
 //!
-//! This alone holds the tail's lock while the disk syncs: a follower's log has one writer, and it
-//! must not append before the cut is durable.
+//! This is the only operation that holds the tail's lock while the disk syncs: a follower's log has
+//! a single writer, which must not append before the truncation is durable.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::storage::{StorageError, recovery};
 use crate::types::Offset;
 
 impl Log {
-    /// Lets the log end at `to` or, when that is within a batch, where the batch begins. The new
-    /// end is returned; the cut is durable then.
+    /// Truncates the log to `to` or, if that is within a batch, to the start of the batch. The
+    /// truncation is durable on return; returns the new end.
     ///
-    /// The caller has recorded marks that are not above `to`, durably: with higher ones a crash
+    /// The caller has durably recorded marks that are not above `to`: with higher ones a crash
     /// half-way would look like damage.
     ///
     /// # Errors
-    /// `OffsetOutOfRange` below the log start. When the disk fails half-way, the log takes no more
+    /// `OffsetOutOfRange` below the log start. If the disk fails half-way, the log accepts no more
     /// records until it is opened again.
     #[cfg(any(test, feature = "internals"))]
     pub fn truncate(&self, to: Offset) -> Result<Offset, StorageError> {
-        // Before the tail: a segment that is being replaced must not be cut.
+        // Take this lock before the tail's: a segment that is being replaced must not be truncated.
         let _segments = self.hold_segments();
         let mut tail = self.writable_tail()?;
         let (start, end) = (self.log_start_offset(), tail.next_offset);
@@ -49,7 +49,8 @@ impl Log {
         done.map(|()| new_end)
     }
 
-    /// Where a cut at `to` would really come to lie: where the batch that holds it begins.
+    /// The offset at which a truncation to `to` would end the log: the start of the batch that
+    /// contains it.
     #[cfg(any(test, feature = "internals"))]
     pub fn cut_at(&self, to: Offset) -> Result<Offset, StorageError> {
         if to >= self.log_end_offset() {
@@ -65,7 +66,8 @@ impl Log {
         segments: &[Arc<Segment>],
         (number, position, end): (usize, u64, Offset),
     ) -> Result<(), StorageError> {
-        // Nobody is led to what is about to go, and no flush under way speaks of it.
+        // From here on no reader is led to the removed records, and no flush under way publishes
+        // them.
         tail.generation += 1;
         let flushed = self.flushed_offset().min(end);
         self.offsets.flushed.set(flushed);
@@ -74,7 +76,7 @@ impl Log {
         let kept = segments[..=number].to_vec();
         self.segments.store(Arc::new(kept.clone()));
         for later in segments[number + 1..].iter().rev() {
-            // What is appended next may bear the same name.
+            // The segment that is created next may have the same name.
             later.retire();
             later.remove()?;
         }
@@ -82,7 +84,7 @@ impl Log {
         let digests = active_digests(tail, active, position)?;
         active.cut(position, end)?;
         active.sync()?;
-        // Entries of what was cut would be taken for those of what is appended next.
+        // Entries of removed batches would be mistaken for those of batches appended later.
         active.write_indexes(true)?;
         self.home.sync_names()?;
         self.lock_epochs()
@@ -108,8 +110,8 @@ impl Log {
         });
         tail.next_offset = end;
         tail.unsealed.retain(|segment| segment.base() < active.base());
-        // What a discarded flush had taken up is dirty again; a segment that ends where the log is
-        // flushed may still have a failed write behind its end.
+        // Segments of a discarded flush are dirty again, and so is a segment that ends at the
+        // flushed offset: a failed write may have left bytes after its end.
         let is_dirty = |pair: &[Arc<Segment>]| pair[1].base() >= flushed;
         let dirty = kept.windows(2).filter(|pair| is_dirty(pair));
         tail.dirty = dirty.map(|pair| Arc::clone(&pair[0])).collect();
@@ -122,7 +124,7 @@ impl Log {
     }
 }
 
-/// The digests of a segment that goes on from `size`, where it is about to be cut.
+/// The digests of a segment that is about to be truncated to `size` and grow again.
 #[cfg(any(test, feature = "internals"))]
 fn active_digests(
     tail: &Tail,
@@ -138,15 +140,15 @@ fn active_digests(
     Ok(digests)
 }
 
-/// The number of the segment, the position in it and the offset at which a cut at `to` comes to
-/// lie; the log goes beyond it.
+/// The index of the segment, the position in it and the offset at which a truncation to `to` ends
+/// the log; `to` must lie below the log end.
 #[cfg(any(test, feature = "internals"))]
 fn place_of(segments: &[Arc<Segment>], to: Offset) -> Result<(usize, u64, Offset), StorageError> {
     let number = segments.partition_point(|segment| segment.base() <= to).saturating_sub(1);
     let segment = &segments[number];
     Ok(match segment.locate(to)? {
         Some(batch) => {
-            // Compaction may have left a gap before the batch: the log ends where it begins.
+            // Compaction may have left a gap before the batch: the log then ends before the gap.
             let before = segment.end_at(batch.position)?.1;
             let end = before.map_or(segment.base(), |before| before.summary.next_offset());
             (number, batch.position, end)

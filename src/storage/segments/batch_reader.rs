@@ -1,4 +1,4 @@
-//! From batch to batch through a finished segment, each one whole and checked, as compaction reads.
+//! A sequential reader of a finished segment that checks every batch, for compaction.
 
 use std::io::{self, ErrorKind};
 
@@ -8,7 +8,7 @@ use crate::storage::StorageError;
 use crate::storage::segments::window::{Medium, Window};
 use crate::storage::segments::{FileKind, Located, Segment};
 
-/// A walk over the batches of a segment.
+/// A reader of the batches of a segment.
 #[derive(Debug)]
 pub(crate) struct BatchReader<'s> {
     segment: &'s Segment,
@@ -19,13 +19,13 @@ pub(crate) struct BatchReader<'s> {
 const STRETCH: usize = 256 * 1024;
 
 impl Segment {
-    /// A walk over all its batches.
+    /// A reader of all its batches.
     pub(crate) fn batches(&self) -> Result<BatchReader<'_>, StorageError> {
         let window = Window::new(&**self.file(), self.size()?, Medium::Cache, STRETCH);
         Ok(BatchReader { segment: self, window, position: 0 })
     }
 
-    /// The refusal of a batch that turned out not to be what was written.
+    /// The error for a batch that differs from the one written.
     pub(crate) fn corrupt_at(&self, place: &Located, error: &RecordError) -> StorageError {
         let path = self.path(FileKind::Log);
         tracing::error!(path = %path.display(), place.position, %error, "a batch is damaged");
@@ -35,11 +35,11 @@ impl Segment {
 }
 
 impl BatchReader<'_> {
-    /// The next batch and where it is; `None` at the end. Damage that a person has skipped is
+    /// The next batch and its position; `None` at the end. Damage that the operator has skipped is
     /// passed over.
     ///
     /// # Errors
-    /// `Corrupt` when what is there is no batch, or is not what was written, or cannot be read.
+    /// `Corrupt` if the bytes are not a batch, fail the checksum, or cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<(Located, Batch<'_>)>, StorageError> {
         self.pass_skipped();
         let position = self.position;
@@ -76,7 +76,7 @@ impl BatchReader<'_> {
         self.position = skipped.unwrap_or(self.position);
     }
 
-    /// The batch at the position, by its header.
+    /// The batch at the position, from its header.
     fn locate(&mut self) -> io::Result<Located> {
         let position = self.position;
         let bytes = self.window.bytes(position, HEADER_SIZE)?;
@@ -95,7 +95,7 @@ impl BatchReader<'_> {
     }
 }
 
-/// What the disk does not give back any more is as lost as what it gives back wrongly.
+/// The error for bytes that cannot be read: they are treated as damage, like bytes that read wrong.
 fn unreadable(segment: &Segment, position: u64, error: &io::Error) -> StorageError {
     let path = segment.path(FileKind::Log);
     if !is_reported(error) {

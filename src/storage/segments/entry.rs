@@ -6,26 +6,27 @@
 //! | last offset of a batch, relative, 4 | largest timestamp so far, 8 |
 //! | position of that batch, 4 | last offset of the batch that has it, relative, 4 |
 //!
-//! Both numbers of both strictly rise or, the second of a time entry, never fall.
+//! In each index both numbers strictly rise, except that the second of a time entry may stay the
+//! same.
 
 use crate::types::Timestamp;
 
-/// An entry of a fixed size.
+/// An index entry of a fixed size.
 pub(crate) trait Entry: Copy {
     /// Its bytes.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
 
-    /// The entry in its bytes.
+    /// Decodes an entry.
     fn decode(bytes: &Self::Bytes) -> Self;
 
-    /// Its bytes.
+    /// Encodes an entry.
     fn encode(self) -> Self::Bytes;
 
-    /// Whether it can come right after `before` in an index.
+    /// Returns true if it may directly follow `before` in an index.
     fn follows(&self, before: &Self) -> bool;
 }
 
-/// Where a batch is.
+/// The position of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OffsetEntry {
     /// The batch's last offset, less the segment's base offset.
@@ -34,7 +35,7 @@ pub(crate) struct OffsetEntry {
     pub(crate) position: i32,
 }
 
-/// The largest timestamp of all batches up to one.
+/// The largest timestamp of all batches up to a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeEntry {
     /// The timestamp.
@@ -84,8 +85,8 @@ impl Entry for TimeEntry {
     }
 }
 
-/// The number in four bytes. Neither offsets nor positions are negative: damage that says so is
-/// found when the entry is compared with its batch.
+/// Decodes a big-endian number. Offsets and positions are never negative; an entry damaged so is
+/// found when it is compared with its batch.
 fn int(bytes: &[u8]) -> i32 {
     bytes.first_chunk().copied().map_or(0, i32::from_be_bytes).max(0)
 }

@@ -4,64 +4,64 @@
 //! |---|---|
 //! | `%020d.log` | batches; the number is the segment's base offset |
 //! | `%020d.index`, `%020d.timeindex` | the sparse indexes |
-//! | `%020d.seal` | what is known of a segment that no longer grows |
-//! | `….log.cleaned` | a replacement being written; means nothing yet |
-//! | `….log.swap` | a whole replacement, for all segments that its offsets cover |
-//! | `….index.cleaned`, `….timeindex.cleaned`, `….seal.cleaned` | what goes with a replacement |
-//! | `….deleted` | a file nobody looks for any more |
+//! | `%020d.seal` | the facts about a segment that no longer grows |
+//! | `….log.cleaned` | a replacement being written; ignored until it is complete |
+//! | `….log.swap` | a complete replacement, for all segments that its offsets cover |
+//! | `….index.cleaned`, `….timeindex.cleaned`, `….seal.cleaned` | its other files |
+//! | `….deleted` | a file that is waiting to be deleted |
 
 use std::path::{Path, PathBuf};
 
 use crate::types::Offset;
 
-/// What a file of a segment holds.
+/// The kind of a segment's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// Batches.
     Log,
     /// Positions by offset.
     OffsetIndex,
-    /// Offsets by time.
+    /// Offsets by timestamp.
     TimeIndex,
-    /// The facts of a finished segment.
+    /// The facts about a finished segment.
     Seal,
     /// A replacement being written.
     Cleaned,
-    /// A replacement that is whole.
+    /// A complete replacement.
     Swap,
     /// The offset index of a replacement.
     CleanedOffsetIndex,
     /// The time index of a replacement.
     CleanedTimeIndex,
-    /// The seal of a replacement: when it is there, so are the indexes.
+    /// The seal of a replacement. It is written last: if it exists, so do the indexes.
     CleanedSeal,
-    /// Something to be removed.
+    /// A file to be deleted.
     Deleted,
 }
 
-/// A name taken apart.
+/// The parts of a file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentFile {
     /// The number in the name.
     pub(crate) base: Offset,
-    /// What the file holds.
+    /// The kind of the file.
     pub(crate) kind: FileKind,
 }
 
 const DIGITS: usize = 20;
 
 impl FileKind {
-    /// The files that make up a segment, in the order in which they are removed: without batches
-    /// the others mean nothing.
+    /// The files of a segment, in the order in which they are removed: without the batches the
+    /// others are meaningless.
     pub(crate) const OF_SEGMENT: [Self; 4] =
         [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::Seal];
 
-    /// The files of a replacement that means nothing yet.
+    /// The files of a replacement that is not complete yet.
     pub(crate) const OF_CLEANED: [Self; 4] =
         [Self::Cleaned, Self::CleanedOffsetIndex, Self::CleanedTimeIndex, Self::CleanedSeal];
 
-    /// How the files of a whole replacement become a segment's, in their order. As long as the
-    /// swap is there its seal is too, and an index without its earlier name has the new one.
+    /// The renames that turn a complete replacement into a segment, in this order. While the swap
+    /// file exists, so does its seal, and an index that has lost its temporary name is the new one.
     pub(crate) const BECOMING: [(Self, Self); 4] = [
         (Self::CleanedOffsetIndex, Self::OffsetIndex),
         (Self::CleanedTimeIndex, Self::TimeIndex),
@@ -86,7 +86,7 @@ impl FileKind {
 }
 
 impl SegmentFile {
-    /// Takes a name apart; `None` when it is no segment's.
+    /// Parses a file name; `None` if it is not a segment's.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let (digits, suffix) = name.split_at_checked(DIGITS)?;
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -104,13 +104,13 @@ impl SegmentFile {
             .map(|kind| Self { base, kind })
     }
 
-    /// The path of this kind of file, for the segment that begins at `base`.
+    /// The path of a kind of file, for the segment that begins at `base`.
     pub(crate) fn path(dir: &Path, base: Offset, kind: FileKind) -> PathBuf {
         dir.join(format!("{:0DIGITS$}{}", base.get(), kind.suffix()))
     }
 }
 
-/// The name a file bears from its deletion until it is removed.
+/// The name of a file from its removal until it is deleted.
 pub(crate) fn deleted(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(FileKind::Deleted.suffix());

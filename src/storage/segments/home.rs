@@ -1,4 +1,4 @@
-//! What all parts of one log share.
+//! The state shared by all parts of a log.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::storage::skipping::Skips;
 use crate::storage::{LogConfig, LogEnv, StorageError};
 use crate::types::{Offset, TopicPartition};
 
-/// Where a log lives, whose it is, and what rules it.
+/// A log's location, partition and configuration.
 #[derive(Debug)]
 pub(crate) struct Home {
-    /// For everything but batches; it may use the whole reserve.
+    /// The disk for everything but batches; it may use the whole reserve.
     pub(crate) disk: Arc<dyn Disk>,
-    /// For batches: those of internal topics may use a part of the reserve, producers' none.
+    /// The disk for batches: internal topics may use a part of the reserve, other topics none.
     pub(crate) batches: Arc<dyn Disk>,
     pub(crate) files: OpenFiles,
     pub(crate) clock: Arc<dyn Clock>,
@@ -31,7 +31,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// The home of the log in `dir`.
+    /// The shared state of the log in `dir`.
     pub(crate) fn new(
         env: &LogEnv,
         dir: PathBuf,
@@ -60,13 +60,13 @@ impl Home {
         }
     }
 
-    /// The disk to which compaction writes the batches that survive. Those of internal topics may
-    /// use the whole reserve: nothing else gives back what commits have taken of it.
+    /// The disk to which compaction writes the surviving batches. Those of internal topics may use
+    /// the whole reserve, because only compaction frees the part that commits have used.
     pub(crate) fn cleaning_disk(&self) -> &Arc<dyn Disk> {
         if self.partition.topic.is_internal() { &self.disk } else { &self.batches }
     }
 
-    /// The refusal to read offsets that are damaged.
+    /// The error for reading damaged offsets.
     pub(crate) fn corrupt(
         &self,
         (first, next): (Offset, Offset),
@@ -76,7 +76,7 @@ impl Home {
         StorageError::Corrupt { partition, first, next, path: path.to_owned(), position }
     }
 
-    /// Whether a person has given up what a damaged stretch held, so that readers pass over it.
+    /// Returns true if the operator has skipped a damaged stretch, so that readers pass over it.
     pub(crate) fn is_skipped(&self, damage: &Damage) -> bool {
         self.skips.cover((&*self.disk, &self.dir), damage)
     }
@@ -86,12 +86,13 @@ impl Home {
         let compacted = Compacted::load(&*self.disk, &self.dir)
             .map_err(|source| StorageError::read(&self.dir, source))?;
         let may_have_gaps = self.config.load().cleanup_policy.compact;
-        // Where nothing says how far it is compacted, the file that does may have been lost.
+        // Without a record of compaction the file that holds it may have been lost: assume gaps
+        // anywhere.
         let is_unknown = compacted == Compacted::default() && may_have_gaps;
         Ok(if is_unknown { Offset::new(i64::MAX) } else { compacted.gaps_below })
     }
 
-    /// The segments' files in the directory, with their names; none when there is no directory.
+    /// The segments' files in the directory, with their names; empty if there is no directory.
     pub(crate) fn list(&self) -> Result<Vec<(String, SegmentFile)>, StorageError> {
         let entries = match self.disk.list(&self.dir) {
             Ok(entries) => entries,

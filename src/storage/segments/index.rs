@@ -1,8 +1,8 @@
-//! A sparse, sorted index: a file of entries of one size, and those not yet written to it.
+//! A sparse, sorted index: a file of fixed-size entries, and the entries not yet written to it.
 //!
-//! Searched by positional reads; nothing of the file is kept in memory. Appending touches memory
-//! only; the file is written by whoever flushes. What it says is a hint: the caller checks every
-//! answer against the batch it points at, and makes the index again when they differ.
+//! Searches use positional reads; nothing of the file is kept in memory. Appends touch memory only;
+//! a flush writes the file. An index only gives hints: the caller checks every result against the
+//! batch it refers to, and rebuilds the index if they differ.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::io::{CachedFile, File, read_exact_at, write_all_at};
 use crate::storage::segments::entry::Entry;
 
-/// Entries that are read at once where all of them are.
+/// The most entries read at once when the whole index is read.
 const ENTRIES_AT_ONCE: u64 = 8 * 1024;
 
-/// An index of one segment.
+/// An index of a segment.
 #[derive(Debug)]
 pub(super) struct Index<E> {
     file: Arc<CachedFile>,
@@ -24,13 +24,13 @@ pub(super) struct Index<E> {
 #[derive(Debug)]
 struct State<E> {
     stored: Stored,
-    /// Entries of the file that count.
+    /// The number of valid entries in the file.
     written: u64,
-    /// Entries that follow them.
+    /// The entries that follow them.
     pending: Vec<E>,
 }
 
-/// What is known of the file.
+/// The known state of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stored {
     NotLooked,
@@ -39,13 +39,13 @@ enum Stored {
 }
 
 impl<E: Entry> Index<E> {
-    /// The index in `file`, which is looked at when it is first needed.
+    /// The index in `file`, which is opened at the first use.
     pub(super) fn at(file: Arc<CachedFile>) -> Self {
         let state = State { stored: Stored::NotLooked, written: 0, pending: Vec::new() };
         Self { file, state: RwLock::new(state) }
     }
 
-    /// Makes it the index of a new segment: whatever the file holds is none of it.
+    /// Makes it the index of a new segment: the file's present content is ignored.
     pub(super) fn ignore_file(&self) {
         self.write_lock().stored = Stored::Absent;
     }
@@ -55,24 +55,24 @@ impl<E: Entry> Index<E> {
         &self.file
     }
 
-    /// Keeps the file open, if there is one: its path is about to lead elsewhere.
+    /// Keeps the file open, if there is one, because its path is about to refer to another.
     pub(super) fn keep_open(&self) -> io::Result<()> {
         let is_there = self.looked()?.stored == Stored::There;
         if is_there { self.file.keep_open() } else { Ok(()) }
     }
 
-    /// Gives the file the path that it was renamed to; it need not be kept open any more.
+    /// Sets the path that the file was renamed to; it need not be kept open any more.
     pub(super) fn settle(&self, path: PathBuf) {
         self.file.settle(path);
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) fn len(&self) -> io::Result<u64> {
         let state = self.looked()?;
         Ok(state.written + state.pending.len() as u64)
     }
 
-    /// How many entries are not in the file yet.
+    /// The number of entries that are not in the file yet.
     pub(super) fn pending(&self) -> usize {
         self.read_lock().pending.len()
     }
@@ -87,7 +87,7 @@ impl<E: Entry> Index<E> {
         self.last_where(|_| true)
     }
 
-    /// The last entry that `holds` is true of; it is true of all entries before one it is true of.
+    /// The last entry for which `holds` is true; it must be true for all entries before that one.
     pub(super) fn last_where(&self, holds: impl Fn(&E) -> bool) -> io::Result<Option<E>> {
         let state = self.looked()?;
         if let Some(index) = state.pending.partition_point(&holds).checked_sub(1) {
@@ -108,8 +108,8 @@ impl<E: Entry> Index<E> {
         Ok(found)
     }
 
-    /// Whether all entries come in order. Those that a power failure has taken are zeros, among
-    /// which no search finds its way.
+    /// Returns true if all entries are in order. Entries lost to a power failure read as zeros,
+    /// which break a binary search.
     pub(super) fn is_in_order(&self) -> io::Result<bool> {
         let state = self.looked()?;
         let size = entry_size::<E>();
@@ -134,7 +134,7 @@ impl<E: Entry> Index<E> {
         Ok(state.pending.iter().copied().all(follows))
     }
 
-    /// Forgets the entries that `holds` is not true of, which are the last ones.
+    /// Removes the entries at the end for which `holds` is false.
     pub(super) fn keep_where(&self, holds: impl Fn(&E) -> bool) -> io::Result<()> {
         drop(self.looked()?);
         let mut state = self.write_lock();
@@ -149,16 +149,16 @@ impl<E: Entry> Index<E> {
                 high = middle;
             }
         }
-        // The file keeps its tail until it is next written: what is not counted is not read.
+        // The file keeps its end until it is next written: entries beyond `written` are not read.
         state.written = low;
         Ok(())
     }
 
-    /// Puts `entries` in the place of all there are.
+    /// Replaces all entries.
     pub(super) fn replace(&self, entries: Vec<E>) {
         let mut state = self.write_lock();
         state.pending = entries;
-        // Looked at again: it may have been removed while it was closed.
+        // Check the file again: it may have been removed while it was closed.
         state.stored = Stored::NotLooked;
         if self.look(&mut state).is_err() {
             // It is created when the entries are written.
@@ -167,7 +167,7 @@ impl<E: Entry> Index<E> {
         state.written = 0;
     }
 
-    /// Writes what is pending to the file, and cuts off what does not belong to it. `sync` makes it
+    /// Writes the pending entries to the file, and truncates it after them. `sync` makes it
     /// durable.
     pub(super) fn write(&self, sync: bool) -> io::Result<()> {
         drop(self.looked()?);
@@ -190,15 +190,14 @@ impl<E: Entry> Index<E> {
         if sync { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Makes the file of a new index under another name, which it is to lose, and writes all
-    /// there is to it, durably. It is made even when that is nothing, and stays open until
-    /// `settle`.
+    /// Creates the file of a new index under a temporary name and writes all entries to it,
+    /// durably. The file is created even without entries, and stays open until `settle`.
     pub(super) fn write_as(&self, path: &Path) -> io::Result<()> {
         let mut state = self.write_lock();
         self.file.settle(path.to_owned());
         self.file.create()?;
         self.file.keep_open()?;
-        // An earlier attempt may have left something.
+        // An earlier attempt may have left some bytes.
         self.file.set_len(0)?;
         let bytes: Vec<u8> = state.pending.iter().flat_map(encoded).collect();
         write_all_at(&*self.file, &mut [IoSlice::new(&bytes)], 0)?;
@@ -209,7 +208,7 @@ impl<E: Entry> Index<E> {
         self.file.sync_data()
     }
 
-    /// The state, once the file has been looked at.
+    /// Locks the state, after reading the file's length if need be.
     fn looked(&self) -> io::Result<RwLockReadGuard<'_, State<E>>> {
         let state = self.read_lock();
         if state.stored != Stored::NotLooked {
@@ -226,7 +225,7 @@ impl<E: Entry> Index<E> {
         }
         match self.file.len() {
             Ok(length) => {
-                // A torn last entry does not count.
+                // An incomplete last entry is not counted.
                 state.written = length / entry_size::<E>();
                 state.stored = Stored::There;
             }
@@ -236,7 +235,7 @@ impl<E: Entry> Index<E> {
         Ok(())
     }
 
-    /// An entry of the file.
+    /// Reads an entry of the file.
     fn read(&self, number: u64) -> io::Result<E> {
         let mut bytes = E::Bytes::default();
         read_exact_at(&*self.file, bytes.as_mut(), number * entry_size::<E>())?;

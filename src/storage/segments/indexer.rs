@@ -1,13 +1,13 @@
-//! Which batches of a segment get index entries.
+//! The choice of batches that get index entries.
 //!
-//! The same batches always give the same entries, whether they are being appended, recovered or
-//! indexed anew.
+//! The same batches always get the same entries, whether they are appended, recovered or indexed
+//! again.
 
 use crate::storage::segments::Located;
 use crate::storage::segments::entry::{OffsetEntry, TimeEntry};
 use crate::types::{Offset, Timestamp};
 
-/// Goes along a segment and says where entries are due.
+/// Determines the index entries while passing over the batches of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexer {
     base: Offset,
@@ -19,7 +19,7 @@ pub(crate) struct Indexer {
     last_time_entry: Timestamp,
 }
 
-/// The entries due at one batch.
+/// The entries due at a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Due {
     pub(crate) offset: Option<OffsetEntry>,
@@ -41,7 +41,8 @@ impl Indexer {
 
     /// An indexer at the batch of the last offset entry, where `time` is the last time entry.
     ///
-    /// That batch is passed next and gets no second entry: none is ever due at the first batch.
+    /// That batch is passed next and gets no second entry, because no entry is ever due at the
+    /// first batch.
     pub(crate) fn resumed(base: Offset, interval: u64, time: Option<TimeEntry>) -> Self {
         let mut indexer = Self::new(base, interval);
         if let Some(entry) = time {
@@ -57,9 +58,9 @@ impl Indexer {
         self.max_timestamp
     }
 
-    /// Passes a batch, and tells the entries due at it.
+    /// Passes a batch, and returns the entries due at it.
     pub(crate) fn pass(&mut self, batch: &Located) -> Due {
-        // An emptied batch has no record that a look-up could lead to.
+        // An emptied batch has no record that a lookup could return.
         if batch.summary.record_count > 0 && batch.summary.max_timestamp > self.max_timestamp {
             self.max_timestamp = batch.summary.max_timestamp;
             self.max_timestamp_offset = batch.summary.last_offset;
@@ -74,7 +75,8 @@ impl Indexer {
         due
     }
 
-    /// The time entry that says what is not yet said: at intervals, and when the segment is left.
+    /// The time entry that is due at intervals, and when the segment is rolled; `None` if the
+    /// largest timestamp has not changed.
     pub(crate) fn time_entry(&mut self) -> Option<TimeEntry> {
         if self.max_timestamp <= self.last_time_entry {
             return None;
@@ -92,7 +94,7 @@ impl Indexer {
     }
 }
 
-/// How far an offset lies beyond the base, if an index can say it.
+/// The offset relative to the base, if it fits into an index entry.
 fn relative(offset: Offset, base: Offset) -> Option<i32> {
     i32::try_from(offset.since(base)).ok()
 }

@@ -1,8 +1,8 @@
-//! Finding batches within a segment: by offset, by position, by time.
+//! Finding batches within a segment: by offset, by position, by timestamp.
 //!
-//! The index gives a place to start; the batch there must be the one the index speaks of, else the
-//! index is made again from the batches, as is one that is absent. From there it is a walk over at
-//! most an index interval.
+//! The index gives a position to start from. The batch there must match the index entry; otherwise,
+//! or if the index is absent, both indexes are rebuilt from the batches. From that position it is a
+//! walk over at most an index interval.
 
 use std::io::{self, ErrorKind};
 
@@ -13,26 +13,26 @@ use crate::storage::segments::{
 };
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// How much of a segment a reader wants.
+/// The limits of a read within a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// So many bytes at most.
+    /// The maximum number of bytes.
     pub(crate) bytes_max: u64,
-    /// Only batches that end below this offset.
+    /// The offset below which all batches must end.
     pub(crate) below: Offset,
-    /// Whether the first batch is given whole, however large it is.
+    /// True if the first batch is returned whole, however large it is.
     pub(crate) at_least_one: bool,
-    /// The segment's size, read before its end.
+    /// The segment's size, read before `segment_end`.
     pub(crate) segment_size: u64,
-    /// The offset after the segment's last, as known after its size was.
+    /// The offset after the segment's last, read after `segment_size`.
     pub(crate) segment_end: Offset,
 }
 
 impl Segment {
-    /// The first batch that ends at or after `offset`; `None` when there is none.
+    /// The first batch that ends at or after `offset`; `None` if there is none.
     ///
     /// # Errors
-    /// `Corrupt` when the offset lies in a damaged stretch.
+    /// `Corrupt` if the offset lies in a damaged stretch.
     pub(crate) fn locate(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         let wanted = offset.since(self.base());
         let mut walk =
@@ -45,7 +45,7 @@ impl Segment {
         Ok(None)
     }
 
-    /// Where the batches end that `span` allows after `first`.
+    /// The end position of the batches from `first` on that `span` allows.
     pub(crate) fn span_end(&self, first: &Located, span: &Span) -> Result<u64, StorageError> {
         if first.summary.last_offset >= span.below {
             return Ok(first.position);
@@ -79,10 +79,10 @@ impl Segment {
     }
 
     /// The first batch with records at or after `from` whose largest timestamp is at least
-    /// `timestamp`, and where the walk to it began.
+    /// `timestamp`, and the position at which the walk to it began.
     ///
     /// # Errors
-    /// `Corrupt` when damage on the way to it may have held what is wanted.
+    /// `Corrupt` if damage on the way to it may have held the wanted record.
     pub(crate) fn first_at_or_after(
         &self,
         timestamp: Timestamp,
@@ -102,8 +102,8 @@ impl Segment {
         Ok((begin, None))
     }
 
-    /// An offset before which all records are older than `timestamp`, by the index of times. An
-    /// entry that is not that of its batch lets both indexes be made again.
+    /// An offset before which all records are older than `timestamp`, by the time index. If an
+    /// entry does not match its batch, both indexes are rebuilt.
     fn first_time_below(&self, timestamp: Timestamp) -> Result<Offset, StorageError> {
         let find = || self.ask_index(|| self.times.last_where(|e| e.timestamp < timestamp));
         let Some(entry) = find()? else { return Ok(self.base()) };
@@ -115,7 +115,8 @@ impl Segment {
         Ok(find()?.map_or(self.base(), |entry| self.offset_of(&entry)))
     }
 
-    /// Whether an entry of the index of times is that of its batch, if that can be read.
+    /// Returns true if an entry of the time index matches its batch, or if the batch cannot be
+    /// read.
     fn is_time_right(&self, entry: &TimeEntry) -> Result<bool, StorageError> {
         let offset = self.offset_of(entry);
         match self.locate(offset) {
@@ -123,7 +124,7 @@ impl Segment {
                 let summary = &batch.summary;
                 summary.last_offset == offset && summary.max_timestamp == entry.timestamp
             })),
-            // What is damaged cannot contradict it.
+            // A damaged batch cannot disprove it.
             Err(StorageError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(error),
         }
@@ -133,7 +134,8 @@ impl Segment {
         self.base().plus(entry.relative_offset.into())
     }
 
-    /// Shows all batches that end at or after `offset`; damaged stretches are passed over.
+    /// Calls `see` with all batches that end at or after `offset`; damaged stretches are passed
+    /// over.
     pub(crate) fn each_from(
         &self,
         offset: Offset,
@@ -150,14 +152,15 @@ impl Segment {
         Ok(())
     }
 
-    /// The indexer that has passed all batches below `size`, and the last of them.
+    /// The indexer after all batches below `size`, and the last of these batches.
     pub(crate) fn end_at(&self, size: u64) -> Result<(Indexer, Option<Located>), StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut walk = self.walk_from(size, |_| true)?;
         let mut time = self.ask_index(|| self.times.last())?;
         let is_right = |time: &TimeEntry| self.is_time_right(time);
         if walk.position() > 0 && !time.as_ref().map_or(Ok(false), is_right)? {
-            // The largest time so far comes from there, and is not in the batches that follow.
+            // The largest timestamp so far comes from the time index, not from the batches that
+            // follow.
             self.note("has no sound index of times beside it");
             self.index_anew()?;
             time = self.ask_index(|| self.times.last())?;
@@ -168,13 +171,13 @@ impl Segment {
             indexer.pass(&batch);
             last = Some(batch);
         }
-        // Who goes on from here adds what is due; nobody may put older entries in its place.
+        // The caller adds the entries that are due from here on; no rebuild may replace them.
         *self.lock_indexed() = true;
         Ok((indexer, last))
     }
 
-    /// The last batch with an index entry that ends below `offset`, if its header is as the entry
-    /// says: where a scan may begin.
+    /// The last batch with an index entry that ends below `offset`, if its header matches the
+    /// entry. A scan may begin there.
     pub(crate) fn indexed_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         let below = offset.since(self.base());
         let is_below = |entry: &OffsetEntry| i64::from(entry.relative_offset) < below;
@@ -186,8 +189,8 @@ impl Segment {
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
-    /// The last batch with an index entry that begins at or before `position`, if its header is as
-    /// the entry says.
+    /// The last batch with an index entry that begins at or before `position`, if its header
+    /// matches the entry.
     pub(crate) fn indexed_at(&self, position: u64) -> Result<Option<Located>, StorageError> {
         let is_before = |entry: &OffsetEntry| {
             u64::try_from(entry.position).is_ok_and(|start| start <= position)
@@ -200,8 +203,8 @@ impl Segment {
         Ok(batch.ok().flatten().filter(|batch| batch.summary.last_offset == last_offset))
     }
 
-    /// As `indexed_below`, for those who go on with the indexes from there: `None` where an index
-    /// is missing or a power failure has torn it, since both have to be made again from the first
+    /// As `indexed_below`, for callers that continue the indexes from there. `None` if an index is
+    /// missing or a power failure has damaged it, since both must then be rebuilt from the first
     /// batch.
     pub(crate) fn resumable_below(&self, offset: Offset) -> Result<Option<Located>, StorageError> {
         if !self.ask_index(|| Ok(self.times.is_in_order()? && self.offsets.is_in_order()?))? {
@@ -216,11 +219,11 @@ impl Segment {
         Ok(is_right.then_some(batch))
     }
 
-    /// Forgets the index entries beyond `batch`, or all, and returns the indexer to go on with: at
-    /// that batch, or at the beginning.
+    /// Removes the index entries beyond `batch`, or all of them, and returns the indexer for
+    /// continuing at that batch, or at the beginning.
     pub(crate) fn index_from(&self, batch: Option<&Located>) -> Result<Indexer, StorageError> {
         let interval = self.home.config.load().index_interval.0;
-        // Who goes on from here adds what is due; nobody else may.
+        // The caller adds the entries that are due from here on; no rebuild may replace them.
         *self.lock_indexed() = true;
         let Some(batch) = batch else {
             self.offsets.replace(Vec::new());
@@ -236,7 +239,7 @@ impl Segment {
         Ok(Indexer::resumed(self.base(), interval, time))
     }
 
-    /// A walk to `end` from the batch of the last index entry that `holds` is true of.
+    /// A walk to `end` from the batch of the last index entry for which `holds` is true.
     fn walk_from(
         &self,
         end: u64,
@@ -269,8 +272,8 @@ impl Segment {
         Ok(BatchWalk::new(file, 0, end))
     }
 
-    /// Makes the indexes again when there should be entries and are none; tells whether it did.
-    /// Looks once: a segment of few large batches has none by right.
+    /// Rebuilds the indexes if they lack all entries but should have some; returns true if it did.
+    /// It checks only once, because a segment of few large batches rightly has none.
     fn make_absent_index(&self) -> Result<bool, StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut is_indexed = self.lock_indexed();
@@ -290,7 +293,8 @@ impl Segment {
         Ok(is_made)
     }
 
-    /// The answer of an index. One whose file was removed while it was closed is made again first.
+    /// Queries an index. If its file was removed while it was closed, the indexes are rebuilt
+    /// first.
     pub(super) fn ask_index<T>(&self, ask: impl Fn() -> io::Result<T>) -> Result<T, StorageError> {
         let mut answer = ask();
         if let Err(error) = &answer
@@ -309,9 +313,9 @@ impl Segment {
         tracing::warn!(path = %path.display(), "an index {what}; it is made again");
     }
 
-    /// Makes both indexes again, in memory, from batches whose checksums hold: up to the first bad
-    /// one that is not known, for those who want what is before it. A time that is wrong would hide
-    /// records from later look-ups.
+    /// Rebuilds both indexes in memory, from batches with valid checksums, up to the first new bad
+    /// batch, so that at least the batches before it can be found. Only valid batches count: a
+    /// wrong timestamp would hide records from later lookups.
     fn index_anew(&self) -> Result<(), StorageError> {
         let interval = self.home.config.load().index_interval.0;
         let mut indexer = Indexer::new(self.base(), interval);
@@ -330,14 +334,14 @@ impl Segment {
             times.extend(due.time);
         }
         times.extend(indexer.time_entry());
-        // An offset entry that is added meanwhile must not lose the time entry added with it.
+        // Replace the times first: an offset entry added in between must not lose its time entry.
         self.times.replace(times);
         self.offsets.replace(offsets);
         Ok(())
     }
 
-    /// The next batch of a walk. A damaged stretch that `refuses` says so of is an error, unless a
-    /// person has given it up; others are passed over.
+    /// The next batch of a walk. A damaged stretch for which `refuses` is true is an error, unless
+    /// the operator has skipped it; others are passed over.
     fn step(
         &self,
         walk: &mut BatchWalk<'_>,
@@ -358,13 +362,13 @@ impl Segment {
         })
     }
 
-    /// The refusal of bytes that turn out to be no batch; how far that goes is not known.
+    /// The error for bytes that are not a batch; the extent of the damage is not known.
     fn not_a_batch(&self, position: u64) -> StorageError {
         let path = self.path(FileKind::Log);
         self.home.corrupt((self.base(), self.base()), (&path, position))
     }
 
-    /// Where the sound bytes after `position` end.
+    /// The end of the sound bytes after `position`.
     fn sound_end(&self, position: u64, size: u64) -> u64 {
         let damages = self.damages();
         let starts = damages.iter().map(|damage| damage.start);

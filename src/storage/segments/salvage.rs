@@ -1,11 +1,11 @@
-//! Reading past damage that nobody knew of: every batch is judged by itself, from the medium's
-//! bytes, and what is none is passed over.
+//! Reading past unknown damage: every batch is checked by itself, and everything else is passed
+//! over.
 
 use crate::storage::StorageError;
 use crate::storage::segments::{BatchScan, Expected, Located, Medium, Scanned, Segment};
 use crate::types::{LeaderEpoch, Offset};
 
-/// Sound batches of one segment, one right behind the other.
+/// Adjacent sound batches of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SoundRun {
     /// Position of the first.
@@ -17,8 +17,8 @@ pub(crate) struct SoundRun {
 }
 
 impl Segment {
-    /// The first sound batch that holds `from` or follows it, and the sound ones right behind it,
-    /// as far as they end below `below` and, but for the first, within `bytes_max`.
+    /// The first sound batch that contains `from` or follows it, and the sound batches directly
+    /// after it that end below `below` and, except for the first, within `bytes_max`.
     pub(crate) fn sound_run(
         &self,
         from: Offset,
@@ -31,7 +31,7 @@ impl Segment {
         let mut run: Option<SoundRun> = None;
         while let Some((batch, follows)) = self.next_sound(&mut scan, &expected)? {
             if batch.summary.last_offset >= below {
-                // Its offsets are no part of the checksum. Should they be wrong, others follow.
+                // A checksum does not cover the offsets. If these are wrong, valid batches follow.
                 if run.is_some() {
                     break;
                 }
@@ -54,7 +54,7 @@ impl Segment {
         Ok(run)
     }
 
-    /// The next sound batch, and whether nothing was passed over to get to it.
+    /// The next sound batch, and true if nothing was passed over to get to it.
     fn next_sound(
         &self,
         scan: &mut BatchScan<'_>,

@@ -1,8 +1,8 @@
-//! From batch to batch through a segment, with every byte checked: at recovery, and to verify.
+//! A sequential scan of a segment that checks every byte: for recovery and verification.
 //!
-//! A batch is good when its header makes sense, it ends within the file, its checksum holds, its
-//! offsets follow those before it and its epoch does not fall. The batch may be larger than memory
-//! would bear; its checksum is computed as the bytes come by.
+//! A batch is good if its header is valid, it ends within the file, its checksum matches, its
+//! offsets follow those before it and its epoch does not fall. A batch may be larger than memory
+//! allows; its checksum is computed piece by piece.
 
 use std::io;
 
@@ -12,18 +12,18 @@ use crate::storage::segments::Located;
 use crate::storage::segments::window::{Medium, Window};
 use crate::types::{LeaderEpoch, Offset};
 
-/// What the next batch of a log must be.
+/// The requirements on the next batch of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// It begins here, or beyond where compaction may have made gaps.
+    /// The lowest base offset; compaction may have left gaps after it.
     pub offset: Offset,
-    /// Its epoch is this one or a later one.
+    /// The lowest leader epoch.
     pub epoch: LeaderEpoch,
-    /// Whether it begins exactly at `offset`.
+    /// True if the batch must begin exactly at `offset`.
     pub dense: bool,
 }
 
-/// Why the bytes at a position are not the batch that belongs there.
+/// The reason for which the bytes at a position are not the expected batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BadBatch {
     /// The file ends within the header.
@@ -40,7 +40,7 @@ pub enum BadBatch {
         /// Bytes to the end of the file.
         left: u64,
     },
-    /// The bytes are no batch.
+    /// The bytes are not a batch.
     #[error("{0}")]
     NoBatch(#[from] RecordError),
     /// It does not follow the batch before it.
@@ -51,7 +51,7 @@ pub enum BadBatch {
         /// The offset that comes next.
         expected: Offset,
     },
-    /// It is of an earlier reign than the batch before it.
+    /// Its leader epoch is lower than that of the batch before it.
     #[error("the batch is of epoch {found} after epoch {before}")]
     Epoch {
         /// Its epoch.
@@ -59,20 +59,20 @@ pub enum BadBatch {
         /// The epoch of the batch before.
         before: LeaderEpoch,
     },
-    /// Its header is not the one that was written.
+    /// Its header differs from the one written.
     #[error("the batch's base offset, length or leader epoch is not what was written")]
     Header,
-    /// Some headers of its stretch are not those that were written, and nothing tells which.
+    /// Several headers of its stretch are wrong, and the digest cannot tell which.
     #[error("of some neighbouring batches several headers are not what was written")]
     Unproven,
 }
 
-/// What a scan found at its position.
+/// The result of a scan at its position.
 #[derive(Debug)]
 pub(crate) enum Scanned {
     /// A good batch.
     Good(Located),
-    /// Anything else; the scan stays there.
+    /// Anything else; the scan stays at its position.
     Bad(BadBatch),
 }
 
@@ -83,8 +83,8 @@ pub(crate) struct BatchScan<'f> {
     position: u64,
 }
 
-/// Bytes that one read asks for: from the medium enough to be fast, from the page cache so few that
-/// they are still near the processor when they are judged.
+/// The size of a read: from the medium large enough to be fast, from the page cache small enough
+/// that the bytes are still in the processor's cache when they are checked.
 const fn stretch(medium: Medium) -> usize {
     match medium {
         Medium::Cache => 128 * 1024,
@@ -92,7 +92,7 @@ const fn stretch(medium: Medium) -> usize {
     }
 }
 
-/// Where in a header the number of the format stands.
+/// The position of the format version in a header.
 const MAGIC_AT: usize = 16;
 const MAGIC: u8 = 2;
 
@@ -102,17 +102,17 @@ impl<'f> BatchScan<'f> {
         Self { window: Window::new(file, end, medium, stretch(medium)), position }
     }
 
-    /// Where the next batch begins.
+    /// The position of the next batch.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes on at `position` instead.
+    /// Continues at `position` instead.
     pub(crate) fn go_to(&mut self, position: u64) {
         self.position = position;
     }
 
-    /// Judges what is at the position, and passes it if it is good; `None` at the end.
+    /// Checks the batch at the position, and moves past it if it is good; `None` at the end.
     pub(crate) fn next(&mut self, expected: &Expected) -> io::Result<Option<Scanned>> {
         if self.position >= self.window.end() {
             return Ok(None);
@@ -124,14 +124,14 @@ impl<'f> BatchScan<'f> {
         Ok(Some(judged))
     }
 
-    /// What the header at `position` says; `None` where the bytes are none.
+    /// The header at `position`; `None` if the bytes are not a valid header.
     pub(super) fn header(&mut self, position: u64) -> io::Result<Option<BatchSummary>> {
         let header = self.window.bytes(position, HEADER_SIZE)?.first_chunk();
         Ok(header.and_then(|header| BatchSummary::parse(header).ok()))
     }
 
     /// The first good batch beyond the position that begins at or after `expected` and before
-    /// `below`, wherever it is: for telling a tear from a hole.
+    /// `below`, wherever it is. It distinguishes a torn write at the end from damage in the middle.
     pub(crate) fn find_good(
         &mut self,
         expected: &Expected,
@@ -144,7 +144,7 @@ impl<'f> BatchScan<'f> {
             if bytes.len() < HEADER_SIZE {
                 return Ok(None);
             }
-            // Most bytes are told apart by one comparison.
+            // Most positions are ruled out by comparing a single byte.
             let candidates = &bytes[MAGIC_AT..=bytes.len() - HEADER_SIZE + MAGIC_AT];
             let Some(skip) = candidates.iter().position(|byte| *byte == MAGIC) else {
                 position += candidates.len() as u64;
@@ -203,7 +203,7 @@ impl<'f> BatchScan<'f> {
     }
 }
 
-/// Whether a batch may come next.
+/// Checks that a batch may come next.
 pub(super) fn follows(summary: &BatchSummary, expected: &Expected) -> Result<(), BadBatch> {
     let found = summary.base_offset;
     if found < expected.offset || (expected.dense && found != expected.offset) {

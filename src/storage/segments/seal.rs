@@ -1,13 +1,13 @@
-//! What is known of a segment that no longer grows.
+//! The seal: the facts about a segment that no longer grows.
 //!
-//! Retention asks how old a segment is. Neither the times in its records, which are the producers'
-//! word, nor the file's own, which any copy changes, are enough alone: the seal keeps the broker's
-//! time at which the segment was left. `%020d.seal` is a checked text whose first row is
+//! Retention needs the age of a segment. Neither the timestamps of its records, which producers
+//! set, nor the file's own times, which any copy changes, are sufficient: so the seal keeps the
+//! broker's time at which the segment was rolled. `%020d.seal` is a checked text whose first row is
 //! `sealed_at max_timestamp next_offset size`. Without the file the segment counts as sealed when
-//! that was noticed: it is kept longer, never shorter.
+//! its absence is noticed: it is kept longer, never shorter.
 //!
 //! A row `start end sum weighted` for each stretch of batches follows: the digest of their headers.
-//! Releases that wrote none read no row but the first.
+//! Releases without digests read only the first row.
 
 use std::fmt;
 use std::io;
@@ -18,12 +18,12 @@ use crate::storage::segments::HeaderDigest;
 use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, Timestamp};
 
-/// The facts of a finished segment.
+/// The facts about a finished segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seal {
-    /// When the broker went on to the next segment, by its wall clock.
+    /// The time at which the broker rolled to the next segment, by its wall clock.
     pub(crate) sealed_at: Timestamp,
-    /// The largest timestamp in it; `NONE` when it has no batch.
+    /// The largest timestamp in it; `NONE` if it has no batch.
     pub(crate) max_timestamp: Timestamp,
     /// The offset after its last.
     pub(crate) next_offset: Offset,
@@ -34,12 +34,12 @@ pub(crate) struct Seal {
 const VERSION: i64 = 0;
 
 impl Seal {
-    /// The seal in `path`; `None` when there is none, or none that can be believed.
+    /// Reads the seal in `path`; `None` if it is absent or damaged.
     pub(super) fn load(disk: &dyn Disk, path: &Path) -> io::Result<Option<Self>> {
         Ok(rows(disk, path)?.first().and_then(Self::from_row))
     }
 
-    /// The digests beside the seal in `path`; none when there is no seal that can be believed.
+    /// Reads the digests in the seal in `path`; none if it is absent or damaged.
     pub(crate) fn load_digests(disk: &dyn Disk, path: &Path) -> io::Result<Vec<HeaderDigest>> {
         let digests = |row: &[i64; 4]| {
             let [start, end, sum, weighted] = row.map(i64::cast_unsigned);
@@ -81,7 +81,7 @@ impl fmt::Display for Seal {
     }
 }
 
-/// The rows of the file; none when it is absent or damaged.
+/// Reads the rows of the file; none if it is absent or damaged.
 fn rows(disk: &dyn Disk, path: &Path) -> io::Result<Vec<[i64; 4]>> {
     match checked_text::read(disk, path, VERSION, numbers)? {
         Stored::Sound(rows) => Ok(rows),

@@ -1,8 +1,8 @@
-//! A segment: one file of batches, and what is kept beside it.
+//! A segment: a file of batches, with its indexes, seal and verified ranges.
 //!
-//! The published size is where the last whole batch ends; bytes below it do not change, and nobody
-//! reads beyond. Only the log's tail publishes, and only of the last segment. Files are opened when
-//! they are needed and closed when others need their descriptors.
+//! The published size is the end of the last whole batch; bytes below it do not change, and no
+//! reader goes beyond it. Only the log's tail publishes sizes, and only for the last segment. Files
+//! are opened when they are needed and closed when others need their descriptors.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,31 +20,31 @@ use crate::storage::segments::{
 };
 use crate::types::{Offset, Timestamp};
 
-/// One segment of a log.
+/// A segment of a log.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(super) home: Arc<Home>,
     base: Offset,
     file: Arc<CachedFile>,
-    /// The same with its vouched ranges, for all reads and writes of batches.
+    /// The same file with its verified ranges, for all reads and writes of batches.
     watched: Arc<dyn File>,
-    /// `UNKNOWN` until somebody asks.
+    /// `UNKNOWN` until it is first needed.
     size: AtomicU64,
     pub(super) offsets: Index<OffsetEntry>,
     pub(super) times: Index<TimeEntry>,
-    /// Whether the indexes are known to be there, or empty by right.
+    /// True if the indexes are known to exist, or to be rightly empty.
     is_indexed: Mutex<bool>,
     seal: Mutex<Option<Seal>>,
     pub(super) digests: Mutex<Digests>,
     vouched: Arc<Vouched>,
-    /// Whether its files are removed, or about to be.
+    /// True if its files are removed, or about to be.
     is_deleted: AtomicBool,
 }
 
 const UNKNOWN: u64 = u64::MAX;
 
 impl Segment {
-    /// The segment whose files are there.
+    /// A segment whose files exist.
     pub(crate) fn existing(home: &Arc<Home>, base: Offset) -> Self {
         let file = |kind| {
             let disk = if kind == FileKind::Log { &home.batches } else { &home.disk };
@@ -68,11 +68,11 @@ impl Segment {
         }
     }
 
-    /// Makes an empty segment on `disk`, which is one of the home's. Its name is durable after the
-    /// directory is synced, and until then nothing in it may count as flushed.
+    /// Creates an empty segment on `disk`, which is one of the log's disks. Its name is durable
+    /// after the directory is synced, and until then nothing in it may count as flushed.
     ///
     /// # Errors
-    /// `Failed` when the name is left behind: a restart would take it for the log's end.
+    /// `Failed` if the name could not be removed again: a restart would take it for the log's end.
     pub(crate) fn create(
         home: &Arc<Home>,
         base: Offset,
@@ -82,10 +82,10 @@ impl Segment {
         let refused = |error| StorageError::io("create", &path, error);
         let segment = Self::empty(home, base);
         let created = disk.open(&path, OpenMode::Create).map_err(refused)?;
-        // Whoever made room for the name, its batches come by the disk that is for them.
+        // Whichever disk created the name, batches are written through the disk meant for them.
         let made = created.set_len(0).and_then(|()| segment.file.pin().map(drop));
         if made.is_err() {
-            // Nobody may find a segment that the log knows nothing of.
+            // Recovery must not find a segment that the log does not know.
             home.disk.remove_file(&path).map_err(|left| StorageError::Failed {
                 partition: home.partition.clone(),
                 cause: format!("'{}' was made and cannot be removed: {left}", path.display())
@@ -97,7 +97,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// A segment without a batch; whatever its files hold is none of it.
+    /// A segment without batches; the present content of its files is ignored.
     fn empty(home: &Arc<Home>, base: Offset) -> Self {
         let mut segment = Self::existing(home, base);
         segment.size = AtomicU64::new(0);
@@ -107,7 +107,7 @@ impl Segment {
         segment
     }
 
-    /// Makes an empty replacement for the segments from `base` on. Its names mean nothing until it
+    /// Creates an empty replacement for the segments from `base` on. Its files are ignored until it
     /// takes their place.
     pub(crate) fn cleaned(home: &Arc<Home>, base: Offset) -> Result<Self, StorageError> {
         let path = SegmentFile::path(&home.dir, base, FileKind::Cleaned);
@@ -115,7 +115,7 @@ impl Segment {
         segment.file = CachedFile::at(&home.files, home.cleaning_disk(), path.clone());
         segment.watched = watched(&segment.file, &segment.vouched);
         let made = segment.file.create().and_then(|()| {
-            // Its name will change, and an earlier attempt may have left something.
+            // Its name will change, and an earlier attempt may have left some bytes.
             segment.file.keep_open()?;
             segment.watched.set_len(0)
         });
@@ -130,12 +130,12 @@ impl Segment {
         self.times.settle(self.path(FileKind::TimeIndex));
     }
 
-    /// The log it is of.
+    /// The state shared by all parts of its log.
     pub(crate) fn home(&self) -> &Home {
         &self.home
     }
 
-    /// The offset it begins at.
+    /// The base offset.
     pub(crate) fn base(&self) -> Offset {
         self.base
     }
@@ -145,7 +145,7 @@ impl Segment {
         SegmentFile::path(&self.home.dir, self.base, kind)
     }
 
-    /// The stretches of it that cannot be read, as known now, in the order of their positions.
+    /// Its damaged stretches as known now, by position.
     pub(crate) fn damages(&self) -> Vec<Damage> {
         self.home.damages.of(self.base)
     }
@@ -155,36 +155,37 @@ impl Segment {
         &self.watched
     }
 
-    /// The same file, as the cache of open files has it.
+    /// The same file, as the cache of open files holds it.
     pub(crate) fn cached_file(&self) -> &CachedFile {
         &self.file
     }
 
-    /// A range of its batches, to be sent or read; the file need not be open before.
+    /// A range of its batches, for sending or reading; the file need not be open.
     pub(crate) fn range(self: &Arc<Self>, position: u64, length: u64) -> FileRange {
         let file = SentFile::new(Arc::clone(self), Arc::clone(&self.watched));
         FileRange { file: Arc::new(file), position, length }
     }
 
-    /// The ranges of its file that are vouched for.
+    /// The verified ranges of its file.
     pub(crate) fn vouched(&self) -> &Vouched {
         &self.vouched
     }
 
-    /// Where its last whole batch ends.
+    /// The end position of its last whole batch.
     pub(crate) fn size(&self) -> Result<u64, StorageError> {
         let size = self.size.load(Ordering::Acquire);
         if size != UNKNOWN {
             return Ok(size);
         }
         let length = self.file.len().map_err(|error| self.refused("open", error))?;
-        // Nobody publishes a size before it is known; of two who look, both see the same.
+        // No size is published before it is known, so two threads that race here see the same
+        // length.
         let known =
             self.size.compare_exchange(UNKNOWN, length, Ordering::AcqRel, Ordering::Acquire);
         Ok(known.map_or_else(|published| published, |_| length))
     }
 
-    /// Lets readers see the bytes below `size`.
+    /// Publishes the bytes below `size` to readers.
     pub(crate) fn publish_size(&self, size: u64) {
         self.size.store(size, Ordering::Release);
     }
@@ -199,17 +200,18 @@ impl Segment {
         }
     }
 
-    /// Writes the index entries that are in memory only; `sync` makes the indexes durable. Does
+    /// Writes the index entries that are only in memory; `sync` makes the indexes durable. Does
     /// nothing once the segment is deleted.
     pub(crate) fn write_indexes(&self, sync: bool) -> Result<(), StorageError> {
         if self.is_deleted() {
             return Ok(());
         }
-        // An offset entry is where recovery goes on with both: its times must be there already.
+        // Recovery continues both indexes from the last offset entry, so its times must be written
+        // before.
         self.ask_index(|| self.times.write(sync).and_then(|()| self.offsets.write(sync)))
     }
 
-    /// How many index entries are in memory only.
+    /// The number of index entries that are only in memory.
     pub(crate) fn pending_entries(&self) -> usize {
         self.offsets.pending()
     }
@@ -220,7 +222,7 @@ impl Segment {
         Ok(entries * size_of::<OffsetEntry>() as u64)
     }
 
-    /// Says that the segment grows no more and what it holds; `write_seal` writes it down.
+    /// Marks the segment as finished and records its facts in memory; `write_seal` writes them.
     pub(crate) fn seal(
         &self,
         (indexer, digests): (&mut Indexer, &HeaderDigests),
@@ -243,8 +245,8 @@ impl Segment {
         self.write_seal_as(FileKind::Seal)
     }
 
-    /// Writes the indexes and the seal of a sealed replacement, durably and with the name of its
-    /// batches, so that nothing is left to be written when it takes its place.
+    /// Writes the indexes and the seal of a sealed replacement, durably and under the names that
+    /// belong to it, so that nothing is left to write when it takes its place.
     pub(crate) fn write_beside_cleaned(&self) -> Result<(), StorageError> {
         self.times
             .write_as(&self.path(FileKind::CleanedTimeIndex))
@@ -264,8 +266,8 @@ impl Segment {
         Ok(())
     }
 
-    /// What is known of the finished segment, whose offsets end at `next_offset`; found out when
-    /// nobody has written it down.
+    /// The facts about the finished segment, whose offsets end at `next_offset`; computed if there
+    /// is no seal.
     pub(crate) fn facts(&self, next_offset: Offset) -> Result<Seal, StorageError> {
         if let Some(seal) = *self.sealed() {
             return Ok(seal);
@@ -280,19 +282,19 @@ impl Segment {
         }
         let max_timestamp = self.end_at(size)?.0.max_timestamp();
         let seal = Seal { sealed_at: self.home.clock.now(), max_timestamp, next_offset, size };
-        // They go into the new seal: also those of bytes that the file has lost.
+        // Load the digests: they go into the new seal, even those of bytes that the file has lost.
         self.digests()?;
         *self.sealed() = Some(seal);
         match self.write_seal() {
-            // It is known from now on, and found out again after a restart.
+            // The facts are known from now on, and computed again after a restart.
             Err(StorageError::OutOfSpace { source, .. }) if !is_failed_sync(&source) => {}
             written => written?,
         }
         Ok(seal)
     }
 
-    /// Cuts the segment to `size`, the end of a batch, after which `next_offset` comes. It may grow
-    /// again. The caller syncs.
+    /// Truncates the segment to `size`, the end of a batch, after which `next_offset` comes. It may
+    /// grow again. The caller syncs.
     pub(crate) fn cut(&self, size: u64, next_offset: Offset) -> Result<(), StorageError> {
         self.trim(size)?;
         *self.sealed() = None;
@@ -314,28 +316,28 @@ impl Segment {
         }
     }
 
-    /// Removes what is behind the end of the last batch. The caller syncs.
+    /// Truncates the file after its last batch. The caller syncs.
     pub(crate) fn trim(&self, size: u64) -> Result<(), StorageError> {
         self.publish_size(size);
         self.watched.set_len(size).map_err(|error| self.refused("cut", error))
     }
 
-    /// Makes bytes and length durable. Any error means that nothing is known of the disk any more.
+    /// Makes bytes and length durable. After any error the state of the disk is unknown.
     pub(crate) fn sync(&self) -> Result<(), StorageError> {
         self.file.sync_data().map_err(|error| self.refused("sync", error))
     }
 
-    /// Fails unless its name still leads to the file of batches that is open.
+    /// Fails unless its name still refers to the open file of batches.
     ///
     /// # Errors
-    /// One that leaves the disk unknown, when the file was removed or replaced.
+    /// An error that leaves the disk unknown, if the file was removed or replaced.
     pub(crate) fn require_in_place(&self) -> Result<(), StorageError> {
         require_in_place(&*self.home.disk, &self.path(FileKind::Log), &*self.file)
             .map_err(|error| self.refused("keep", error))
     }
 
-    /// Keeps its files open, whose names are about to lead to another segment's: readers of this
-    /// one go on reading it.
+    /// Keeps its files open, because their names are about to refer to another segment's files:
+    /// readers of this segment continue to read it.
     pub(crate) fn detach(&self, next_offset: Offset) -> Result<(), StorageError> {
         self.file.keep_open().map_err(|error| self.refused("open", error))?;
         self.facts(next_offset)?;
@@ -347,9 +349,9 @@ impl Segment {
             .map_err(|error| self.refused("index", error))
     }
 
-    /// Closes all its files for good, before they are removed or their names lead elsewhere: once
-    /// they are removed, the space they took is free. A read under way ends as it would have; later
-    /// ones fail with `NotFound`.
+    /// Closes all its files for good, before they are removed or their names reused, so that their
+    /// space is freed at once. A read under way completes normally; later ones fail with
+    /// `NotFound`.
     pub(crate) fn retire(&self) {
         self.is_deleted.store(true, Ordering::Release);
         self.file.retire();
@@ -357,7 +359,7 @@ impl Segment {
         self.times.file().retire();
     }
 
-    /// Takes `retire` back: the names still lead to the files.
+    /// Undoes `retire`: the names still refer to the files.
     pub(crate) fn reinstate(&self) {
         self.is_deleted.store(false, Ordering::Release);
         self.file.reinstate();
@@ -365,12 +367,12 @@ impl Segment {
         self.times.file().reinstate();
     }
 
-    /// Gives all its files the names of what nobody looks for, the batches first. The new names
-    /// are returned, to be removed once the directory is synced; of a file that kept its name,
-    /// which means nothing without the batches, that one.
+    /// Renames all its files to `.deleted`, the batches first. Returns the paths to delete once the
+    /// directory is synced; a file that could not be renamed, which is meaningless without the
+    /// batches, is returned under its old name.
     ///
     /// # Errors
-    /// When the batches have kept their name: then all have.
+    /// If the batches could not be renamed: then no file was.
     pub(crate) fn delete(&self) -> Result<Vec<PathBuf>, StorageError> {
         let mut deleted = Vec::new();
         for kind in FileKind::OF_SEGMENT {

@@ -1,7 +1,7 @@
-//! From batch to batch through a segment by their headers alone.
+//! A walk from batch to batch through a segment by their headers alone.
 //!
-//! The records are neither read nor checked: this serves bytes that were checked before they were
-//! written, and again at recovery.
+//! Records are neither read nor checked: the bytes were checked before they were written, and again
+//! at recovery.
 
 use std::io::{self, ErrorKind};
 
@@ -9,12 +9,12 @@ use crate::io::File;
 use crate::record::{BatchSummary, HEADER_SIZE};
 use crate::storage::segments::window::{Medium, Window};
 
-/// A batch and where it is in its file.
+/// A batch and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Located {
     /// The position of its first byte.
     pub(crate) position: u64,
-    /// What its header says.
+    /// The content of its header.
     pub(crate) summary: BatchSummary,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct BatchWalk<'f> {
     position: u64,
 }
 
-/// Two index intervals: as a rule one read finds a batch.
+/// Two index intervals, so that a single read usually finds a batch.
 const STRETCH: usize = 8 * 1024;
 
 impl<'f> BatchWalk<'f> {
@@ -41,12 +41,12 @@ impl<'f> BatchWalk<'f> {
         Self { window: Window::new(file, end, Medium::Cache, STRETCH), position }
     }
 
-    /// Where the next batch begins.
+    /// The position of the next batch.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes on at the batch at `position` instead.
+    /// Continues at the batch at `position` instead.
     pub(crate) fn go_to(&mut self, position: u64) {
         self.position = position;
     }
@@ -54,8 +54,8 @@ impl<'f> BatchWalk<'f> {
     /// The next batch; `None` at the end.
     ///
     /// # Errors
-    /// `InvalidData` when what is there is no batch, or one that goes beyond the end; else as the
-    /// file's reads.
+    /// `InvalidData` if the bytes are not a batch, or the batch goes beyond the end; otherwise
+    /// those of the file's reads.
     pub(crate) fn next(&mut self) -> io::Result<Option<Located>> {
         let position = self.position;
         if position >= self.window.end() {

@@ -1,13 +1,13 @@
-//! A stretch of a file held in memory while it is looked through.
+//! A sliding window of a file's bytes in memory, for sequential reads.
 
 use std::io;
 
 use crate::io::File;
 
-/// Where bytes are read from.
+/// The source of the bytes that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
-    /// Wherever the system finds them first.
+    /// The page cache, or the disk if they are not cached.
     Cache,
     /// The disk itself: a cached page may be one whose write-back failed.
     Disk,
@@ -20,7 +20,7 @@ pub(super) struct Window<'f> {
     medium: Medium,
     end: u64,
     stretch: usize,
-    /// What has been read, and where it begins.
+    /// The bytes read, which begin at position `start`.
     buffer: Vec<u8>,
     start: u64,
 }
@@ -31,15 +31,15 @@ impl<'f> Window<'f> {
         Self { file, medium, end, stretch, buffer: Vec::new(), start: 0 }
     }
 
-    /// Where the bytes end.
+    /// The end of the bytes.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// The bytes from `position` on: at least `wanted` of them, but for the end.
+    /// The bytes from `position` on: at least `wanted` of them, except at the end.
     ///
     /// # Errors
-    /// As the file's reads; a file that ends early only gives fewer bytes.
+    /// Those of the file's reads; a file that ends early only gives fewer bytes.
     pub(super) fn bytes(&mut self, position: u64, wanted: usize) -> io::Result<&[u8]> {
         let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
@@ -51,7 +51,7 @@ impl<'f> Window<'f> {
         Ok(self.buffer.get(skip..).unwrap_or_default())
     }
 
-    /// How many bytes from `position` on are in memory.
+    /// The number of bytes from `position` on that are in memory.
     fn held(&self, position: u64) -> usize {
         let skip = position.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
         skip.map_or(0, |skip| self.buffer.len().saturating_sub(skip))

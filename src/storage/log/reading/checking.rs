@@ -1,4 +1,4 @@
-//! Checking what the log holds, and keeping what is found damaged.
+//! Checks of the stored bytes, and the record of the damage found.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::storage::segments::{
 };
 use crate::types::Offset;
 
-/// Bytes that are judged between two notes of what was found.
+/// The number of bytes checked before findings are recorded.
 const STRETCH: u64 = 8 << 20;
 
-/// Bytes behind a range that a reader who catches up asks for next.
+/// The number of bytes read ahead for a sequential reader.
 const READ_AHEAD: u64 = 4 << 20;
 
 impl Log {
-    /// The damage that was found since the log was opened, in stretches.
+    /// The number of damaged stretches found since the log was opened.
     #[cfg(any(test, feature = "internals"))]
     pub fn damage_found(&self) -> u64 {
         self.home.damages.found()
     }
 
     /// Refuses the offsets of newly found damage from now on, and records it in the `damaged` file.
-    /// A disk that cannot take the record now is tried again at the next checkpoint.
+    /// If the file cannot be written now, the next checkpoint tries again.
     pub(in crate::storage) fn note_damage(&self, found: &[Damage]) {
         let mut is_new = false;
         for damage in found.iter().filter(|damage| self.home.damages.add(**damage)) {
@@ -43,7 +43,7 @@ impl Log {
         }
     }
 
-    /// Writes the `damaged` file if it lacks something.
+    /// Writes the `damaged` file if it is out of date.
     pub(in crate::storage) fn store_damages(&self) {
         let stored = self.home.damages.store(&*self.home.disk, &self.home.dir);
         stored.unwrap_or_else(|error| {
@@ -57,8 +57,8 @@ impl Log {
         self.segments.load().iter().map(|segment| segment.base()).collect()
     }
 
-    /// A check of the segment that begins at `base`; `None` when there is none any more. Blocks on
-    /// the disk. What it finds is to be given to [`Log::note_damage`].
+    /// A check of the segment that begins at `base`; `None` if it was removed. Blocks on the disk.
+    /// Pass the damage it finds to [`Log::note_damage`].
     pub(in crate::storage) fn check_segment(
         &self,
         base: Offset,
@@ -72,11 +72,12 @@ impl Log {
         Ok(Some(SegmentCheck::new(Arc::clone(&segments[number]), chain, medium)))
     }
 
-    /// Writes down the digests that a check of a whole segment has gained for it.
+    /// Stores the digests that a check of a whole segment has computed.
     pub(in crate::storage) fn keep_digests(&self, check: &SegmentCheck) {
         let segment = check.segment();
         if let Some(digests) = check.gained() {
-            // A segment that was replaced, cut or removed meanwhile has others, or none.
+            // A segment that was replaced, truncated or removed meanwhile has other digests, or
+            // none.
             let _segments = self.hold_segments();
             let segments = self.segments.load_full();
             let number = segments.iter().position(|other| Arc::ptr_eq(other, &segment));
@@ -90,10 +91,10 @@ impl Log {
         segment.release_digests();
     }
 
-    /// Checks a range of batches and vouches for it. Where something is wrong the whole segment is
-    /// checked, so that the damage is known with its bounds. Returns whether the range is sound.
+    /// Checks a range of batches and marks it as verified. If it finds an error, it checks the
+    /// whole segment to learn the bounds of the damage. Returns true if the range is sound.
     ///
-    /// A stretch with a digest is checked as a whole, so more may be vouched for than was asked.
+    /// A stretch with a digest is checked as a whole, so more than the range may be verified.
     pub(super) fn check_range(
         &self,
         segment: &Arc<Segment>,
@@ -103,11 +104,11 @@ impl Log {
         let Some(number) = segments.iter().position(|other| Arc::ptr_eq(other, segment)) else {
             return Err(segment.refused("read", ErrorKind::NotFound.into()));
         };
-        // Where the check reaches the end of the segment, the next one must go on: between them
-        // another one may have been lost.
+        // If the check reaches the segment's end, its last offset must match the next segment's
+        // base: a segment in between may have been lost.
         let chain = self.chain_of(&segments, number)?;
         let size = chain.size;
-        // Of a digest whose bytes are not all there, nothing can be proven.
+        // A digest proves nothing unless all of its bytes are there.
         let digest_around =
             |position| chain.digest_around(position).filter(|digest| digest.end <= size);
         let first = digest_around(range.position).map(|digest| digest.start);
@@ -122,9 +123,10 @@ impl Log {
         }
         let start = check.position();
         let file = segment.file();
-        // The last byte first: it is what a cold read lacks.
+        // Look up the last byte first: after a cold read it is the one most likely to be missing.
         let until = if file.is_cached(ahead - 1, 1) && file.is_cached(start, ahead - start) {
-            // In memory as it is: one check costs less than one for each of the next reads.
+            // It is all in memory: a single check costs less than one for each of the following
+            // reads.
             ahead
         } else {
             file.read_ahead(start, ahead - start);
@@ -142,14 +144,15 @@ impl Log {
         if check.position() >= size {
             segment.release_digests();
         }
-        // Damage may have become known since the range was found.
+        // Damage may have become known since the range was located.
         let is_in_range = |damage: &Damage| {
             damage.start < range.position + range.length && damage.end > range.position
         };
         Ok(!damages.iter().any(is_in_range))
     }
 
-    /// Checks the segment that begins at `base`, notes its damage and vouches for all the rest.
+    /// Checks the segment that begins at `base`, records its damage and marks all the rest as
+    /// verified.
     pub(super) fn check_whole_segment(&self, base: Offset) -> Result<(), StorageError> {
         let Some(mut check) = self.check_segment(base, Medium::Cache)? else { return Ok(()) };
         let segment = check.segment();
@@ -169,11 +172,11 @@ impl Log {
         Ok(())
     }
 
-    /// Checks a closed segment, unless it is vouched for: what is written anew from it must not
-    /// take damage over.
+    /// Checks a closed segment, unless it is verified already: compaction must not copy damage into
+    /// a new segment.
     ///
     /// # Errors
-    /// `Corrupt` when it has damage that nobody has skipped.
+    /// `Corrupt` if it has damage that the operator has not skipped.
     pub(in crate::storage) fn require_sound(
         &self,
         segment: &Arc<Segment>,
@@ -190,7 +193,7 @@ impl Log {
         })
     }
 
-    /// The facts that the headers of one of the segments must agree with.
+    /// The facts that the headers of a segment must agree with.
     pub(super) fn chain_of(
         &self,
         segments: &[Arc<Segment>],
@@ -202,7 +205,8 @@ impl Log {
         let (size, end, digests) = if let Some(next) = segments.get(number + 1) {
             (segment.size()?, next.base(), segment.digests()?)
         } else {
-            // Appends would move the one between looks at both.
+            // Hold the tail: an append between reading the size and the next offset would make them
+            // disagree.
             let tail = self.awake_tail()?;
             let digests = match &tail.active {
                 Some(active) if Arc::ptr_eq(&active.segment, segment) => {
@@ -216,8 +220,8 @@ impl Log {
     }
 }
 
-/// The bytes to prepare for the reads that follow one at `position`: none unless it goes on where
-/// checked bytes end, as a sequential reader's does.
+/// The number of bytes to read ahead after a read at `position`: none unless the read continues at
+/// the end of verified bytes, as a sequential reader's does.
 fn read_ahead(segment: &Segment, position: u64) -> u64 {
     let is_sequential = position == 0 || segment.vouched().covers(position - 1, 1);
     if is_sequential { READ_AHEAD } else { 0 }

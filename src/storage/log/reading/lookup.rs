@@ -1,4 +1,4 @@
-//! Finding records by their time, and the offsets that have none.
+//! Lookups by timestamp, and the offset ranges without records.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::storage::log::reading::read::{CHECKS_MAX, Extent};
 use crate::storage::segments::{FileKind, Located, Segment};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// A record found by its time.
+/// A record found by its timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordAt {
-    /// Its time.
+    /// Its timestamp.
     pub timestamp: Timestamp,
-    /// Where it is.
+    /// Its offset.
     pub offset: Offset,
-    /// The reign it was appended in.
+    /// The leader epoch in which it was appended.
     pub epoch: LeaderEpoch,
 }
 
 impl Log {
-    /// The offsets that may be missing for a known reason, by rising start: those that compaction
-    /// has been through, and those that a person has given up.
+    /// The offset ranges that may legitimately lack records, by rising start: those that compaction
+    /// has processed, and damage that the operator has skipped.
     ///
     /// # Errors
-    /// As the disk failed.
+    /// Those of the disk.
     pub fn gaps(&self) -> Result<Vec<Range<Offset>>, StorageError> {
         let compacted = Compacted::load(&*self.home.disk, &self.home.dir)
             .map_err(|source| StorageError::read(&self.home.dir, source))?;
@@ -39,10 +39,10 @@ impl Log {
         Ok(gaps)
     }
 
-    /// The first record, by offset, whose time is `timestamp` or later.
+    /// The first record, by offset, with a timestamp of `timestamp` or later.
     ///
     /// # Errors
-    /// `Corrupt` when the batch that should have it is damaged.
+    /// `Corrupt` if the batch that should have it is damaged.
     pub fn offset_for_timestamp(
         &self,
         timestamp: Timestamp,
@@ -67,9 +67,9 @@ impl Log {
         Ok(None)
     }
 
-    /// The first batch of a segment with records at or after both a time and an offset. It and all
-    /// that were passed over on the way to it are vouched for, or checked now: a wrong header there
-    /// would lead elsewhere.
+    /// The first batch of a segment with records at or after both a timestamp and an offset. This
+    /// batch and all those skipped on the way to it are verified, or checked now, because a wrong
+    /// header would lead the search elsewhere.
     fn sound_batch_at(
         &self,
         segment: &Arc<Segment>,
@@ -91,7 +91,8 @@ impl Log {
             };
             let end = batch.map_or(segment.size()?, |batch| batch.end());
             let walked = Extent::of(segment, start, end - start);
-            // Once all damage is known the walk passes over none but what was skipped.
+            // Once all damage is known, the walk skips only the damage that the operator has
+            // skipped.
             let is_known = walked.is_vouched() || start == end || checks > 0;
             if is_known || self.check_range(segment, &walked.into_range())? {
                 return Ok(batch);
@@ -100,7 +101,7 @@ impl Log {
         }
     }
 
-    /// The first record with the largest time in the log; `None` when the log is empty.
+    /// The first record with the largest timestamp in the log; `None` if the log is empty.
     pub fn max_timestamp(&self) -> Result<Option<RecordAt>, StorageError> {
         let segments = self.segments.load_full();
         let mut largest = None;
@@ -116,7 +117,7 @@ impl Log {
         }
     }
 
-    /// The largest time in a segment; at least that, for the last one.
+    /// The largest timestamp in a segment; for the last one, of the records appended so far.
     fn max_timestamp_of(
         &self,
         segment: &Arc<Segment>,
@@ -133,7 +134,7 @@ impl Log {
         }
     }
 
-    /// The first record of a batch at or after both a time and an offset.
+    /// The first record of a batch at or after both a timestamp and an offset.
     fn record_in(
         &self,
         segment: &Segment,

@@ -1,4 +1,4 @@
-//! Reading a log: by offset, by time, and to check that it still is what was written.
+//! Reads of a log: by offset, by timestamp, and to verify its integrity.
 
 mod checking;
 mod lookup;

@@ -1,4 +1,4 @@
-//! Reading: which bytes of which file hold the records somebody wants.
+//! Reads by offset: the location of the records in a file.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::storage::segments::{FileKind, Located, Segment, Span};
 use crate::storage::{OffsetUnit, StorageError};
 use crate::types::Offset;
 
-/// How much a reader wants.
+/// The limits of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimit {
-    /// So many bytes at most.
+    /// The maximum number of bytes.
     pub max_bytes: u64,
-    /// Only batches that end below this offset: the high watermark, as a rule.
+    /// The offset below which all batches must end, usually the high watermark.
     pub below: Offset,
-    /// Whether the first batch comes whole even if it is larger than `max_bytes`, so that a reader
-    /// with a small buffer gets on.
+    /// True if the first batch is returned whole even if it exceeds `max_bytes`, so that a reader
+    /// with a small buffer makes progress.
     pub at_least_one_batch: bool,
 }
 
-/// How often a segment is checked for one read before it is refused.
+/// The number of times that a segment is checked for a single read before the read fails.
 pub(super) const CHECKS_MAX: usize = 3;
 
-/// Whole batches of one segment.
+/// Whole batches of a segment.
 #[derive(Clone, Debug)]
 pub struct Extent {
     segment: Arc<Segment>,
@@ -35,26 +35,26 @@ impl Extent {
         Self { segment: Arc::clone(segment), range: segment.range(position, length) }
     }
 
-    /// Whether its bytes are in memory and checked, or appended by this process.
+    /// Returns true if its bytes are in memory and verified, or were appended by this process.
     pub fn is_vouched(&self) -> bool {
         self.range.file.is_cached(self.range.position, self.range.length)
     }
 
-    /// Where its bytes are.
+    /// The file and the position of its bytes.
     pub fn into_range(self) -> FileRange {
         self.range
     }
 }
 
 impl Log {
-    /// The batches from the one that holds `from`, or the first one after it, on; all from one
-    /// segment. `None` when there are none within the limit.
+    /// The batches from the one that contains `from`, or the first one after it; all from one
+    /// segment. `None` if there are none within the limit.
     ///
-    /// What is not vouched for is read and checked first, which blocks on the disk.
+    /// Bytes that are not verified are read and checked first, which blocks on the disk.
     ///
     /// # Errors
-    /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` where the log is
-    /// damaged.
+    /// `OffsetOutOfRange` below the log start and beyond the log end; `Corrupt` if the log is
+    /// damaged there.
     pub fn read(&self, from: Offset, limit: ReadLimit) -> Result<Option<FileRange>, StorageError> {
         let mut checks = 0;
         loop {
@@ -63,7 +63,7 @@ impl Log {
                     match self.check_range(&extent.segment, &extent.range) {
                         Ok(true) => return Ok(Some(extent.range)),
                         Ok(false) => {}
-                        // It was removed, or replaced, since it was found.
+                        // The segment was removed or replaced since it was located.
                         Err(StorageError::Io { .. }) if !self.lists(&extent.segment) => {}
                         Err(error) => return Err(error),
                     }
@@ -75,7 +75,8 @@ impl Log {
                             .corrupt((from, from), (&path, extent.range.position)));
                     }
                 }
-                // Bytes that are no batch, where no damage is known: how far it goes is found out.
+                // The bytes are not a batch and no damage is known: check the segment to find its
+                // extent.
                 Err(StorageError::Corrupt { first, next, .. })
                     if first == next && checks < CHECKS_MAX =>
                 {
@@ -87,9 +88,9 @@ impl Log {
         }
     }
 
-    /// As [`Log::read`], but nothing is checked: the caller must not let bytes out of an extent
-    /// that is not vouched for. `Corrupt` without offsets stands for bytes that are no batch, of
-    /// which [`Log::read`] finds out more.
+    /// As [`Log::read`], but without a check: the caller must not send bytes of an extent that is
+    /// not verified. `Corrupt` with an empty offset range means that the bytes are not a batch;
+    /// [`Log::read`] determines the damage.
     ///
     /// # Errors
     /// As [`Log::read`].
@@ -98,7 +99,7 @@ impl Log {
         from: Offset,
         limit: ReadLimit,
     ) -> Result<Option<Extent>, StorageError> {
-        // A segment may be deleted between the look at the list and the look at its file.
+        // A segment may be deleted after the list was loaded and before its file is read.
         loop {
             let segments = self.segments.load_full();
             match self.read_in(&segments, from, limit) {
@@ -113,7 +114,7 @@ impl Log {
         }
     }
 
-    /// Refuses to say that there is nothing to read where headers say so that nobody has checked.
+    /// Fails if the absence of records follows only from headers that were not checked.
     fn require_nothing(
         &self,
         segments: &[Arc<Segment>],
@@ -125,7 +126,7 @@ impl Log {
         if from >= limit.below { Ok(()) } else { self.require_checked_end(segment) }
     }
 
-    /// Refuses to pass over offsets between two segments before the end of the first was checked:
+    /// Fails unless the end of the first segment was checked, before a read continues in the next:
     /// a segment between them may have been lost.
     fn require_checked_end(&self, segment: &Segment) -> Result<(), StorageError> {
         if is_vouched_for(segment)? {
@@ -135,12 +136,12 @@ impl Log {
         Err(self.home.corrupt(offsets, (&segment.path(FileKind::Log), 0)))
     }
 
-    /// The batch that `offset` lies in, also where that is behind its records, as happens where
-    /// offsets count bytes: it tells where its offsets end. `None` when there is none within the
-    /// limit.
+    /// The batch whose offsets include `offset`, even if `offset` is beyond its records, as happens
+    /// if offsets count bytes; its header states where its offsets end. `None` if there is none
+    /// within the limit.
     ///
     /// # Errors
-    /// As the disk failed, and where the log is known to be damaged.
+    /// Those of the disk, and `Corrupt` if the log is known to be damaged there.
     pub fn batch_of(
         &self,
         offset: Offset,
@@ -150,8 +151,8 @@ impl Log {
         Ok(found.and_then(|(_, extent)| extent))
     }
 
-    /// Whether the segments are others now. Who removes one renames its files first, under the
-    /// tail's lock.
+    /// Returns true if the list of segments has changed. Take the lock: a segment's files are
+    /// renamed before the new list is published, both under the tail's lock.
     fn has_replaced(&self, segments: &Arc<Vec<Arc<Segment>>>) -> bool {
         let _tail = self.lock_tail();
         !Arc::ptr_eq(segments, &self.segments.load())
@@ -176,7 +177,8 @@ impl Log {
         let mut emptied = None;
         while let Some((batch, range)) = self.find(segments, wanted, limit)? {
             if batch.summary.record_count == 0 {
-                // A reader that gets batches without records only takes its limit for too small.
+                // A reader that gets only batches without records would conclude that its limit is
+                // too small.
                 emptied = emptied.or(range);
             } else if !self.is_beyond_records(wanted, &batch) {
                 return Ok(range);
@@ -186,8 +188,8 @@ impl Log {
         Ok(emptied)
     }
 
-    /// The batch that `from` is in, or the next one, and the range that begins with it; `None`
-    /// when there is none below the limit.
+    /// The batch that contains `from`, or the next one, and the range that begins with it; `None`
+    /// if there is none below the limit.
     fn find(
         &self,
         segments: &[Arc<Segment>],
@@ -207,9 +209,9 @@ impl Log {
                 self.require_checked_end(&segments[index - 1])?;
             }
             let next_base = segments.get(index + 1).map(|next| next.base());
-            // The size before the end: an append publishes the end first, so every byte below
-            // this size lies below this end. The other way round a batch appended in between
-            // would count as flushed.
+            // Read the size before the end: an append publishes the end first, so every byte below
+            // this size lies below this end. In the other order a batch appended in between would
+            // count as flushed.
             let segment_size = segment.size()?;
             let segment_end = next_base.unwrap_or_else(|| self.log_end_offset());
             let span = Span {
@@ -226,20 +228,19 @@ impl Log {
         Ok(None)
     }
 
-    /// Whether an offset lies in a batch but behind its records, as happens where offsets count
-    /// bytes: what is wanted then begins with the next batch.
+    /// Returns true if an offset belongs to a batch but is beyond its records, as happens if
+    /// offsets count bytes: the wanted records then begin with the next batch.
     fn is_beyond_records(&self, offset: Offset, batch: &Located) -> bool {
         let end = batch.summary.base_offset.plus(batch.summary.record_count.into());
         offset >= end && self.offset_unit() == OffsetUnit::Byte
     }
 
-    /// The sound batches from `from` on, or behind the damage that begins there, with the first
-    /// offset of the first; all from one segment. Every batch is read and checked, for readers to
-    /// whom [`Log::read`] has said that the log is damaged. `None` when there are none within the
-    /// limit.
+    /// The sound batches from `from` on, or after the damage that begins there, with the first
+    /// offset of the first; all from one segment. Every batch is read and checked. For readers that
+    /// got `Corrupt` from [`Log::read`]. `None` if there are none within the limit.
     ///
     /// # Errors
-    /// As the disk failed.
+    /// Those of the disk.
     pub fn salvage(
         &self,
         from: Offset,
@@ -257,7 +258,7 @@ impl Log {
     }
 }
 
-/// Whether all of a segment is vouched for that is not known to be damaged.
+/// Returns true if a segment is verified completely, apart from its known damage.
 fn is_vouched_for(segment: &Segment) -> Result<bool, StorageError> {
     let mut start = 0;
     for damage in segment.damages() {

@@ -1,10 +1,10 @@
-//! Judging the batches of a file: the only judge of what is damaged, for readers, the scrubber,
-//! recovery and `streamlog log verify` alike.
+//! The check of the batches of a file. Readers, the scrubber, recovery and `streamlog log verify`
+//! all use it to decide which bytes are damaged.
 //!
-//! A stretch is taken apart first: batches whose checksums hold, and rotten bytes. Then the headers
-//! are judged, since base offset, length, epoch and magic lie outside a batch's checksum: by the
-//! stretch's digest, which says of each whether it is what was written, or without one by the batch
-//! before, the next segment's base and the epoch history. Bad neighbours are one damage.
+//! First a stretch is split into batches with valid checksums and rotten bytes. Then the headers
+//! are checked, since base offset, length, epoch and magic are not covered by a batch's checksum:
+//! by the stretch's digest, which identifies a wrong header, or without a digest by the preceding
+//! batch, the next segment's base and the epoch history. Adjacent bad batches form one damage.
 
 use std::io;
 
@@ -16,14 +16,14 @@ use crate::storage::segments::{
 };
 use crate::types::{LeaderEpoch, Offset};
 
-/// What a check has found, in the order of the positions.
+/// A finding of a check, in the order of positions.
 #[derive(Debug)]
 pub(crate) enum Checked {
     /// A good batch.
     Good(Located),
-    /// Damage that was known already.
+    /// Damage that was known before.
     Known,
-    /// Damage, and what is wrong with its first batch.
+    /// New damage, and the fault of its first batch.
     Bad(Damage, BadBatch),
 }
 
@@ -37,40 +37,40 @@ pub(crate) struct BatchCheck<'f> {
     place: &'f mut Place,
 }
 
-/// A check between two stretches.
+/// The state of a check between two stretches.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(super) position: u64,
     pub(super) expected: Expected,
-    /// Damage whose end was not found yet.
+    /// Damage whose end is not known yet.
     open: Option<(Damage, BadBatch)>,
-    /// The digests of sound stretches that had none.
+    /// The digests computed for sound stretches that had none.
     pub(super) gained: HeaderDigests,
     pub(super) is_done: bool,
 }
 
-/// Bytes of a stretch as they present themselves.
+/// A part of a stretch: a batch, or bytes between batches.
 struct Piece {
     start: u64,
     end: u64,
-    /// The CRC of its header; `None` where the bytes are none.
+    /// The CRC of its header; `None` if the bytes have no valid header.
     crc: Option<u32>,
     found: Found,
 }
 
 enum Found {
-    /// A batch whose checksum holds.
+    /// A batch with a valid checksum.
     Sound(Located),
-    /// No such batch.
+    /// Bytes without a valid batch.
     Rotten(BadBatch),
     Known(Damage),
 }
 
-/// Any batch whose checksum holds.
+/// Accepts any batch with a valid checksum.
 const ANY: Expected = Expected { offset: Offset::ZERO, epoch: LeaderEpoch::NONE, dense: false };
 
 impl Place {
-    /// The beginning of a check at `position`, where `expected` comes next.
+    /// The state of a check that begins at `position`, where `expected` comes next.
     pub(crate) fn at(position: u64, expected: Expected) -> Self {
         let gained = HeaderDigests::default();
         Self { position, expected, open: None, gained, is_done: false }
@@ -78,15 +78,15 @@ impl Place {
 }
 
 impl Place {
-    /// Whether damage was found of which it is not known yet how far it reaches.
+    /// Returns true if the check has found damage whose end is not known yet.
     pub(super) fn is_in_damage(&self) -> bool {
         self.open.is_some()
     }
 }
 
 impl<'f> BatchCheck<'f> {
-    /// A check of the segment that begins at `base` below the chain's size, from `place` on.
-    /// Damage that is `known` is passed over.
+    /// A check of the segment that begins at `base`, from `place` to the chain's size. Damage that
+    /// is `known` is not reported again.
     pub(crate) fn new(
         (file, medium): (&'f dyn File, Medium),
         base: Offset,
@@ -98,16 +98,15 @@ impl<'f> BatchCheck<'f> {
         Self { scan, base, chain, known, place }
     }
 
-    /// Where the next stretch begins.
+    /// The position of the next stretch.
     pub(super) fn position(&self) -> u64 {
         self.place.position
     }
 
-    /// Judges the next stretch; `None` at the end. Damage is returned once it is known how far it
-    /// reaches.
+    /// Checks the next stretch; `None` at the end. Damage is returned once its end is known.
     ///
     /// # Errors
-    /// As the file's reads; the same call may be made again.
+    /// Those of the file's reads; the call may be repeated.
     pub(crate) fn stretch(&mut self) -> io::Result<Option<Vec<Checked>>> {
         let start = self.place.position;
         if start >= self.chain.size {
@@ -129,7 +128,7 @@ impl<'f> BatchCheck<'f> {
         Ok(Some(checked))
     }
 
-    /// Takes a stretch apart: up to the end of its digest, or about as many bytes without one.
+    /// Splits a stretch: up to the end of its digest, or about as many bytes without a digest.
     fn pieces(&mut self, has_digest: bool) -> io::Result<Vec<Piece>> {
         let start = self.place.position;
         let limit = self.chain.digest_limit(start);
@@ -146,7 +145,7 @@ impl<'f> BatchCheck<'f> {
     fn piece(&mut self, start: u64, limit: u64) -> io::Result<Piece> {
         let known = self.known.iter().find(|known| known.start <= start && start < known.end);
         if let Some(known) = known.copied() {
-            // The headers of what is damaged may be good, and prove their neighbours.
+            // The headers of damaged batches may be valid, and then help to prove their neighbours.
             let header = self.header(start)?.filter(|header| header.end() <= known.end);
             let end = header.map_or(known.end, |header| header.end());
             let crc = header.map(|header| digest::header_crc(&header.summary));
@@ -174,8 +173,8 @@ impl<'f> BatchCheck<'f> {
         Ok(summary.map(|summary| Located { position, summary }))
     }
 
-    /// Where the rotten bytes end that begin at `start`: where their header says, if the batch
-    /// there is the next one by their offsets, else at the next batch wherever it is.
+    /// The end of the rotten bytes that begin at `start`: the end stated by their header if the
+    /// batch there continues the offsets, otherwise the next valid batch, wherever it is.
     fn rotten_end(&mut self, header: Option<&Located>, start: u64, limit: u64) -> io::Result<u64> {
         if let Some(header) = header.filter(|header| header.end() < limit) {
             self.scan.go_to(header.end());
@@ -198,7 +197,7 @@ impl<'f> BatchCheck<'f> {
         digest.proof(&pieces.iter().map(|piece| piece.crc).collect::<Vec<_>>())
     }
 
-    /// Judges the pieces of one stretch, `proof` being what its digest tells if it has one.
+    /// Checks the parts of a stretch. `proof` is the result of its digest, if it has one.
     fn judge(&mut self, pieces: Vec<Piece>, proof: Option<Proof>) -> Vec<Checked> {
         let is_proven = matches!(proof, Some(Proof::All | Proof::AllBut(_)));
         let is_unproven = proof == Some(Proof::Nothing) && !self.is_told_by_chain(&pieces);
@@ -226,8 +225,8 @@ impl<'f> BatchCheck<'f> {
         checked
     }
 
-    /// Whether the chain of headers tells the wrong ones of a stretch. Where offsets may have gaps
-    /// it does not, nor where it finds nothing wrong.
+    /// Returns true if the chain of headers identifies the wrong ones of a stretch. It does not if
+    /// offsets may have gaps, or if it finds no error.
     fn is_told_by_chain(&self, pieces: &[Piece]) -> bool {
         let mut expected = self.place.expected;
         let is_placed = expected.dense || self.place.open.is_some();
@@ -264,7 +263,7 @@ impl<'f> BatchCheck<'f> {
 
     fn pass_bad(&mut self, (start, end): (u64, u64), bad: BadBatch) {
         let first = self.place.expected.offset;
-        // How many offsets are lost with it only the next good batch tells.
+        // Only the next good batch shows how many offsets are lost with it.
         self.place.expected.dense = false;
         if let Some((damage, _)) = &mut self.place.open {
             damage.end = end;
@@ -274,14 +273,14 @@ impl<'f> BatchCheck<'f> {
         }
     }
 
-    /// Ends the damage under way, behind which `next` is the first offset.
+    /// Ends the open damage, after which `next` is the first offset.
     fn close(&mut self, next: Offset) -> Option<Checked> {
         let (damage, bad) = self.place.open.take()?;
         let next = next.max(damage.first);
         Some(Checked::Bad(Damage { next, ..damage }, bad))
     }
 
-    /// What is found at the end, once.
+    /// The findings at the end of the segment; `None` on later calls.
     fn finish(&mut self) -> Option<Vec<Checked>> {
         if self.place.is_done {
             return None;
@@ -296,7 +295,7 @@ impl<'f> BatchCheck<'f> {
     fn missing_end(&self) -> Option<Checked> {
         let Expected { offset: first, dense, .. } = self.place.expected;
         let (size, next) = (self.chain.size, self.chain.end);
-        // Compaction may have taken the last batches away.
+        // Compaction may have removed the last batches.
         let is_missing = self.chain.is_whole && (dense || self.chain.has_lost_bytes());
         let damage = Damage { segment: self.base, start: size, end: size, first, next };
         let is_known = || self.known.contains(&damage);

@@ -1,4 +1,4 @@
-//! The facts that the headers of one segment must agree with.
+//! The facts that the headers of a segment must agree with.
 
 use std::sync::Arc;
 
@@ -7,36 +7,36 @@ use crate::storage::segments::scan::follows;
 use crate::storage::segments::{BadBatch, Expected, HeaderDigest, Located};
 use crate::types::{LeaderEpoch, Offset};
 
-/// The facts about a log that the headers of one segment must agree with.
+/// The facts about a log that the headers of a segment must agree with.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
-    /// Offsets follow one another without a gap from here on.
+    /// From this offset on, offsets follow one another without a gap.
     pub(crate) dense_from: Offset,
     /// The offset after the segment's last.
     pub(crate) end: Offset,
     /// The bytes of the segment that are checked.
     pub(crate) size: u64,
-    /// Whether the last of these bytes ends at that offset.
+    /// True if the last of these bytes ends at `end`.
     pub(crate) is_whole: bool,
     /// The epoch history, rising.
     pub(crate) epochs: Vec<EpochStart>,
-    /// The digests of its headers, by rising position; there need not be any.
+    /// The digests of its headers, by rising position; may be empty.
     pub(crate) digests: Arc<[HeaderDigest]>,
 }
 
 impl Chain {
-    /// What follows a batch, or the beginning of the segment, that ends at `offset`.
+    /// The expectation after a batch, or the start of the segment, that ends at `offset`.
     pub(crate) fn expected(&self, offset: Offset, epoch: LeaderEpoch) -> Expected {
         Expected { offset, epoch, dense: self.is_dense(offset) }
     }
 
-    /// Whether the batch that begins at `offset` begins where the one before has ended.
+    /// Returns true if a batch at `offset` must begin exactly where the preceding one ended.
     pub(super) fn is_dense(&self, offset: Offset) -> bool {
         offset >= self.dense_from
     }
 
-    /// Whether a batch is one that comes next. Of one whose header is proven the epoch is not
-    /// asked for: should the history have another, the history is wrong.
+    /// Checks that a batch may come next. The epoch of a batch with a proven header is not checked:
+    /// if it differs from the history, the history is wrong.
     pub(super) fn admits(
         &self,
         batch: &Located,
@@ -60,14 +60,14 @@ impl Chain {
         found.filter(|digest| digest.start == position)
     }
 
-    /// The digest of the stretch that `position` lies in.
+    /// The digest of the stretch that contains `position`.
     pub(crate) fn digest_around(&self, position: u64) -> Option<&HeaderDigest> {
         let after = self.digests.partition_point(|digest| digest.start <= position);
         let found = after.checked_sub(1).and_then(|index| self.digests.get(index));
         found.filter(|digest| position < digest.end)
     }
 
-    /// Where the bytes after `position` end that no digest speaks of, or that of which one does.
+    /// The end of the stretch that contains `position`, or of the bytes there without a digest.
     pub(super) fn digest_limit(&self, position: u64) -> u64 {
         let limit = self.digest_around(position).map_or_else(
             || {
@@ -79,17 +79,17 @@ impl Chain {
         limit.min(self.size)
     }
 
-    /// Whether its file has lost bytes that a digest speaks of.
+    /// Returns true if the file has lost bytes that a digest covers.
     pub(super) fn has_lost_bytes(&self) -> bool {
         self.is_whole && self.digests.last().is_some_and(|digest| digest.end > self.size)
     }
 
-    /// Whether the stretch that begins at `position` has lost some of its bytes.
+    /// Returns true if the stretch that begins at `position` has lost some of its bytes.
     pub(super) fn has_lost_bytes_behind(&self, position: u64) -> bool {
         self.digest_at(position).is_some_and(|digest| digest.end > self.size)
     }
 
-    /// The epoch that the history gives to an offset.
+    /// The epoch of an offset according to the history.
     fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {
         let after = self.epochs.partition_point(|entry| entry.start <= offset);
         after.checked_sub(1).map(|index| self.epochs[index].epoch)

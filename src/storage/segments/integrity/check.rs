@@ -1,7 +1,7 @@
-//! A check of one segment that may pause, as the scrubber's does between two stretches.
+//! A check of a segment that may pause, as the scrubber's does between two stretches.
 //!
-//! What it finds is returned, and for the caller to note; damage that is known already is passed
-//! over.
+//! It returns its findings for the caller to record; damage that is known already is not reported
+//! again.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::storage::segments::{
 };
 use crate::types::{LeaderEpoch, Offset};
 
-/// A walk over a segment that judges every batch. It may pause between calls of
-/// [`SegmentCheck::advance`] for as long as it likes.
+/// A check of every batch of a segment. It may pause between calls of [`SegmentCheck::advance`] for
+/// any time.
 #[derive(Debug)]
 pub(in crate::storage) struct SegmentCheck {
     segment: Arc<Segment>,
@@ -21,9 +21,9 @@ pub(in crate::storage) struct SegmentCheck {
     medium: Medium,
     start: u64,
     place: Place,
-    /// What was found and not returned yet.
+    /// Damage that was found and not returned yet.
     found: Vec<Damage>,
-    /// Whether all that was looked at is sound.
+    /// True if all bytes checked so far are sound.
     is_sound: bool,
 }
 
@@ -34,8 +34,8 @@ impl SegmentCheck {
         Self { segment, chain, medium, start: 0, place, found: Vec::new(), is_sound: true }
     }
 
-    /// The same check, but beginning at the batch at `position`: at `batch`, if there is no digest
-    /// to tell its offset.
+    /// Starts the check at the batch at `position`. Pass `batch` if its offset is known and no
+    /// digest proves it.
     pub(in crate::storage) fn starting_at(self, position: u64, batch: Option<&Located>) -> Self {
         let offset = batch.map_or(self.segment.base(), |batch| batch.summary.base_offset);
         let mut expected = self.chain.expected(offset, LeaderEpoch::NONE);
@@ -58,21 +58,21 @@ impl SegmentCheck {
         self.chain.size
     }
 
-    /// Whether all there was at the beginning is checked.
+    /// Returns true if all bytes that existed at the beginning are checked.
     pub(in crate::storage) fn is_done(&self) -> bool {
         self.place.is_done
     }
 
-    /// Whether damage was found of which it is not known yet how far it reaches.
+    /// Returns true if the check has found damage whose end is not known yet.
     pub(in crate::storage) fn ends_in_damage(&self) -> bool {
         self.place.is_in_damage()
     }
 
-    /// Judges the batches from the position up to a stretch that begins at or beyond `until`, and
-    /// returns the damage that was not known.
+    /// Checks batches from the current position up to the first stretch at or beyond `until`, and
+    /// returns the new damage.
     ///
     /// # Errors
-    /// When the disk refuses; the same call may be made again.
+    /// If the disk fails; the call may be repeated.
     pub(in crate::storage) fn advance(&mut self, until: u64) -> Result<Vec<Damage>, StorageError> {
         let segment = Arc::clone(&self.segment);
         let file = (&**segment.file(), self.medium);
@@ -96,13 +96,13 @@ impl SegmentCheck {
         Ok(std::mem::take(&mut self.found))
     }
 
-    /// Whether it is a check of a segment that ends at `end` with as many bytes as it has now.
+    /// Returns true if the segment still ends at `end` and still has the size that is checked.
     pub(in crate::storage) fn is_of(&self, end: Offset) -> bool {
         let size = self.segment.size();
         self.chain.end == end && size.is_ok_and(|size| size == self.chain.size)
     }
 
-    /// The digests of a segment that has turned out sound, all of it, and lacked some.
+    /// The digests of a segment that proved to be entirely sound and lacked some.
     pub(in crate::storage) fn gained(&self) -> Option<Vec<HeaderDigest>> {
         let gained = self.place.gained.all();
         let is_whole = self.chain.is_whole && self.place.is_done && self.start == 0;

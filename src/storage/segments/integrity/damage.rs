@@ -1,8 +1,8 @@
-//! The ranges of a log that are known to be damaged: kept, never served, never cut.
+//! The ranges of a log that are known to be damaged: they are kept, never served, never truncated.
 //!
-//! They stand in the file `damaged` of the log's directory, a checked text with a row
-//! `segment start end first next` for each: the segment's base offset, the positions and the
-//! offsets between which nothing can be read, ends excluded.
+//! They are stored in the file `damaged` of the log's directory, a checked text with a row `segment
+//! start end first next` for each: the segment's base offset, then the positions and the offsets of
+//! the unreadable range, ends excluded.
 
 use std::fmt;
 use std::io;
@@ -13,14 +13,14 @@ use crate::io::Disk;
 use crate::storage::{Stored, checked_text, small_file};
 use crate::types::Offset;
 
-/// A stretch of a segment that holds no good batch.
+/// A stretch of a segment without a good batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Base offset of the segment.
     pub segment: Offset,
     /// Position of the first damaged byte.
     pub start: u64,
-    /// Position after the last; `start` when the bytes are missing altogether.
+    /// Position after the last; equal to `start` if the bytes are missing altogether.
     pub end: u64,
     /// The first offset that cannot be read.
     pub first: Offset,
@@ -32,10 +32,10 @@ const FILE_NAME: &str = "damaged";
 const VERSION: i64 = 0;
 
 impl Damage {
-    /// What is known to be damaged in the log in `dir`.
+    /// Reads the known damage of the log in `dir`.
     ///
     /// # Errors
-    /// `InvalidData` when the file is damaged itself: nothing would tell then what may be served.
+    /// `InvalidData` if the file itself is damaged: it is then unknown which bytes may be served.
     pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Self>> {
         match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
             Stored::Absent => Ok(Vec::new()),
@@ -44,7 +44,7 @@ impl Damage {
         }
     }
 
-    /// Replaces what is known; durable on return.
+    /// Replaces the file; durable on return.
     pub(crate) fn store(disk: &dyn Disk, dir: &Path, damages: &[Self]) -> io::Result<()> {
         let path = dir.join(FILE_NAME);
         if damages.is_empty() {
@@ -59,12 +59,12 @@ impl Damage {
         self.start..self.end
     }
 
-    /// Whether a batch cannot be read that begins at `position`.
+    /// Returns true if a batch at `position` cannot be read.
     pub(super) fn holds(&self, position: u64) -> bool {
         position == self.start || (self.start..self.end).contains(&position)
     }
 
-    /// Whether all of `other` lies within it.
+    /// Returns true if all of `other` lies within it.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let bytes = self.start <= other.start && other.end <= self.end;
         self.segment == other.segment
@@ -73,13 +73,13 @@ impl Damage {
             && other.next <= self.next
     }
 
-    /// Whether nothing readable lies between the two.
+    /// Returns true if there is nothing readable between the two.
     pub(super) fn touches(&self, other: &Self) -> bool {
         let bytes = self.start <= other.end && other.start <= self.end;
         self.segment == other.segment && bytes
     }
 
-    /// Both as one stretch.
+    /// Merges both into a single stretch.
     pub(super) fn joined(&self, other: &Self) -> Self {
         Self {
             segment: self.segment,

@@ -1,8 +1,8 @@
-//! The known damage of one log, and the only writer of its `damaged` file.
+//! The known damage of a log, and the only writer of its `damaged` file.
 //!
 //! Readers load a snapshot without a lock. Damage found while the log is open is added in memory
-//! first, so that it is refused from then on even where the file cannot be written; the next
-//! addition or checkpoint writes it again.
+//! first, so that it is refused from then on even if the file cannot be written; the next addition
+//! or checkpoint writes the file again.
 
 use std::io;
 use std::path::Path;
@@ -15,21 +15,21 @@ use crate::io::Disk;
 use crate::storage::segments::Damage;
 use crate::types::Offset;
 
-/// The known damage of one log.
+/// The known damage of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Damages {
-    /// Sorted by segment and position; `None` for the many logs that have none.
+    /// Sorted by segment and position; `None` in the usual case of no damage.
     known: ArcSwapOption<Vec<Damage>>,
-    /// Stretches found since the log was opened.
+    /// The number of stretches found since the log was opened.
     found: AtomicU64,
-    /// Whether the file lacks something.
+    /// True if the file is out of date.
     is_stale: AtomicBool,
-    /// Held by the one who changes the list or writes the file.
+    /// Held while the list is changed or the file written.
     writing: Mutex<()>,
 }
 
 impl Damages {
-    /// Takes in the file of the log in `dir`.
+    /// Loads the file of the log in `dir`.
     ///
     /// # Errors
     /// As [`Damage::load`].
@@ -39,7 +39,7 @@ impl Damages {
         Ok(())
     }
 
-    /// All of it, by segment and position.
+    /// All damage, by segment and position.
     pub(crate) fn all(&self) -> Vec<Damage> {
         self.known.load().as_deref().cloned().unwrap_or_default()
     }
@@ -51,20 +51,20 @@ impl Damages {
         known.filter(|damage| damage.segment == segment).copied().collect()
     }
 
-    /// The damage of a segment that `position` lies in, or that is missing there.
+    /// The damage of a segment that contains `position`, or that consists of bytes missing there.
     pub(crate) fn at(&self, segment: Offset, position: u64) -> Option<Damage> {
         let known = self.known.load();
         let mut known = known.iter().flat_map(|known| known.iter());
         known.find(|damage| damage.segment == segment && damage.holds(position)).copied()
     }
 
-    /// How many damaged stretches were found since the log was opened.
+    /// The number of damaged stretches found since the log was opened.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
     }
 
-    /// Adds damage, merged with what it touches. Returns false when it was known.
+    /// Adds damage, merged with stretches that it touches. Returns false if it was known.
     pub(crate) fn add(&self, damage: Damage) -> bool {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = self.all();
@@ -86,7 +86,7 @@ impl Damages {
         true
     }
 
-    /// Writes the file of the log in `dir` if it lacks something; durable on return.
+    /// Writes the file of the log in `dir` if it is out of date; durable on return.
     pub(crate) fn store(&self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
         if !self.is_stale.load(Ordering::Acquire) {
             return Ok(());
@@ -97,7 +97,7 @@ impl Damages {
         Ok(())
     }
 
-    /// Replaces all of it, in the file of the log in `dir` first; durable on return.
+    /// Replaces all damage, in the file of the log in `dir` first; durable on return.
     pub(crate) fn replace(
         &self,
         disk: &dyn Disk,
@@ -111,8 +111,8 @@ impl Damages {
         Ok(())
     }
 
-    /// Forgets what lies beyond where the log in `dir` was cut: at or above `end`, or behind
-    /// `size` in the segment that begins at `base`. Durable on return.
+    /// Removes damage beyond the point where the log in `dir` was truncated: at or above `end`, or
+    /// after `size` in the segment that begins at `base`. Durable on return.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn cut(
         &self,

@@ -1,16 +1,16 @@
-//! Digests of batch headers: the proof that base offsets, lengths and leader epochs, none of which
-//! a batch's checksum covers, are what was written.
+//! Digests of batch headers. They prove base offsets, lengths and leader epochs, none of which a
+//! batch's checksum covers.
 //!
 //! A stretch is at least [`STRETCH`] bytes of neighbouring batches. Its digest is two sums over the
 //! CRCs of their headers, one of them weighted by the batch's number in the stretch, as in
 //! Fletcher's checksum. A single wrong header changes the second sum by its number times the change
-//! of the first, which tells which one it is. Neither sum can overflow: a stretch has fewer than
+//! of the first, which identifies the header. Neither sum can overflow: a stretch has fewer than
 //! 2^15 batches.
 
 use crate::record::BatchSummary;
 use crate::storage::segments::Located;
 
-/// A stretch ends with the batch that reaches this size.
+/// The size at which a stretch ends, with the batch that reaches it.
 pub(super) const STRETCH: u64 = 1 << 20;
 
 /// The digest of the headers of one stretch.
@@ -22,33 +22,34 @@ pub(crate) struct HeaderDigest {
     pub(crate) end: u64,
     /// The sum of the headers' CRCs.
     pub(crate) sum: u64,
-    /// The same, each CRC times the batch's number in the stretch; the first has the number 1.
+    /// The sum of each CRC times the batch's number in the stretch, counted from 1.
     pub(crate) weighted: u64,
 }
 
-/// The digests of a segment's stretches, while batches are added to it in order.
+/// The digests of a segment's stretches, computed while batches are added in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderDigests {
     done: Vec<HeaderDigest>,
     open: HeaderDigest,
     /// Batches of the open stretch.
     batches: u64,
-    /// Whether there are more than were written down.
+    /// True if some digests were not written to disk yet.
     has_grown: bool,
 }
 
-/// What a digest tells of the batches that were found in its stretch.
+/// The conclusion that a digest allows about the batches found in its stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// All headers are what was written.
+    /// All headers are as written.
     All,
-    /// All but that of the batch with this index.
+    /// All headers but that of the batch with this index are as written.
     AllBut(usize),
-    /// Nothing: several are wrong, or missing.
+    /// Nothing is proven: several headers are wrong, or missing.
     Nothing,
 }
 
-/// The CRC of what a header says of its batch's place: base offset, length, leader epoch, checksum.
+/// The CRC of the header fields that describe a batch's position: base offset, length, leader
+/// epoch, checksum.
 pub(super) fn header_crc(batch: &BatchSummary) -> u32 {
     let crc = crc32c::crc32c(&batch.base_offset.get().to_be_bytes());
     let crc = crc32c::crc32c_append(crc, &(batch.size as u64).to_be_bytes());
@@ -57,8 +58,8 @@ pub(super) fn header_crc(batch: &BatchSummary) -> u32 {
 }
 
 impl HeaderDigest {
-    /// Judges the batches that were found from its start to its end by the CRCs of their headers,
-    /// `None` where the bytes are no header.
+    /// Checks the batches found from its start to its end by the CRCs of their headers; `None`
+    /// stands for bytes without a valid header.
     pub(super) fn proof(&self, headers: &[Option<u32>]) -> Proof {
         let (mut sum, mut weighted) = (0_u64, 0_u64);
         for (number, crc) in (1..).zip(headers) {
@@ -91,12 +92,13 @@ impl HeaderDigest {
 }
 
 impl HeaderDigests {
-    /// Digests of batches some of which were passed by somebody else.
+    /// Digests to which more batches are added; `done` were computed before.
     pub(crate) fn resumed(done: Vec<HeaderDigest>) -> Self {
         Self { done, ..Self::default() }
     }
 
-    /// Takes in the next batch. One that does not begin where the last has ended begins a stretch.
+    /// Adds the next batch. If it does not begin at the end of the previous one, it begins a
+    /// stretch.
     pub(crate) fn pass(&mut self, batch: &Located) {
         if batch.position != self.open.end {
             self.finish_stretch();
@@ -113,18 +115,18 @@ impl HeaderDigests {
         }
     }
 
-    /// All of them, that of the unfinished stretch included.
+    /// All digests, including that of the unfinished stretch.
     pub(crate) fn all(&self) -> Vec<HeaderDigest> {
         let open = (self.batches > 0).then_some(self.open);
         self.done.iter().copied().chain(open).collect()
     }
 
-    /// All of them if they are to be written down: they have grown since the last time.
+    /// All digests, if there are new ones since the last call.
     pub(crate) fn grown(&mut self) -> Option<Vec<HeaderDigest>> {
         std::mem::take(&mut self.has_grown).then(|| self.all())
     }
 
-    /// Forgets the stretches that go beyond `size`, where the segment is cut.
+    /// Removes the stretches that go beyond `size`, where the segment is truncated.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn cut(&mut self, size: u64) {
         if self.open.end > size {
@@ -133,7 +135,7 @@ impl HeaderDigests {
         self.done.retain(|digest| digest.end <= size);
     }
 
-    /// Lets the next batch begin a stretch.
+    /// Ends the current stretch; the next batch begins a new one.
     pub(super) fn finish_stretch(&mut self) {
         if self.batches > 0 {
             self.done.push(self.open);

@@ -1,9 +1,9 @@
-//! Judging the headers of batches that are read once more on their way out: their bytes were
-//! checked, have left the page cache since, and may come back from the medium as others.
+//! The check of headers that are read again before they are sent. Their bytes were checked, have
+//! left the page cache since, and may come back from the medium changed.
 //!
 //! The batches from the last index entry before the wanted bytes on must follow one another, and
-//! the digest around each, where there is one, must know it. The segment that grows has digests
-//! for what its last rebuild point has written down.
+//! must agree with the digest of their stretch, if there is one. The active segment has digests up
+//! to its last rebuild point.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::storage::segments::{BatchWalk, Chain, Expected, HeaderDigest, Located
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
 
-/// The headers on the way to some bytes of a segment.
+/// The headers that precede some bytes of a segment.
 #[derive(Debug)]
 pub(super) struct HeaderCheck<'s> {
     segment: &'s Segment,
     chain: Chain,
     position: u64,
     expected: Expected,
-    /// The last digest asked, and what it says of its headers.
+    /// The last digest used, and its result.
     stretch: Option<Stretch>,
 }
 
@@ -28,17 +28,17 @@ pub(super) struct HeaderCheck<'s> {
 struct Stretch {
     digest: HeaderDigest,
     proof: Proof,
-    /// Where the batches begin, and the CRCs of their headers.
+    /// The positions of the batches, and the CRCs of their headers.
     headers: Vec<(u64, Option<u32>)>,
 }
 
 impl<'s> HeaderCheck<'s> {
-    /// A check that begins at the last batch at or before `position` whose offset is known.
+    /// A check that begins at the last batch at or before `position` with a known offset.
     pub(super) fn leading_to(segment: &'s Segment, position: u64) -> Result<Self, StorageError> {
         let digests = segment.digests()?;
         segment.release_digests();
         let home = segment.home();
-        // What the log thinks of a history that cannot be read it has told the reader before.
+        // If the history cannot be read, the log has already reported it; check without it.
         let history = EpochCache::load(Arc::clone(&home.disk), &home.dir);
         let chain = Chain {
             dense_from: home.dense_from()?,
@@ -66,15 +66,16 @@ impl<'s> HeaderCheck<'s> {
         Ok(check)
     }
 
-    /// Where the next batch begins.
+    /// The position of the next batch.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Passes the batch that begins at the position.
+    /// Checks the batch at the current position.
     ///
     /// # Errors
-    /// `InvalidData` when its header is not what was written; else as the file's reads.
+    /// `InvalidData` if its header differs from the one written; otherwise those of the file's
+    /// reads.
     pub(super) fn pass(&mut self, batch: &Located) -> io::Result<()> {
         let is_proven = self.is_proven(batch)?;
         let wrong = |bad| io::Error::new(ErrorKind::InvalidData, bad);
@@ -86,8 +87,8 @@ impl<'s> HeaderCheck<'s> {
         Ok(())
     }
 
-    /// Whether a digest knows the header of a batch. It tells nothing of damage that is known, and
-    /// of the batches around it: those are held against their neighbours alone.
+    /// Returns true if a digest proves the header of a batch. It proves nothing about known damage
+    /// and the batches around it: those are only compared with their neighbours.
     fn is_proven(&mut self, batch: &Located) -> io::Result<bool> {
         let digest = self.chain.digest_around(batch.position);
         let Some(digest) = digest.filter(|digest| digest.end <= self.chain.size) else {
@@ -123,7 +124,7 @@ impl<'s> HeaderCheck<'s> {
 }
 
 impl Stretch {
-    /// Reads the headers that `digest` speaks of.
+    /// Reads the headers that `digest` covers.
     fn read(segment: &Segment, digest: HeaderDigest) -> io::Result<Self> {
         let mut walk = BatchWalk::new(&**segment.file(), digest.start, digest.end);
         let mut headers = Vec::new();

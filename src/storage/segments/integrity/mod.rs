@@ -1,4 +1,4 @@
-//! Whether a segment's bytes still are what was written: checks, and the damage they find.
+//! The integrity of a segment's bytes: checks, and the damage they find.
 
 mod batch_check;
 mod chain;

@@ -1,4 +1,4 @@
-//! The digests of one segment's headers between memory and its seal.
+//! The digests of a segment's headers, in memory and in its seal.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -6,27 +6,27 @@ use crate::storage::StorageError;
 use crate::storage::segments::{FileKind, HeaderDigest, HeaderDigests, Seal, Segment};
 use crate::types::Offset;
 
-/// The digests of a segment's headers, as far as they are in memory.
+/// The digests of a segment's headers that are in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
     held: Option<Arc<[HeaderDigest]>>,
-    /// Whether they cannot be read from the seal, where they are not yet, or not any more.
+    /// True if they cannot be read from the seal, because it was not written yet or was replaced.
     is_only_copy: bool,
 }
 
 impl Digests {
-    /// Those in memory.
+    /// The digests in memory.
     pub(crate) fn held(&self) -> &[HeaderDigest] {
         self.held.as_deref().unwrap_or_default()
     }
 
-    /// Takes over digests that are not on disk yet.
+    /// Stores digests that are not on disk yet.
     pub(crate) fn hold(&mut self, digests: Vec<HeaderDigest>) {
         self.held = Some(digests.into());
         self.is_only_copy = true;
     }
 
-    /// Keeps those in memory for good: the seal becomes another segment's.
+    /// Keeps the digests in memory for good, because the seal becomes another segment's.
     pub(crate) fn keep(&mut self) {
         self.is_only_copy = true;
     }
@@ -35,8 +35,8 @@ impl Digests {
 impl Segment {
     /// The digests of its headers. They stay in memory until they are released.
     pub(crate) fn digests(&self) -> Result<Arc<[HeaderDigest]>, StorageError> {
-        // Locked while the file is read, which may become another segment's once this one's
-        // digests are held.
+        // Hold the lock while the file is read: another segment may take the file over as soon as
+        // this segment's digests are in memory.
         let mut digests = self.lock_digests();
         if let Some(held) = &digests.held {
             return Ok(Arc::clone(held));
@@ -49,7 +49,7 @@ impl Segment {
         Ok(loaded)
     }
 
-    /// Forgets the digests that can be read from the seal again.
+    /// Drops the digests from memory if they can be read from the seal again.
     pub(crate) fn release_digests(&self) {
         let mut digests = self.lock_digests();
         if !digests.is_only_copy {
@@ -68,7 +68,7 @@ impl Segment {
         self.write_seal()
     }
 
-    /// Writes down the digests of a segment that grows, as far as it is now.
+    /// Stores the current digests of the active segment.
     pub(crate) fn checkpoint_digests(
         &self,
         seal: &Seal,
@@ -79,8 +79,8 @@ impl Segment {
         stored.map_err(|error| StorageError::io("write", &path, error))
     }
 
-    /// The digests of a segment that is to grow from `size` on, with those that speak of more bytes
-    /// gone from the disk as well: other batches will be there.
+    /// The digests of a segment that will grow from `size` on. Digests that cover bytes beyond are
+    /// also removed from the disk, since other batches will be there.
     pub(crate) fn digests_to_grow(&self, size: u64) -> Result<HeaderDigests, StorageError> {
         let digests = self.digests()?;
         let (kept, beyond): (Vec<_>, Vec<_>) =

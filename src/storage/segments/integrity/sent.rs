@@ -1,4 +1,4 @@
-//! The file of a segment's batches, as those see it who send it.
+//! The file of a segment's batches as used for sending.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -9,8 +9,8 @@ use crate::record::{Batch, BatchSummary, HEADER_SIZE, RecordError};
 use crate::storage::segments::integrity::header_check::HeaderCheck;
 use crate::storage::segments::{Located, Segment};
 
-/// A segment's file for those who send it: only vouched bytes count as cached, and all others are
-/// checked as they are read.
+/// A segment's file for sending: only verified bytes count as cached, and all others are checked as
+/// they are read.
 #[derive(Debug)]
 pub(crate) struct SentFile {
     segment: Arc<Segment>,
@@ -33,7 +33,7 @@ impl SentFile {
         }
         let mut bytes = vec![0; size];
         read_exact_at(&*self.file, &mut bytes, position)?;
-        // The bytes that leave are these, and the header may have been others before.
+        // These are the bytes that are sent, and the header may have read differently before.
         let header = bytes.first_chunk().ok_or(ErrorKind::InvalidData)?;
         let summary = BatchSummary::parse(header).map_err(invalid)?;
         Batch::parse(&bytes).and_then(|batch| batch.check_checksum()).map_err(invalid)?;

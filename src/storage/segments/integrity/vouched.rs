@@ -1,17 +1,17 @@
-//! The ranges of a segment's file whose bytes in the page cache were checked.
+//! The ranges of a segment's file whose bytes in the page cache are verified.
 //!
-//! A range is vouched for when this process appended it, or has checked it since its bytes last
-//! came from the medium. Bytes come from the medium by this process's own reads only, which read
-//! no more than they ask for: so whoever reads looks at the page cache first, and when a page is
-//! missing withdraws what the read may bring. A page that is in memory and stays there needs
-//! nothing.
+//! A range is verified if this process appended it, or has checked it since its bytes last came
+//! from the medium. Bytes come from the medium only by this process's own reads, which read no more
+//! than they ask for. So every read first asks whether its pages are in the page cache, and if one
+//! is missing, withdraws the ranges that the read may bring in. Pages that stay in memory need no
+//! new check.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::io::File;
 
-/// The vouched ranges of one segment.
+/// The verified ranges of a segment.
 #[derive(Debug, Default)]
 pub(crate) struct Vouched {
     state: Mutex<State>,
@@ -19,7 +19,7 @@ pub(crate) struct Vouched {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Sorted, and apart from one another.
+    /// Sorted and disjoint.
     ranges: Vec<Range<u64>>,
     /// The checks under way.
     checks: Vec<CheckState>,
@@ -34,7 +34,7 @@ struct CheckState {
     withdrawn_from: u64,
 }
 
-/// A check under way of the bytes from some position on, which ends by vouching for them or
+/// A check in progress of the bytes from some position on. It ends by marking them as verified, or
 /// by being dropped.
 #[derive(Debug)]
 pub(crate) struct Checking<'v> {
@@ -42,14 +42,15 @@ pub(crate) struct Checking<'v> {
     number: u64,
 }
 
-/// What a read from the medium may bring with it: a page, of any size that kernels are built with.
+/// The granularity in which a read may bring bytes from the medium: the largest page size that
+/// kernels are built with.
 const UNIT: u64 = 64 * 1024;
 
-/// The most ranges kept; of more the smallest is forgotten, and checked again when it is read.
+/// The most ranges kept; beyond that the smallest is dropped, and checked again when it is read.
 const RANGES_MAX: usize = 128;
 
 impl Vouched {
-    /// Whether all of a range is vouched for. An empty one always is.
+    /// Returns true if all of a range is verified. An empty range always is.
     pub(crate) fn covers(&self, position: u64, length: u64) -> bool {
         if length == 0 {
             return true;
@@ -60,13 +61,14 @@ impl Vouched {
         found.is_some_and(|range| position + length <= range.end)
     }
 
-    /// Vouches for a range that was written from memory.
+    /// Marks a range as verified that was written from memory.
     pub(crate) fn add(&self, range: Range<u64>) {
         self.lock().add(range);
     }
 
-    /// Begins a check of the bytes from `start` on. To be called before the first of them is read,
-    /// and after they were brought into memory: a read that may bring them anew spoils the check.
+    /// Begins a check of the bytes from `start` on. Call it after the bytes were brought into
+    /// memory and before the first of them is read: a read that may bring them in again invalidates
+    /// the check.
     pub(crate) fn begin_check(&self, start: u64) -> Checking<'_> {
         let mut state = self.lock();
         state.last_check += 1;
@@ -75,30 +77,30 @@ impl Vouched {
         Checking { vouched: self, number }
     }
 
-    /// Withdraws what a read of these bytes may bring from the medium.
+    /// Withdraws the ranges that a read of these bytes may bring from the medium.
     pub(crate) fn withdraw(&self, position: u64, length: u64) {
         let (start, end) = unit_range(position, length);
         self.lock().remove(start..end);
     }
 
-    /// Withdraws everything from `size` on, where the file is cut.
+    /// Withdraws everything from `size` on, where the file is truncated.
     pub(crate) fn cut(&self, size: u64) {
         self.lock().remove(size..u64::MAX);
     }
 
-    /// To be called before bytes are read: withdraws them unless all of them are in memory.
+    /// Withdraws a range that is about to be read, unless all of it is in memory.
     pub(crate) fn before_read(&self, file: &dyn File, position: u64, length: u64) {
-        // Also when nothing is vouched for yet: a check under way must not miss the read.
+        // Do this even if nothing is verified yet: a check in progress must notice the read.
         let is_short = length <= UNIT;
         if length == 0 || (is_short && file.is_cached(position, length)) {
             return;
         }
-        // The read brings nothing that lies before or behind a page that is in memory. A
-        // sequential reader would otherwise withdraw the end of each stretch with the next.
+        // The read brings in nothing before or after a page that is in memory. Without this
+        // distinction a sequential reader would withdraw the end of each stretch with the next one.
         let (mut start, mut end) = unit_range(position, length);
         let is_start_cached = file.is_cached(position, 1);
         let is_end_cached = file.is_cached(position + length - 1, 1);
-        // A long read from the medium lacks an end as a rule, which is sooner seen than every page.
+        // A long read from the medium usually lacks an end, which is faster to see than every page.
         if !is_short && is_start_cached && is_end_cached && file.is_cached(position, length) {
             return;
         }
@@ -116,14 +118,14 @@ impl Vouched {
     }
 }
 
-/// The units that a range touches.
+/// The bounds of the units that a range touches.
 fn unit_range(position: u64, length: u64) -> (u64, u64) {
     (position - position % UNIT, position.saturating_add(length).next_multiple_of(UNIT))
 }
 
 impl Checking<'_> {
-    /// Vouches for the bytes up to `end` that lie in none of the sorted `damaged` ranges,
-    /// as far as nothing was withdrawn since the check began.
+    /// Marks the bytes up to `end` as verified, except the sorted `damaged` ranges and what was
+    /// withdrawn since the check began.
     pub(crate) fn vouch_to(self, end: u64, damaged: &[Range<u64>]) {
         let mut state = self.vouched.lock();
         let found = state.checks.iter().find(|check| check.number == self.number);

@@ -1,4 +1,4 @@
-//! The file of a segment's batches, as everybody in this process reads and writes it.
+//! The file of a segment's batches, through which this process reads and writes it.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::io::{File, Inode, is_error_of_file};
 use crate::storage::segments::Vouched;
 
-/// Bytes of the smallest page.
+/// The size of the smallest page.
 const PAGE: u64 = 4096;
 
-/// A segment's file with its vouched ranges: what is written through it is vouched for, what a
-/// read may bring from the medium is not any more.
+/// A segment's file with its verified ranges: bytes written through it are verified, and a range
+/// that a read may bring from the medium no longer is.
 #[derive(Debug)]
 pub(crate) struct WatchedFile {
     file: Arc<dyn File>,
@@ -19,7 +19,7 @@ pub(crate) struct WatchedFile {
 }
 
 impl WatchedFile {
-    /// The `file` that `vouched` speaks of.
+    /// The `file` whose verified ranges are in `vouched`.
     pub(crate) fn new(file: Arc<dyn File>, vouched: Arc<Vouched>) -> Self {
         Self { file, vouched }
     }
@@ -46,14 +46,14 @@ impl File for WatchedFile {
     }
 
     fn read_medium_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        // Where the medium cannot be read around the page cache, its bytes come into that.
+        // If the medium cannot be read directly, its bytes pass through the page cache.
         self.vouched.withdraw(position, buffer.len() as u64);
         self.file.read_medium_at(buffer, position)
     }
 
     fn write_at(&self, buffers: &[IoSlice<'_>], position: u64) -> io::Result<usize> {
         if !position.is_multiple_of(PAGE) {
-            // The kernel reads the rest of the page that is written in part.
+            // The kernel reads the rest of a page that is written only in part.
             self.vouched.before_read(&*self.file, position - 1, 1);
         }
         let count = self.file.write_at(buffers, position)?;
@@ -85,8 +85,8 @@ impl File for WatchedFile {
     fn send_to(&self, socket: BorrowedFd<'_>, position: u64, length: usize) -> io::Result<usize> {
         self.file.send_to(socket, position, length).inspect_err(|error| {
             if is_error_of_file(error) {
-                // The next read of these bytes answers with the error, where this send could only
-                // close its connection.
+                // The next read of these bytes returns the error to the client, while this send
+                // could only close the connection.
                 self.vouched.withdraw(position, length as u64);
             }
         })
