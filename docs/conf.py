@@ -1,4 +1,4 @@
-"""How the pages of `make docs` are made: Markdown as it is, the API from the stubs."""
+"""Configuration of `make docs`: Markdown pages, and an API reference read from the stubs."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "attrs_block"]
 myst_heading_anchors = 3
 
-# The stubs are read, not run: no wheel is needed for the pages.
+# autoapi parses the stubs without importing them, so the pages need no wheel.
 autoapi_dirs = [str(ROOT / "python" / "streamlog")]
 autoapi_generate_api_docs = False
 autoapi_add_toctree_entry = False
@@ -43,7 +43,7 @@ html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
-# A prompt is shown, and not copied; nor is what a command prints.
+# The copy button leaves out prompts and the output of commands.
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
@@ -54,11 +54,11 @@ _OF_OBJECT = (
 
 
 def setup(app: Sphinx) -> None:
-    """Leaves out what classes without a constructor of their own say of it."""
-    app.connect("autodoc-process-docstring", _leave_out_object)
+    """Removes the docstring that classes without a constructor inherit from `object`."""
+    app.connect("autodoc-process-docstring", _remove_docstring_of_object)
 
 
-def _leave_out_object(*told: object) -> None:
-    lines = told[-1]
+def _remove_docstring_of_object(*arguments: object) -> None:
+    lines = arguments[-1]
     assert isinstance(lines, list)
     lines[:] = [line for line in lines if line.strip() not in _OF_OBJECT]
