@@ -1,7 +1,7 @@
 //! The one thread of a client, on which all of its connections live.
 //!
-//! Tasks are born here and end by the token when the client stops; stopping waits for them. The
-//! thread takes no signals, so that they reach the threads of the program.
+//! All tasks of a client run here. Stopping the client cancels its token, which ends them, and then
+//! waits for them. The thread blocks all signals, so that the program's own threads receive them.
 
 use std::future::Future;
 use std::io;
@@ -15,10 +15,10 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long stopping waits for tasks that do not look at the token.
+/// The time that stopping waits for tasks which do not return once cancelled.
 const STOP_MAX: Duration = Duration::from_secs(1);
 
-/// Where tasks of a client are started; cheap to clone.
+/// A handle that starts tasks of a client; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Tasks {
     runtime: Handle,
@@ -26,17 +26,17 @@ pub(crate) struct Tasks {
     stopping: CancellationToken,
 }
 
-/// The thread; it ends when this is dropped.
+/// The client's thread; dropping this stops it.
 #[derive(Debug)]
 pub(crate) struct Background {
     tasks: Tasks,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Cancelled when the thread is done with its work.
+    /// Cancelled when the thread has finished.
     ended: CancellationToken,
 }
 
 impl Tasks {
-    /// Starts a task that ends, wherever it waits, when the client stops.
+    /// Starts a task that is cancelled at its next await point when the client stops.
     pub(crate) fn start<F>(&self, work: F) -> AbortHandle
     where
         F: Future<Output = ()> + Send + 'static,
@@ -48,12 +48,12 @@ impl Tasks {
         self.running.spawn_on(work, &self.runtime).abort_handle()
     }
 
-    /// A token that is cancelled with the client, and can be before.
+    /// Returns a token that is cancelled with the client, and may be cancelled earlier by itself.
     pub(crate) fn token(&self) -> CancellationToken {
         self.stopping.child_token()
     }
 
-    /// Whether the client has been stopped.
+    /// Returns true once the client has been stopped.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
     }
@@ -79,7 +79,7 @@ impl Background {
         Ok(Self { tasks, thread: Mutex::new(Some(thread)), ended })
     }
 
-    /// Where to start tasks.
+    /// The handle that starts tasks.
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.tasks
     }
@@ -91,7 +91,7 @@ impl Background {
         self.stop();
     }
 
-    /// Ends all tasks and the thread. Doing it again does nothing.
+    /// Ends all tasks and the thread. A second call does nothing.
     pub(crate) fn stop(&self) {
         self.tasks.stopping.cancel();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,7 +1,8 @@
-//! A question to the cluster, before it is asked: by a thread that waits, or as a future.
+//! A request to the cluster that has not been sent yet; the caller blocks on it or awaits it.
 //!
-//! What is asked runs on the client's thread either way, so that the future can be polled by any
-//! executor. It gives plain data: what owns the client would end it there, on its own thread.
+//! The work runs on the client's thread either way, so any executor can poll the future. Its result
+//! must be plain data: a value that owns the client would close the client from the client's own
+//! thread.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -17,7 +18,7 @@ use crate::client::waiting::Waiter;
 
 type Work<T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send>>;
 
-/// A question; nothing happens before [`wait`](Self::wait) or `.await`.
+/// A deferred request; nothing is sent before [`wait`](Self::wait) or `.await`.
 #[must_use = "nothing is asked before it is waited for"]
 pub struct Call<T> {
     tasks: Tasks,
@@ -25,7 +26,7 @@ pub struct Call<T> {
     work: Work<T>,
 }
 
-/// The answer of a question that was asked. Dropping it takes the question back.
+/// The pending answer of a request. Dropping it cancels the request.
 #[derive(Debug)]
 pub struct Answer<T> {
     outcome: oneshot::Receiver<Result<T, ClientError>>,
@@ -33,7 +34,7 @@ pub struct Answer<T> {
 }
 
 impl<T: Send + 'static> Call<T> {
-    /// Asks by `work`, which brings its own deadline.
+    /// Wraps `work`, which enforces its own deadline.
     pub(crate) fn new<F>(tasks: Tasks, waiter: Waiter, work: F) -> Self
     where
         F: Future<Output = Result<T, ClientError>> + Send + 'static,
@@ -41,10 +42,10 @@ impl<T: Send + 'static> Call<T> {
         Self { tasks, waiter, work: Box::pin(work) }
     }
 
-    /// Asks, and blocks this thread until the answer is there.
+    /// Runs the request and blocks this thread until the answer has arrived.
     ///
     /// # Errors
-    /// Those of the question, and [`ClientError::Closed`] when the client ends.
+    /// Those of the request, and [`ClientError::Closed`] when the client is closed meanwhile.
     pub fn wait(self) -> Result<T, ClientError> {
         self.waiter.run(&self.tasks, self.work)
     }
@@ -58,7 +59,7 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
         let (answer, outcome) = oneshot::channel();
         let work = self.work;
         let task = self.tasks.start(async move {
-            // Nobody may want the answer any more.
+            // The caller may have dropped its receiver.
             let _ = answer.send(work.await);
         });
         Answer { outcome, task }

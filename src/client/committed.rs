@@ -1,4 +1,4 @@
-//! Offsets that groups have stored: the requests that ask for them and store them, and the answers.
+//! Committed offsets of consumer groups: building OffsetCommit and OffsetFetch, reading answers.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::wire::{
     offset_commit, offset_fetch,
 };
 
-/// Stores offsets for a group, as somebody who is not in it.
+/// Builds a request that stores offsets for a group without being a member of it.
 pub(crate) fn request(group: &str, offsets: &[(TopicPartition, Offset)]) -> OffsetCommitRequest {
     let mut topics: BTreeMap<&TopicName, Vec<offset_commit::RequestPartition>> = BTreeMap::new();
     for (partition, offset) in offsets {
@@ -32,18 +32,19 @@ pub(crate) fn request(group: &str, offsets: &[(TopicPartition, Offset)]) -> Offs
     }
 }
 
-/// Whether all of them were stored.
+/// Returns the first error among the partitions of an OffsetCommit answer.
 pub(crate) fn check(answer: &OffsetCommitResponse) -> Result<(), ClientError> {
     let mut rows = answer.topics.iter().flat_map(|topic| &topic.partitions);
     rows.try_for_each(|row| ClientError::check(row.error_code, "committing offsets", None))
 }
 
-/// Asks for the offsets stored of these partitions; `None` is of all that have one.
+/// Builds a request for the committed offsets of these partitions; `None` asks for all of them.
 pub(crate) fn question(group: &str, partitions: Option<&[TopicPartition]>) -> OffsetFetchRequest {
     let topics = partitions.map(by_topic);
     OffsetFetchRequest {
         group_id: group.to_owned(),
         topics: topics.clone(),
+        // Versions up to 7 carry `group_id` and `topics`, later ones carry `groups`.
         groups: vec![offset_fetch::RequestGroup {
             group_id: group.to_owned(),
             topics,
@@ -66,7 +67,7 @@ fn by_topic(partitions: &[TopicPartition]) -> Vec<offset_fetch::RequestTopic> {
     topics.into_iter().map(topic).collect()
 }
 
-/// The offsets stored; partitions without one are left out.
+/// Reads the committed offsets; partitions without one are left out.
 pub(crate) fn read(
     answer: &OffsetFetchResponse,
 ) -> Result<BTreeMap<TopicPartition, Offset>, ClientError> {

@@ -5,29 +5,29 @@ use std::time::Duration;
 use crate::client::Signals;
 use crate::config::{HostPort, Key, Kind, millis};
 
-/// The port of an address without one.
+/// The port used for an address without one.
 const DEFAULT_PORT: u16 = 9092;
 
-/// How a client reaches its brokers. `Default` is a broker on this machine.
+/// Connection settings of a client. The default connects to a broker on this machine.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Brokers to ask first; any one of them tells the others.
+    /// The brokers contacted first; any of them reports the others.
     pub bootstrap: Vec<HostPort>,
-    /// The name that brokers log.
+    /// The name of this client in the brokers' logs.
     pub client_id: String,
-    /// How long a call may take that is given no time of its own.
+    /// The default timeout of a call.
     pub timeout: Duration,
-    /// How long a request may wait while nothing arrives of its answer.
+    /// The time a request may wait while no bytes of its answer arrive.
     pub request_timeout: Duration,
-    /// How long one attempt to connect may take.
+    /// The timeout of a single connection attempt.
     pub connect_timeout: Duration,
     /// The pause after the first failed attempt; it doubles with each further one.
     pub retry_backoff: Duration,
-    /// The longest such pause.
+    /// The upper bound of that pause.
     pub retry_backoff_max: Duration,
-    /// After how long what is known of topics is asked for again.
+    /// The age at which cached topic metadata is requested again.
     pub metadata_max_age: Duration,
-    /// Who handles signals that come while a thread waits, and may give up the wait for them.
+    /// The host whose signal handlers run while a thread waits; a handler may interrupt the wait.
     pub signals: Option<&'static dyn Signals>,
 }
 
@@ -48,7 +48,7 @@ impl Default for ClientConfig {
 }
 
 impl ClientConfig {
-    /// Every setting of the connections.
+    /// Every connection setting.
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "bootstrap.servers",

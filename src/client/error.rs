@@ -1,4 +1,4 @@
-//! Everything a call of the client can end with, and the only translation of wire codes into it.
+//! Errors of the client, and the only translation of Kafka's error codes into them.
 
 use std::fmt;
 use std::io;
@@ -10,144 +10,144 @@ use crate::config::ConfigError;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::ErrorCode;
 
-/// Why a call did not do what it was asked for.
+/// The reason why a call failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// A setting or an argument does not fit.
+    /// A setting or an argument is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// No broker could be talked to.
+    /// No broker could be reached.
     #[error("no broker could be reached: {}", list(tried))]
     Connect {
-        /// Every address tried, and what came of it.
+        /// Every address tried, with the reason it failed.
         tried: Vec<Attempt>,
     },
-    /// The call's time was over before its work.
+    /// The call's deadline passed before its work was done.
     #[error("{operation} was not done after {elapsed:.1?}{}", because(last_error.as_deref()))]
     Timeout {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
-        /// How long it was tried.
+        /// The time spent trying.
         elapsed: Duration,
-        /// What had stood in the way last.
+        /// The last error before the deadline.
         #[source]
         last_error: Option<Box<ClientError>>,
     },
-    /// There is no such topic, or no such partition of it.
+    /// The topic or partition does not exist.
     #[error("there is no topic or partition '{topic}'{}", meant(nearest.as_deref()))]
     TopicNotFound {
         /// The topic, or the partition as `topic-partition`.
         topic: String,
-        /// The topic with the nearest name, if the cluster was asked for it and one is near.
+        /// The topic with the most similar name, if the cluster was asked and one is similar.
         nearest: Option<String>,
     },
-    /// The position lies outside the log and the consumer is set to say so.
+    /// The position lies outside the log and the consumer is configured to fail then.
     #[error(
         "offset {requested} of {partition} is out of range: the log has {earliest} to {latest}"
     )]
     OffsetOutOfRange {
-        /// Where.
+        /// The partition.
         partition: TopicPartition,
-        /// The position asked for.
+        /// The requested position.
         requested: Offset,
         /// The first offset that can be read.
         earliest: Offset,
-        /// The end of what can be read.
+        /// The offset after the last readable record.
         latest: Offset,
     },
-    /// A record, or a batch made of it, is larger than allowed.
+    /// A record, or a batch holding it, exceeds a size limit.
     #[error("{}", too_large(*size, *limit))]
     MessageTooLarge {
-        /// Bytes of the record, or of the batch of it alone that a broker refused.
+        /// Size in bytes of the record, or of the single-record batch that a broker refused.
         size: usize,
-        /// The most that this producer takes; `None` when it was a broker that refused: it allows
-        /// what `max.message.bytes` of the topic says.
+        /// The producer's own limit; `None` when a broker refused the batch, whose limit is the
+        /// topic's `max.message.bytes`.
         limit: Option<usize>,
     },
-    /// Records cannot be given out: the broker found them damaged, or what it sent is not what was
-    /// stored, or not what comes next.
+    /// Records cannot be delivered: the broker found them damaged, or the batch it sent has wrong
+    /// bytes or wrong offsets.
     #[error(
         "the records of {partition} from offset {offset} on are damaged; `streamlog partition \
          damage` lists what is, `streamlog partition skip-damage {partition} --from {offset} --to \
          END --yes` lets readers go on behind it"
     )]
     Damaged {
-        /// Where.
+        /// The partition.
         partition: TopicPartition,
-        /// The position at which reading stopped.
+        /// The offset at which reading stopped.
         offset: Offset,
-        /// What is wrong with them.
+        /// The damage found.
         #[source]
         source: Arc<Damage>,
     },
-    /// Records were not delivered, and nobody had asked for their outcome.
+    /// Records were not delivered, and no caller was waiting for their outcome.
     #[error("{}", undelivered(failures, *unlisted))]
     Delivery {
-        /// The first of the failures, one entry per batch, or part of one that was split.
+        /// The first failures: an entry per batch, or per part of a batch that was split.
         failures: Vec<DeliveryFailure>,
-        /// Records that failed beyond those.
+        /// The number of failed records beyond those listed.
         unlisted: u64,
     },
     /// The client, producer or consumer was closed.
     #[error("the client, or what was made from it, was closed: make it anew")]
     Closed,
-    /// A broker refused, for a reason that has no case of its own.
+    /// A broker refused with an error code that has no variant of its own.
     #[error("the broker answered {code}{}", after_colon(message))]
     Broker {
-        /// Kafka's code.
+        /// Kafka's error code.
         code: ErrorCode,
-        /// The broker's words, if it had any.
+        /// The broker's message, if it sent one.
         message: String,
     },
-    /// A signal reached the waiting thread and its owner chose to give up.
+    /// A signal arrived while the thread waited, and its handler chose to interrupt the wait.
     #[error("interrupted by a signal")]
     Interrupted,
-    /// The system refused a thread or a descriptor.
+    /// The operating system refused a thread or a file descriptor.
     #[error("the system refused")]
     System(#[source] Arc<io::Error>),
 }
 
-/// One address and what came of talking to it.
+/// An address that was tried, with the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// `host:port`.
     pub address: String,
-    /// What happened.
+    /// The reason it failed.
     pub reason: String,
 }
 
-/// Records of one batch, as it was sent last, that were not delivered.
+/// Records of one batch, as last sent, that were not delivered.
 #[derive(Clone, Debug)]
 pub struct DeliveryFailure {
-    /// Where they should have gone.
+    /// Their partition.
     pub partition: TopicPartition,
-    /// How many.
+    /// Their number.
     pub records: u32,
-    /// Why they did not.
+    /// The reason.
     pub error: ClientError,
 }
 
-/// What a caller inside the client does about an error.
+/// The reaction of a caller inside the client to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Try the same again after a pause.
+    /// Try the same request again after a pause.
     Retry,
-    /// Ask for the cluster's state first, then try again.
+    /// Refresh the metadata first, then try again.
     Refresh,
-    /// Give the error to whoever asked: the same request fails again.
+    /// Return the error to the caller: the same request would fail again.
     Reject,
     /// Stop altogether.
     Fatal,
 }
 
 impl ClientError {
-    /// There is no topic of this name, or no partition of this number.
+    /// A topic or partition that does not exist.
     pub(crate) fn no_topic(topic: impl fmt::Display) -> Self {
         Self::TopicNotFound { topic: topic.to_string(), nearest: None }
     }
 
-    /// The error that a code stands for; `about` is the topic or partition concerned.
+    /// The error for `code`; `about` names the topic or partition concerned.
     pub(crate) fn from_code(code: ErrorCode, about: &str, message: Option<&str>) -> Self {
         match code {
             ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId => Self::no_topic(about),
@@ -158,7 +158,7 @@ impl ClientError {
         }
     }
 
-    /// The error that a code stands for, if it stands for one; `about` as for
+    /// Returns the error for `code` if it is an error code; `about` as in
     /// [`from_code`](Self::from_code).
     pub(crate) fn check(
         code: ErrorCode,
@@ -168,13 +168,13 @@ impl ClientError {
         if code.is_error() { Err(Self::from_code(code, about, message)) } else { Ok(()) }
     }
 
-    /// One address that could not be talked to.
+    /// An address that could not be reached.
     pub(crate) fn unreachable(address: impl fmt::Display, reason: impl fmt::Display) -> Self {
         let attempt = Attempt { address: address.to_string(), reason: reason.to_string() };
         Self::Connect { tried: vec![attempt] }
     }
 
-    /// Kafka's code, where a broker gave one that has no case of its own.
+    /// The broker's error code, for errors without a variant of their own.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Broker { code, .. } => Some(*code),
@@ -182,7 +182,7 @@ impl ClientError {
         }
     }
 
-    /// Whether another process took over this producer's or member's identity.
+    /// Returns true if another process took over this producer's or member's identity.
     pub fn is_fenced(&self) -> bool {
         matches!(
             self.code(),
@@ -195,7 +195,7 @@ impl ClientError {
         )
     }
 
-    /// What a caller does about it.
+    /// The reaction a caller should take.
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::Connect { .. } | Self::TopicNotFound { .. } => Remedy::Refresh,
@@ -289,7 +289,7 @@ fn undelivered(failures: &[DeliveryFailure], unlisted: u64) -> String {
     }
 }
 
-/// The name of a topic, or the reason why the text is none.
+/// Parses a topic name; the error says what is wrong with it.
 pub(crate) fn topic_name(text: &str) -> Result<TopicName, ClientError> {
     text.parse().map_err(|error: crate::types::InvalidTopicName| {
         ClientError::Config(ConfigError::single("topic", error.to_string()))

@@ -1,14 +1,14 @@
-//! Events and figures of a client's connections, for those who watch over a program.
+//! Events and metrics of a client's connections, for monitoring.
 
 use std::time::Duration;
 
 use crate::types::TopicPartition;
 
-/// A change that a client noticed.
+/// A state change that a client observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The client reaches its brokers again, after [`Lost`](Self::Lost).
+    /// The client reaches a broker again, after [`Lost`](Self::Lost).
     Connected {
         /// The broker that answered.
         address: String,
@@ -17,48 +17,48 @@ pub enum Event {
     },
     /// The client has lost all brokers: the last connection broke, and no other can be made.
     Lost {
-        /// The broker that was tried last.
+        /// The address tried last.
         address: String,
-        /// The cause.
+        /// The reason it failed.
         reason: String,
     },
     /// A broker delayed an answer because the client went beyond its quota.
     Throttled {
         /// The broker.
         address: String,
-        /// The delay.
+        /// The delay the broker imposed.
         delay: Duration,
     },
-    /// A consumer of the client got its share of a group's partitions.
+    /// A consumer of the client received its assignment after a rebalance.
     Rebalanced {
         /// The group.
         group: String,
         /// Its generation.
         generation: i32,
-        /// The consumer's share from now on.
+        /// The partitions assigned to the consumer.
         partitions: Vec<TopicPartition>,
     },
 }
 
-/// Figures of a client since it was connected.
+/// Metrics of a client since it connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientStats {
     /// Open connections.
     pub connections: usize,
-    /// Whether the client has lost all brokers.
+    /// True while no broker can be reached.
     pub is_lost: bool,
     /// Connections made.
     pub connects: u64,
-    /// Outages: how often all brokers were lost.
+    /// Outages: the number of times all brokers were lost.
     pub losses: u64,
     /// Requests sent.
     pub requests: u64,
     /// Bytes of requests.
     pub bytes_sent: u64,
-    /// Bytes of answers.
+    /// Bytes of responses.
     pub bytes_received: u64,
-    /// Answers that a quota delayed.
+    /// Responses that a quota delayed.
     pub throttled: u64,
-    /// Rebalances of groups in which consumers of the client took part.
+    /// Rebalances that consumers of the client took part in.
     pub rebalances: u64,
 }

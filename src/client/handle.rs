@@ -1,4 +1,4 @@
-//! The handle that everything of a client hangs on.
+//! The client's handle, from which producers, consumers and admin are created.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::client::{
 use crate::io::{Clock, SystemClock};
 use crate::types::TopicPartition;
 
-/// A connected client. Clones are the same client; it is closed with the last of them, and of the
-/// producers and consumers made from it.
+/// A connected client. Clones share one client, which closes when the last clone and the last
+/// producer or consumer created from it are dropped.
 #[derive(Clone, Debug)]
 pub struct Client {
     core: Arc<Core>,
 }
 
-/// What the parts of a client share on the callers' side.
+/// State shared by the handles of a client, on the callers' side.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) brokers: Arc<Brokers>,
@@ -30,10 +30,10 @@ pub(crate) struct Core {
 }
 
 impl Client {
-    /// Starts a client and makes sure that one of the addresses answers.
+    /// Starts a client and verifies that a bootstrap broker answers.
     ///
     /// # Errors
-    /// [`ClientError::Connect`] with every address and what became of it.
+    /// [`ClientError::Connect`] with every address and the reason it failed.
     pub fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         let client = Self::start(config, Arc::new(SystemClock))?;
         client.reach().wait()?;
@@ -50,7 +50,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Makes sure that one of the addresses answers.
+    /// Verifies that a bootstrap broker answers.
     fn reach(&self) -> Call<()> {
         let brokers = Arc::clone(&self.core.brokers);
         self.core.call(async move { brokers.find().await })
@@ -64,17 +64,17 @@ impl Client {
         Ok(Self { core: Arc::new(Core { brokers, waiter, background }) })
     }
 
-    /// What its parts share.
+    /// The state shared by all handles.
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
-    /// The settings.
+    /// The connection settings.
     pub fn config(&self) -> &ClientConfig {
         self.core.brokers.config()
     }
 
-    /// A new producer.
+    /// Creates a producer.
     ///
     /// # Errors
     /// [`ClientError::Config`] when its settings contradict each other; [`ClientError::Closed`].
@@ -85,10 +85,10 @@ impl Client {
         Producer::new(Arc::clone(&self.core), config)
     }
 
-    /// A consumer of all partitions of `topics`, those to come included.
+    /// Creates a consumer of all partitions of `topics`, including partitions added later.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching a broker.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn consumer(
         &self,
         topics: &[&str],
@@ -121,10 +121,10 @@ impl Client {
         Consumer::making_of_partitions(Arc::clone(&self.core), partitions, config).await
     }
 
-    /// A consumer of some partitions, each from its own start.
+    /// Creates a consumer of the given partitions, each with its own start position.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching a broker.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn partition_consumer(
         &self,
         partitions: &[(TopicPartition, Start)],
@@ -133,18 +133,18 @@ impl Client {
         Consumer::of_partitions(Arc::clone(&self.core), partitions, config)
     }
 
-    /// Topics and their offsets.
+    /// The administration of topics, groups, settings and the cluster.
     pub fn admin(&self) -> Admin {
         Admin::new(Arc::clone(&self.core))
     }
 
-    /// Calls `listener` with each event from now on, until the client is closed. It is called on
-    /// the thread of the client's connections, which it must not block.
+    /// Calls `listener` with each event until the client is closed. The listener runs on the
+    /// client's network thread and must not block it.
     pub fn on_event(&self, listener: impl Fn(&Event) + Send + Sync + 'static) {
         self.core.brokers.monitor().listen(Arc::new(listener));
     }
 
-    /// The figures of its connections.
+    /// The metrics of its connections.
     pub fn stats(&self) -> ClientStats {
         self.core.brokers.monitor().stats()
     }
@@ -155,7 +155,7 @@ impl Client {
         self.core.brokers.monitor().silence();
     }
 
-    /// Ends everything that was made from this client. Doing it again does nothing.
+    /// Closes everything that was created from this client. A second call does nothing.
     pub fn close(&self) {
         self.core.background.stop();
         self.core.brokers.monitor().silence();
@@ -163,7 +163,7 @@ impl Client {
 }
 
 impl Core {
-    /// `work` for the client's thread.
+    /// Wraps `work` so that it runs on the client's thread.
     pub(crate) fn call<T, F>(&self, work: F) -> Call<T>
     where
         T: Send + 'static,

@@ -1,9 +1,9 @@
 //! Streamlog's own client: connections, producer, consumer, administration.
 //!
-//! Calls block the thread that makes them and may come from any thread. Inside, each client owns
-//! one background thread with all its connections, and nothing beyond it: no process-wide state.
-//! Waiting threads sleep without a tick, wake when there is something for them, when the client is
-//! closed, and when a signal reaches them.
+//! Calls block the calling thread and may come from any thread. Each client owns a single
+//! background thread with all its connections; there is no process-wide state. Waiting threads
+//! sleep without polling; they wake when their result is ready, when the client is closed, or when
+//! a signal arrives.
 
 mod admin;
 #[cfg(feature = "arrow")]

@@ -1,4 +1,4 @@
-//! Looking up offsets by time, or at either end of a log, at whoever leads each partition.
+//! Offset lookup by timestamp, or at either end of a log, on the leader of each partition.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,27 @@ use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName, To
 use crate::wire::list_offsets::{RequestPartition, RequestTopic};
 use crate::wire::{ListOffsetsRequest, ListOffsetsResponse};
 
-/// An offset asked for: milliseconds since 1970, or a constant of `wire::list_offsets`.
+/// A lookup: a timestamp in milliseconds since 1970, or a constant of `wire::list_offsets`.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) partition: TopicPartition,
     pub(crate) at: i64,
 }
 
-/// An offset found.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundOffset {
-    /// Where.
+    /// The partition.
     pub partition: TopicPartition,
-    /// The offset; `None` when no record is of the time or later.
+    /// The offset; `None` when no record has the given timestamp or a later one.
     pub offset: Option<Offset>,
-    /// The time of the record there, if one was looked for.
+    /// The record's timestamp, for lookups by timestamp.
     pub timestamp: Option<Timestamp>,
-    /// The reign in which the record was written; [`LeaderEpoch::NONE`] if unknown.
+    /// The leader epoch in which the record was written; [`LeaderEpoch::NONE`] if unknown.
     pub leader_epoch: LeaderEpoch,
 }
 
-/// Looks up all that is `asked`, following leaders until the deadline.
+/// Looks up all offsets in `asked`, retrying with fresh metadata until the deadline.
 pub(crate) async fn list_offsets(
     brokers: &Brokers,
     deadline: Deadline,

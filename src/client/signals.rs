@@ -1,9 +1,9 @@
-//! Signals that come while a thread waits, and the host whose handlers they are for.
+//! Signals that arrive while a thread waits, and the host whose handlers they are meant for.
 //!
-//! An interpreter notes a signal and runs its handler later, on its own thread. Just before that
-//! thread falls asleep a signal interrupts nothing, so during a wait the interpreter also writes
-//! each signal to a pipe of ours, and the sleep ends by that. Whoever had signals written somewhere
-//! before gets what came meanwhile.
+//! An interpreter such as `CPython` records a signal and runs its handler later on its main thread.
+//! A signal that arrives just before that thread falls asleep interrupts nothing. During a wait the
+//! interpreter therefore also writes each signal to a pipe (a wakeup descriptor) that the sleep
+//! polls. Bytes that arrived meanwhile are passed on to the descriptor that was set before.
 
 use std::fmt::Debug;
 use std::io;
@@ -12,20 +12,20 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use nix::fcntl::OFlag;
 use nix::unistd::{pipe2, read};
 
-/// The host of waiting threads, which may be an interpreter with handlers of its own.
+/// The host of waiting threads, such as an interpreter with signal handlers of its own.
 pub trait Signals: Send + Sync + Debug {
-    /// From now on each signal is also written to the pipe, a byte each. Returns where they were
-    /// written before (negative: nowhere), or `None` when this thread is told of no signals.
+    /// Starts writing each signal as a byte to `pipe`. Returns the previous descriptor (negative:
+    /// none), or `None` when this thread receives no signals.
     fn watch(&self, pipe: RawFd) -> Option<RawFd>;
 
-    /// Undoes `watch`. `missed` are the bytes that `before` did not get.
+    /// Reverts `watch`. `missed` holds the bytes that `before` did not receive.
     fn restore(&self, before: RawFd, missed: &[u8]);
 
-    /// Handles the signals that came. `true` gives up the wait.
+    /// Runs the handlers of pending signals. Returns true if the wait is to be interrupted.
     fn gives_up(&self) -> bool;
 }
 
-/// The watch of one wait; what was before comes back with its end.
+/// A watch for signals during a single wait; dropping it restores the previous descriptor.
 #[derive(Debug)]
 pub(super) struct Watch {
     host: &'static dyn Signals,
@@ -35,19 +35,19 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins; `None` where signals are no business of this thread.
+    /// Starts a watch; `None` when this thread receives no signals.
     pub(super) fn begin(host: &'static dyn Signals) -> io::Result<Option<Self>> {
         let pipe = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         let before = host.watch(pipe.1.as_raw_fd());
         Ok(before.map(|before| Self { host, before, pipe, taken: Vec::new() }))
     }
 
-    /// Readable when a signal has come.
+    /// Readable when a signal has arrived.
     pub(super) fn readable(&self) -> BorrowedFd<'_> {
         self.pipe.0.as_fd()
     }
 
-    /// Takes note of the signals that came.
+    /// Drains the pipe and records the signals that arrived.
     pub(super) fn take(&mut self) {
         let mut bytes = [0; 64];
         while let Ok(count @ 1..) = read(&self.pipe.0, &mut bytes) {

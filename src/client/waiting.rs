@@ -1,4 +1,4 @@
-//! How a caller's thread waits for work done on the client's.
+//! Blocking waits of a caller's thread for work done on the client's thread.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::client::background::Tasks;
 use crate::client::signals::{Signals, Watch};
 use crate::io::{Clock, Gate, Waited};
 
-/// Waits of callers: by which clock, and what a signal means.
+/// The clock of blocking waits, and the host that handles signals during them.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     clock: Arc<dyn Clock>,
@@ -17,15 +17,15 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Waits by `clock`; without a host for them, signals do not end a wait.
+    /// A waiter using `clock`. Without a signal host, signals do not end a wait.
     pub(crate) fn new(clock: Arc<dyn Clock>, signals: Option<&'static dyn Signals>) -> Self {
         Self { clock, signals }
     }
 
-    /// Waits at `gate` until `attempt` gives something, or for `timeout` (`None` is for ever).
+    /// Waits at `gate` until `attempt` returns a value, or for `timeout` (`None`: without limit).
     ///
     /// # Errors
-    /// [`ClientError::Interrupted`], or `System` when there is no descriptor to wait on.
+    /// [`ClientError::Interrupted`], or `System` when no file descriptor is available.
     pub(crate) fn wait<T>(
         &self,
         gate: &Gate,
@@ -37,7 +37,7 @@ impl Waiter {
         }
         let deadline = timeout.map(|timeout| self.clock.monotonic().saturating_add(timeout));
         let mut watch = self.signals.map(Watch::begin).transpose()?.flatten();
-        // What came before the watch was written nowhere.
+        // A signal that arrived before the watch began left no byte in its pipe, so check once.
         let mut signalled = watch.is_some();
         loop {
             if signalled && self.signals.is_some_and(Signals::gives_up) {
@@ -55,7 +55,7 @@ impl Waiter {
         }
     }
 
-    /// Runs `work` on the client's thread and waits for it; it brings its own deadline.
+    /// Runs `work` on the client's thread and waits for it. `work` enforces its own deadline.
     ///
     /// # Errors
     /// Those of `work`, [`ClientError::Closed`] when the client stops, and as [`wait`](Self::wait).
@@ -81,7 +81,7 @@ impl Waiter {
     }
 }
 
-/// What a task gives back to a thread.
+/// The result slot between a task and a waiting thread.
 #[derive(Debug)]
 struct Outcome<T> {
     value: Mutex<Option<Result<T, ClientError>>>,
@@ -99,7 +99,7 @@ impl<T> Outcome<T> {
     }
 }
 
-/// Settles the outcome when the task ends, even if it was cut off.
+/// Settles the outcome when the task ends, even if it was aborted.
 struct Promise<T>(Arc<Outcome<T>>);
 
 impl<T> Drop for Promise<T> {

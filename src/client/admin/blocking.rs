@@ -1,4 +1,4 @@
-//! Administration by calls that block the thread.
+//! Administration with blocking calls.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,11 @@ type Asked<T> = Result<T, ClientError>;
 
 /// Topics and their offsets.
 impl Admin {
-    /// Creates a topic and waits until it can be used.
+    /// Creates a topic and waits until it is usable.
     ///
     /// # Errors
-    /// [`ClientError::Broker`] with `TopicAlreadyExists`, or with what the broker dislikes.
+    /// [`ClientError::Broker`] with `TopicAlreadyExists`, or with the code of the broker's
+    /// objection.
     pub fn create_topic(&self, topic: &str, new: &NewTopic) -> Asked<()> {
         self.calls().create_topic(topic, new).wait()
     }
@@ -25,88 +26,88 @@ impl Admin {
     /// Deletes a topic.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when there is none.
+    /// [`ClientError::TopicNotFound`] if it does not exist.
     pub fn delete_topic(&self, topic: &str) -> Asked<()> {
         self.calls().delete_topic(topic).wait()
     }
 
-    /// Gives a topic more partitions: `partitions` is their number afterwards.
+    /// Adds partitions to a topic; `partitions` is the new total.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and `InvalidPartitions` for a number that is not larger.
+    /// [`ClientError::TopicNotFound`], and `InvalidPartitions` if the total does not grow.
     pub fn create_partitions(&self, topic: &str, partitions: i32) -> Asked<()> {
         self.calls().create_partitions(topic, partitions).wait()
     }
 
-    /// All topics, by name; the broker's own are among them.
+    /// Returns all topics by name, including internal ones.
     ///
     /// # Errors
-    /// Those of reaching a broker.
+    /// Connection errors.
     pub fn topics(&self) -> Asked<Vec<TopicDescription>> {
         self.calls().topics().wait()
     }
 
-    /// One topic.
+    /// Returns one topic.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when there is none.
+    /// [`ClientError::TopicNotFound`] if it does not exist.
     pub fn topic(&self, topic: &str) -> Asked<TopicDescription> {
         self.calls().topic(topic).wait()
     }
 
-    /// The first offset of each partition.
+    /// Returns the first offset of each partition.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn begin_offsets(&self, topic: &str) -> Asked<Vec<FoundOffset>> {
         self.calls().begin_offsets(topic).wait()
     }
 
-    /// The end of what can be read of each partition: the offset after the last record.
+    /// Returns the end offset of each partition: the offset after the last readable record.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn end_offsets(&self, topic: &str) -> Asked<Vec<FoundOffset>> {
         self.calls().end_offsets(topic).wait()
     }
 
-    /// The first offset of each partition whose record is of `time` or later; the offset is `None`
-    /// where there is no such record.
+    /// Returns for each partition the first offset whose record's timestamp is `time` or later; the
+    /// offset is `None` where there is no such record.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the leaders.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn offsets_at(&self, topic: &str, time: Timestamp) -> Asked<Vec<FoundOffset>> {
         self.calls().offsets_at(topic, time).wait()
     }
 
-    /// Deletes the records of a partition below `offset`, and answers where it begins now.
+    /// Deletes the records of a partition below `offset` and returns its new start offset.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and `OffsetOutOfRange` for an offset beyond the end.
+    /// [`ClientError::TopicNotFound`], and `OffsetOutOfRange` if `offset` is beyond the end.
     pub fn delete_records(&self, partition: &TopicPartition, offset: Offset) -> Asked<Offset> {
         self.calls().delete_records(partition, offset).wait()
     }
 }
 
-/// Groups.
+/// Consumer groups.
 impl Admin {
-    /// All groups of all brokers, by name.
+    /// Returns the groups of all brokers, by name.
     ///
     /// # Errors
-    /// Those of reaching the brokers.
+    /// Connection errors.
     pub fn groups(&self) -> Asked<Vec<GroupListing>> {
         self.calls().groups().wait()
     }
 
-    /// One group and its members.
+    /// Returns a group and its members.
     ///
     /// # Errors
-    /// [`ClientError::Broker`] with `GroupIdNotFound` when there is none.
+    /// [`ClientError::Broker`] with `GroupIdNotFound` if it does not exist.
     pub fn group(&self, group: &str) -> Asked<GroupDescription> {
         self.calls().group(group).wait()
     }
 
-    /// Deletes a group that nobody is in, with its offsets.
+    /// Deletes a group without members, and its offsets.
     ///
     /// # Errors
     /// [`ClientError::Broker`] with `GroupIdNotFound`, or `NonEmptyGroup` while it has members.
@@ -114,26 +115,27 @@ impl Admin {
         self.calls().delete_group(group).wait()
     }
 
-    /// The offsets a group has stored.
+    /// Returns the offsets that a group has committed.
     ///
     /// # Errors
-    /// Those of reaching its coordinator. A group that does not exist has stored none.
+    /// Connection errors. A group that does not exist has no offsets.
     pub fn committed(&self, group: &str) -> Asked<BTreeMap<TopicPartition, Offset>> {
         self.calls().committed(group).wait()
     }
 
-    /// How far a group is in every partition of the topics it has stored offsets of.
+    /// Returns a group's lag in every partition of the topics for which it has committed offsets.
     ///
     /// # Errors
-    /// Those of reaching its coordinator and the leaders. A topic deleted since is left out.
+    /// Connection errors. Topics deleted since are left out.
     pub fn lag(&self, group: &str) -> Asked<Vec<PartitionLag>> {
         self.calls().lag(group).wait()
     }
 
-    /// What setting a group to another place in `topics` would do; nothing is changed.
+    /// Returns the changes that resetting a group's offsets in `topics` would make; nothing
+    /// changes.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the brokers.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn plan_reset(
         &self,
         group: &str,
@@ -143,11 +145,11 @@ impl Admin {
         self.calls().plan_reset(group, topics, to).wait()
     }
 
-    /// Stores offsets for a group that nobody is in; the group is made if there is none.
+    /// Commits offsets for a group without members; the group is created if it does not exist.
     ///
     /// # Errors
-    /// [`ClientError::Broker`] with `NonEmptyGroup` while it has members: they go on from where
-    /// they are, and would write over what is stored here.
+    /// [`ClientError::Broker`] with `NonEmptyGroup` while it has members: they continue from their
+    /// own positions and would overwrite the offsets set here.
     pub fn set_offsets(&self, group: &str, offsets: &[(TopicPartition, Offset)]) -> Asked<()> {
         self.calls().set_offsets(group, offsets).wait()
     }
@@ -155,19 +157,19 @@ impl Admin {
 
 /// Settings, and the cluster itself.
 impl Admin {
-    /// The settings of `resource`, by name.
+    /// Returns the settings of `resource`, by name.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching the broker.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn configs(&self, resource: &Resource) -> Asked<Vec<ConfigEntry>> {
         self.calls().configs(resource).wait()
     }
 
-    /// Sets settings of `resource`, or with `None` takes them back to their defaults. All of them
-    /// change, or none does; with `validate_only` nothing changes.
+    /// Sets settings of `resource`; `None` restores the default. Either all of them change or none;
+    /// with `validate_only` nothing changes.
     ///
     /// # Errors
-    /// `InvalidConfig` with the broker's words about what does not fit, and those of reaching it.
+    /// `InvalidConfig` with the broker's explanation, and connection errors.
     pub fn alter_configs(
         &self,
         resource: &Resource,
@@ -177,40 +179,39 @@ impl Admin {
         self.calls().alter_configs(resource, changes, validate_only).wait()
     }
 
-    /// The cluster and its brokers.
+    /// Returns the cluster and its brokers.
     ///
     /// # Errors
-    /// Those of reaching a broker.
+    /// Connection errors.
     pub fn cluster(&self) -> Asked<ClusterDescription> {
         self.calls().cluster().wait()
     }
 
-    /// What every partition takes on the disks of every live broker.
+    /// Returns the disk usage of every partition on every live broker.
     ///
     /// # Errors
-    /// Those of reaching the brokers, and `KafkaStorageError` of one whose disk failed.
+    /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
     pub fn partition_sizes(&self) -> Asked<Vec<PartitionSize>> {
         self.calls().partition_sizes().wait()
     }
 
-    /// The damaged stretches that the live brokers know of, by partition and offset. A broker
-    /// that is not streamlog's tells of none.
+    /// Returns the damaged ranges that the live brokers know of, by partition and offset. Brokers
+    /// other than streamlog's report none.
     ///
     /// # Errors
-    /// Those of reaching the brokers, and `KafkaStorageError` of one whose disk failed.
+    /// Connection errors, and `KafkaStorageError` from a broker whose disk failed.
     pub fn damage(&self) -> Asked<Vec<DamagedStretch>> {
         self.calls().damage().wait()
     }
 
-    /// Gives up the damaged stretches of a partition between two offsets, the end excluded, so
-    /// that readers go on behind them. Sound records stay; the damaged bytes are kept in the
-    /// broker's `quarantine/`. After an error that leaves open whether it was done, look at
-    /// [`Admin::damage`].
+    /// Gives up the damaged ranges of a partition between two offsets, the end excluded, so that
+    /// readers continue after them. Intact records are kept, and the damaged bytes are copied to
+    /// the broker's `quarantine/`. If an error leaves the outcome unknown, check [`Admin::damage`].
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`]; `InvalidRequest` for a range that holds no damage, or only a
-    /// part of some; `PolicyViolation` while another replica can repair it; and
-    /// `UnsupportedVersion` from a broker that does not know how.
+    /// [`ClientError::TopicNotFound`]; `InvalidRequest` for a range that contains no damage, or
+    /// only part of a damaged range; `PolicyViolation` while another replica can repair it; and
+    /// `UnsupportedVersion` from a broker without this feature.
     pub fn skip_damage(
         &self,
         partition: &TopicPartition,

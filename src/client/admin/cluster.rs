@@ -1,4 +1,4 @@
-//! The cluster: its brokers, and what its partitions take on their disks.
+//! The cluster: its brokers, and the disk usage of its partitions.
 
 use crate::client::admin::handle::AdminCalls;
 use crate::client::{Call, ClientError};
@@ -9,35 +9,35 @@ use crate::wire::{DescribeClusterRequest, DescribeLogDirsRequest};
 /// A cluster as one of its brokers sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterDescription {
-    /// The identity it got when it was made.
+    /// The cluster id, assigned when it was created.
     pub id: String,
-    /// The broker that administration is addressed to, while there is one.
+    /// The controller, while there is one.
     pub controller: Option<BrokerId>,
-    /// Its live brokers, by number.
+    /// Its live brokers, by id.
     pub brokers: Vec<BrokerDescription>,
 }
 
 /// A live broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerDescription {
-    /// Its number.
+    /// Its id.
     pub id: BrokerId,
-    /// Where clients reach it.
+    /// The address that clients connect to.
     pub address: HostPort,
-    /// Where it stands, if that was said.
+    /// Its rack, if configured.
     pub rack: Option<String>,
 }
 
-/// What one partition takes on the disk of one broker.
+/// The disk usage of one partition on one broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionSize {
-    /// Which broker.
+    /// The broker.
     pub broker: BrokerId,
-    /// The data directory it is in.
+    /// The data directory that holds the partition.
     pub directory: String,
-    /// Which partition.
+    /// The partition.
     pub partition: TopicPartition,
-    /// Bytes of its segments.
+    /// Size of its segments in bytes.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Settings of topics and brokers: what they are, where they come from, changing them.
+//! Settings of topics and brokers: values, sources, and changes.
 
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::cluster::Brokers;
@@ -9,46 +9,46 @@ use crate::wire::describe_configs::{self as asked, RequestResource};
 use crate::wire::incremental_alter_configs::{self as changed, DELETE, RequestConfig, SET};
 use crate::wire::{DescribeConfigsRequest, IncrementalAlterConfigsRequest, Message};
 
-/// What has settings.
+/// A resource that has settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A topic.
     Topic(String),
     /// One broker.
     Broker(BrokerId),
-    /// All brokers together: what holds for each that says nothing of its own.
+    /// All brokers: the cluster-wide default for brokers without a value of their own.
     Brokers,
 }
 
-/// One setting.
+/// A setting and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigEntry {
-    /// Kafka's name of it.
+    /// Its name, as in Kafka.
     pub name: String,
-    /// Its value; `None` where there is none, or it is secret.
+    /// Its value; `None` if it has none or is sensitive.
     pub value: Option<String>,
-    /// Where the value comes from.
+    /// The source of the value.
     pub source: ConfigSource,
-    /// Whether it can only be set where the broker is started.
+    /// True if it can only be set when the broker is started.
     pub is_read_only: bool,
-    /// What it means.
+    /// Its documentation.
     pub documentation: Option<String>,
 }
 
-/// Where a value comes from.
+/// The source of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
-    /// It was set on the topic.
+    /// Set on the topic.
     Topic,
-    /// It was set on the broker while it ran.
+    /// Set on the broker at runtime.
     DynamicBroker,
-    /// It was set on all brokers while they ran.
+    /// Set on all brokers at runtime.
     DynamicDefaultBroker,
-    /// It was given to the broker at its start.
+    /// Given to the broker at startup.
     StaticBroker,
-    /// Nobody has set it.
+    /// The built-in default.
     Default,
-    /// The broker did not say.
+    /// The broker did not report a source.
     Unknown,
 }
 
@@ -111,7 +111,7 @@ impl Resource {
         })
     }
 
-    /// Asks whoever can answer for it.
+    /// Sends a request to the broker responsible for the resource.
     async fn ask<R: Message>(
         &self,
         brokers: &Brokers,
@@ -141,8 +141,8 @@ impl ConfigEntry {
     }
 }
 
-/// Whether a broker presents a default as a setting of all brokers: since 4.1 Kafka keeps one value
-/// of this setting for the whole cluster, whether anybody has set it or not.
+/// Returns true if a broker reports a default as a setting of all brokers. Since 4.1 Kafka stores
+/// this setting for the whole cluster, even if it was never set.
 fn says_its_default(row: &asked::Config) -> bool {
     let is_default = |synonym: &asked::Synonym| {
         synonym.source == asked::SOURCE_DEFAULT && synonym.value == row.value

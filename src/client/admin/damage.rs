@@ -1,4 +1,4 @@
-//! Damaged stretches of partitions, and skipping them.
+//! Damaged ranges of partitions, and skipping them.
 
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::{Call, ClientError};
@@ -7,37 +7,37 @@ use crate::wire::delete_records::{OffsetRange, RequestPartition, RequestTopic};
 use crate::wire::describe_log_dirs as asked;
 use crate::wire::{DeleteRecordsRequest, DescribeLogDirsRequest, ErrorCode, delete_records};
 
-/// A damaged stretch of a partition's log on one broker.
+/// A damaged range of a partition's log on one broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedStretch {
     /// The broker.
     pub broker: BrokerId,
     /// The partition.
     pub partition: TopicPartition,
-    /// The first offset that cannot be read.
+    /// The first unreadable offset.
     pub first: Offset,
-    /// The first offset behind it that can.
+    /// The first readable offset after it.
     pub next: Offset,
-    /// The segment's file on the broker.
+    /// The segment file on the broker.
     pub file: String,
-    /// The positions in it: of the first damaged byte, and after the last.
+    /// The byte positions in that file, the end excluded.
     pub positions: (u64, u64),
-    /// Whether a person has given it up, so that readers pass over it.
+    /// True if an operator has given it up, so that readers skip it.
     pub is_skipped: bool,
 }
 
-/// A damaged stretch that readers pass over from now on.
+/// A damaged range that readers skip from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedStretch {
     /// The first offset given up.
     pub first: Offset,
-    /// The first offset behind it.
+    /// The first offset after it.
     pub next: Offset,
-    /// The copy of its bytes on the broker; `None` where there were none.
+    /// The copy of its bytes on the broker; `None` if it has no bytes.
     pub copy: Option<String>,
-    /// How many bytes it has.
+    /// Size of the copy in bytes.
     pub bytes: u64,
-    /// How many of them the disk does not give, and are zeros in the copy.
+    /// Number of those bytes that the disk could not read; they are zeros in the copy.
     pub unreadable_bytes: u64,
 }
 
@@ -76,7 +76,7 @@ impl AdminCalls {
         let about = partition.to_string();
         let row = RequestPartition {
             partition_index: partition.partition.0,
-            // A broker that does not know the other field deletes nothing by this one.
+            // A broker without this field then deletes nothing: no offset lies below 0.
             offset: 0,
             skip_damage: OffsetRange { first_offset: from.get(), next_offset: to.get() },
         };
@@ -87,7 +87,7 @@ impl AdminCalls {
             let topics = [partition.topic.clone()];
             let leader = || brokers.leader(&partition.topic, partition.partition);
             let leader = brokers.until(deadline, &topics, leader).await?;
-            // Once: a second attempt would find nothing left to skip.
+            // Never retried: a second attempt would find nothing left to skip.
             let answer = brokers.call(&leader, &request).await?;
             let row = answer.topics.into_iter().next();
             let row = row.and_then(|topic| topic.partitions.into_iter().next());

@@ -1,7 +1,7 @@
-//! How far groups have read, how much lies before them, and setting them elsewhere.
+//! Committed offsets and lag of consumer groups, and resetting them.
 //!
-//! A reset is made in two steps, so that people see it first: [`Admin::plan_reset`] only looks,
-//! [`Admin::set_offsets`] writes.
+//! A reset takes two steps, so that an operator can review it first: [`Admin::plan_reset`] only
+//! reads, [`Admin::set_offsets`] writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,47 +11,47 @@ use crate::client::{Call, ClientError, FoundOffset, committed};
 use crate::types::{Offset, Timestamp, TopicPartition};
 use crate::wire::ErrorCode;
 
-/// How far a group is in one partition.
+/// The position of a group in one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionLag {
-    /// Where.
+    /// The partition.
     pub partition: TopicPartition,
-    /// The next offset the group reads, if it has stored one.
+    /// The committed offset, if there is one: the next offset that the group reads.
     pub committed: Option<Offset>,
-    /// The first offset there is.
+    /// The first readable offset.
     pub begin: Offset,
-    /// The end of what can be read.
+    /// The offset after the last readable record.
     pub end: Offset,
 }
 
-/// Where a group is to read on.
+/// The position to which a group is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetTo {
-    /// At the first record there is.
+    /// The first record of the log.
     Earliest,
-    /// After the last record there is.
+    /// The end of the log.
     Latest,
-    /// At this offset.
+    /// This offset.
     Offset(Offset),
-    /// So many offsets further on; back, if negative.
+    /// The committed offset plus this number, which may be negative.
     Shift(i64),
-    /// At the first record of this time or later.
+    /// The first record with this timestamp or a later one.
     Time(Timestamp),
 }
 
-/// What a reset does to one partition.
+/// The effect of a reset on one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetChange {
-    /// Where.
+    /// The partition.
     pub partition: TopicPartition,
-    /// What is stored now.
+    /// The offset committed now.
     pub from: Option<Offset>,
-    /// What is to be stored; always within the log.
+    /// The new offset, always within the log.
     pub to: Offset,
 }
 
 impl PartitionLag {
-    /// How many offsets lie before the group: all there are, where it has stored none.
+    /// The number of offsets after the group's position; without a committed offset, the whole log.
     pub fn lag(&self) -> u64 {
         let from = self.committed.map_or(self.begin, |committed| committed.max(self.begin));
         u64::try_from(self.end.since(from)).unwrap_or(0)
@@ -59,7 +59,7 @@ impl PartitionLag {
 }
 
 impl ResetTo {
-    /// The offset that is meant where a group is at `from`, in a log of these `bounds`.
+    /// The new offset of a group at `from` in a log with these `bounds`.
     fn place(self, from: Option<Offset>, bounds: (Offset, Offset), of_time: Offset) -> Offset {
         let (begin, end) = bounds;
         match self {
@@ -125,7 +125,7 @@ impl AdminCalls {
                 };
                 for (partition, begin, end) in calls.bounds(&topic).await? {
                     let from = committed.get(&partition).copied();
-                    // Nothing is of that time yet: what comes will be.
+                    // No record has that timestamp or a later one yet, so start at the end.
                     let of_time = at.get(&partition).copied().flatten().unwrap_or(end);
                     let to = to.place(from, (begin, end), of_time).clamp(begin, end);
                     changes.push(OffsetChange { partition, from, to });
@@ -135,8 +135,8 @@ impl AdminCalls {
         })
     }
 
-    /// Sets a group to another place in `topics`, unless it is a `rehearsal`, and tells what that
-    /// changes.
+    /// Resets the offsets of a group in `topics` and returns the changes; a `rehearsal` changes
+    /// nothing.
     pub fn reset(
         &self,
         group: &str,
@@ -179,7 +179,7 @@ impl AdminCalls {
         })
     }
 
-    /// Where each partition begins and ends.
+    /// Returns the start and the end offset of each partition.
     fn bounds(&self, topic: &str) -> Call<Vec<(TopicPartition, Offset, Offset)>> {
         let (calls, topic) = (self.clone(), topic.to_owned());
         self.call(async move {

@@ -1,4 +1,4 @@
-//! Groups of consumers: which there are, who is in them, deleting them.
+//! Consumer groups: listing, describing and deleting them.
 
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::consumer::share_of;
@@ -11,19 +11,19 @@ use crate::wire::{
 /// The state of a group that does not exist.
 const DEAD: &str = "Dead";
 
-/// The state of a group that has offsets, and nobody in it.
+/// The state of a group that has offsets and no members.
 pub(super) const EMPTY: &str = "Empty";
 
-/// A group, in a list of them.
+/// An entry in a list of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupListing {
     /// Its name.
     pub group: String,
-    /// What it is for; `consumer` for groups of consumers.
+    /// Its protocol type: `consumer` for consumer groups.
     pub protocol_type: String,
-    /// Kafka's name of its state, as `Stable`; empty where the broker is too old to say.
+    /// Its state by Kafka's name, such as `Stable`; empty if the broker is too old to report it.
     pub state: String,
-    /// The broker that looks after it.
+    /// The broker that coordinates it.
     pub coordinator: BrokerId,
 }
 
@@ -32,26 +32,26 @@ pub struct GroupListing {
 pub struct GroupDescription {
     /// Its name.
     pub group: String,
-    /// Kafka's name of its state, as `Stable`.
+    /// Its state by Kafka's name, such as `Stable`.
     pub state: String,
-    /// How its members share the partitions, once that is settled; as `range`.
+    /// The assignor the members agreed on, such as `range`; empty during a rebalance.
     pub assignor: String,
-    /// Who is in it.
+    /// Its members.
     pub members: Vec<MemberDescription>,
 }
 
 /// A member of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDescription {
-    /// The name the coordinator gave it.
+    /// The id assigned by the coordinator.
     pub member_id: String,
-    /// The name it has of its own, if it is a static member.
+    /// Its `group.instance.id`, if it is a static member (KIP-345).
     pub instance_id: Option<String>,
-    /// What its client calls itself.
+    /// Its client id.
     pub client_id: String,
-    /// Where it connects from.
+    /// The host that it connects from.
     pub host: String,
-    /// The partitions it reads.
+    /// The partitions assigned to it.
     pub assignment: Vec<TopicPartition>,
 }
 
@@ -125,7 +125,7 @@ impl AdminCalls {
     }
 }
 
-/// Why nobody else may change what a group has stored.
+/// The error of a change that a group with members does not permit.
 pub(super) fn non_empty(group: &str) -> ClientError {
     let words = format!("group '{group}' has members; stop them first");
     ClientError::from_code(ErrorCode::NonEmptyGroup, group, Some(&words))

@@ -1,4 +1,4 @@
-//! The handles of administration, and how its questions reach the brokers.
+//! The administration handles, and how their calls reach the brokers.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ pub struct Admin {
     _core: Arc<Core>,
 }
 
-/// The same as calls, which are waited for or awaited. They do not keep the client open.
+/// The same operations as calls that can be blocked on or awaited. They do not keep the client
+/// open.
 #[derive(Clone, Debug)]
 pub struct AdminCalls {
     brokers: Arc<Brokers>,
@@ -31,14 +32,14 @@ impl Admin {
         Self { calls, _core: core }
     }
 
-    /// The questions themselves, for those who do not wait on a thread.
+    /// The operations as calls, for callers that do not block a thread.
     pub fn calls(&self) -> &AdminCalls {
         &self.calls
     }
 }
 
 impl AdminCalls {
-    /// Asks by `work`, within the client's timeout.
+    /// Wraps `work` with the client's default timeout.
     pub(super) fn with_brokers<T, F>(
         &self,
         operation: &'static str,
@@ -58,7 +59,7 @@ impl AdminCalls {
         })
     }
 
-    /// Asks by `work`, which is made of other calls.
+    /// Wraps `work`, which consists of other calls.
     pub(super) fn call<T, F>(&self, work: F) -> Call<T>
     where
         T: Send + 'static,
@@ -67,14 +68,14 @@ impl AdminCalls {
         Call::new(self.brokers.tasks().clone(), self.waiter.clone(), work)
     }
 
-    /// The client's timeout, as requests carry it.
+    /// The client's default timeout in milliseconds, for requests.
     pub(super) fn timeout_ms(&self) -> i32 {
         let timeout: Duration = self.brokers.config().timeout;
         i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX)
     }
 }
 
-/// The error of an answer that leaves out what was asked for.
+/// The error for a response that lacks an entry for `about`.
 pub(super) fn unanswered(about: &str) -> ClientError {
     ClientError::from_code(ErrorCode::UnknownServerError, about, None)
 }

@@ -1,8 +1,8 @@
 //! Administration: topics, offsets, settings, groups and the cluster itself.
 //!
-//! Every question is one call within the client's timeout, asked of whoever can answer it: the
-//! controller, a partition's leader, a group's coordinator, or each broker in turn. [`AdminCalls`]
-//! makes the calls, [`Admin`] blocks until they are answered.
+//! Each operation is a call within the client's default timeout, sent to the broker responsible:
+//! the controller, a partition's leader, a group's coordinator, or each broker in turn.
+//! [`AdminCalls`] creates the calls; [`Admin`] blocks until they complete.
 
 mod blocking;
 mod cluster;

@@ -1,4 +1,4 @@
-//! Where logs begin and end, which offset a time has, and moving the beginning up.
+//! Start and end offsets, offsets by timestamp, and deleting records.
 
 use std::collections::BTreeMap;
 

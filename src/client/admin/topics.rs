@@ -1,4 +1,4 @@
-//! Topics: creating, deleting, growing and describing them.
+//! Topics: creating, deleting and describing them, and adding partitions.
 
 use crate::client::admin::handle::{AdminCalls, unanswered};
 use crate::client::cluster::TopicInfo;
@@ -11,42 +11,42 @@ use crate::wire::{
     delete_topics,
 };
 
-/// A topic to be created. `Default` leaves everything to the broker.
+/// A topic to create. The default leaves everything to the broker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewTopic {
-    /// How many partitions; `None` is the broker's default.
+    /// The number of partitions; `None` uses the broker's default.
     pub partitions: Option<i32>,
-    /// How many replicas of each; `None` is the broker's default.
+    /// The replication factor; `None` uses the broker's default.
     pub replicas: Option<i16>,
-    /// Settings of the topic under Kafka's names.
+    /// Settings of the topic by Kafka's names.
     pub configs: Vec<(String, String)>,
 }
 
-/// A topic as the brokers describe it.
+/// A topic as described by the brokers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicDescription {
     /// Its name.
     pub name: TopicName,
-    /// Its identity.
+    /// Its id.
     pub id: TopicId,
-    /// Whether streamlog keeps it for itself.
+    /// True if the topic is internal.
     pub is_internal: bool,
-    /// Its partitions by number.
+    /// Its partitions by index.
     pub partitions: Vec<PartitionDescription>,
 }
 
-/// A partition as the brokers describe it.
+/// A partition as described by the brokers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionDescription {
-    /// Its number.
+    /// Its index.
     pub partition: PartitionIndex,
-    /// Who leads it, if anyone does.
+    /// The leader, if there is one.
     pub leader: Option<BrokerId>,
-    /// The leader's reign.
+    /// The leader epoch.
     pub leader_epoch: LeaderEpoch,
-    /// All brokers that should have it.
+    /// All brokers assigned a replica.
     pub replicas: Vec<BrokerId>,
-    /// Those in sync with the leader.
+    /// The in-sync replicas.
     pub isr: Vec<BrokerId>,
 }
 

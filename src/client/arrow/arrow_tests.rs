@@ -1,4 +1,4 @@
-//! Columns say what the records said, and the limits hold.
+//! Columns hold the values of the records, and the limits are enforced.
 
 use arrow_data::ArrayData;
 use arrow_schema::ffi::FFI_ArrowSchema;
@@ -46,7 +46,7 @@ fn numbers(array: &ArrayData) -> Vec<Option<i64>> {
 }
 
 #[test]
-fn keys_and_values_tell_null_from_empty() {
+fn keys_and_values_distinguish_null_from_empty() {
     let mut rows = rows(&[Column::Value, Column::Key, Column::Offset]);
     rows.take(&record(3, None, Some(b"")));
     rows.take(&record(5, Some(b""), None));
@@ -60,7 +60,7 @@ fn keys_and_values_tell_null_from_empty() {
 }
 
 #[test]
-fn every_row_knows_its_topic_and_partition_and_whose_time_it_has() {
+fn every_row_has_the_topic_partition_and_timestamp_type_of_its_batch() {
     let columns = [Column::Topic, Column::Partition, Column::TimestampType];
     let mut rows = Rows::new(&columns, RowsMax::default());
     let mut expected = Vec::new();
@@ -90,7 +90,7 @@ fn every_row_knows_its_topic_and_partition_and_whose_time_it_has() {
 }
 
 #[test]
-fn a_time_that_microseconds_cannot_tell_is_null() {
+fn a_timestamp_that_overflows_microseconds_is_null() {
     let mut rows = rows(&[Column::Timestamp]);
     for millis in [0, 1_234, -1, -2, i64::MAX] {
         let timestamp = Timestamp::from_millis(millis);
@@ -102,7 +102,7 @@ fn a_time_that_microseconds_cannot_tell_is_null() {
 }
 
 #[test]
-fn headers_stay_in_order_and_names_that_are_no_text_are_made_one() {
+fn headers_keep_their_order_and_invalid_utf8_in_names_is_replaced() {
     let mut builder = BatchBuilder::new();
     let header = |key, value| Header { key, value };
     let some = [header(b"a", Some(&b"1"[..])), header(b"a", None), header(b"\xff", Some(b""))];
@@ -129,7 +129,7 @@ fn headers_stay_in_order_and_names_that_are_no_text_are_made_one() {
 }
 
 #[test]
-fn rows_are_full_at_either_limit_of_what_is_wanted() {
+fn rows_are_full_at_either_limit_of_the_selected_columns() {
     let take = |columns: &[Column], rows, bytes| {
         let mut rows = Rows::new(columns, RowsMax { rows, bytes: ByteSize(bytes) });
         rows.begin(&partition("t", 0), TimestampType::CreateTime);
@@ -147,7 +147,7 @@ fn rows_are_full_at_either_limit_of_what_is_wanted() {
 }
 
 #[test]
-fn limits_without_room_and_beyond_what_a_column_can_have_are_refused() {
+fn limits_of_zero_or_beyond_the_capacity_of_a_column_are_refused() {
     for (rows, bytes) in [(0, 1), (1, 0), (1 << 21, 1), (1, 2 << 30)] {
         let faults = RowsMax { rows, bytes: ByteSize(bytes) }.check().unwrap_err().faults;
         assert_eq!(faults.len(), 1, "{faults:?}");
@@ -157,7 +157,7 @@ fn limits_without_room_and_beyond_what_a_column_can_have_are_refused() {
 }
 
 #[test]
-fn columns_have_the_order_of_their_names_and_names_that_fail_are_told_together() {
+fn columns_keep_the_given_order_and_all_bad_names_are_reported_together() {
     let columns = [Column::Value, Column::TimestampType, Column::Topic];
     assert_eq!(Column::named(&["value", "timestamp_type", "topic"]).unwrap(), columns);
     let error = Column::named(&["vlue", "key", "key", "headers"]).unwrap_err();
@@ -168,7 +168,7 @@ fn columns_have_the_order_of_their_names_and_names_that_fail_are_told_together()
 }
 
 #[test]
-fn the_types_are_those_that_spark_takes() {
+fn the_types_match_those_of_spark() {
     let (schema, array) = rows(&Column::ALL).finish().export();
     let of = |schema: &FFI_ArrowSchema| {
         (schema.name().unwrap_or_default().to_owned(), schema.format().to_owned())

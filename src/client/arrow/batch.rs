@@ -1,4 +1,4 @@
-//! A batch of rows that is filled, and its way to other libraries.
+//! A finished batch of rows, and its export through Arrow's C data interface.
 
 use arrow_data::ffi::FFI_ArrowArray;
 use arrow_data::{ArrayData, ArrayDataBuilder};
@@ -17,28 +17,29 @@ impl RecordBatch {
         Self { data }
     }
 
-    /// Records in it.
+    /// Number of records.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if it has no records.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The batch as an Arrow array: a struct with a child for each column.
+    /// The batch as an Arrow struct array with a child for each column.
     pub fn data(&self) -> &ArrayData {
         &self.data
     }
 
-    /// The batch by Arrow's C data interface: its type, and the array, which shares its bytes.
+    /// Exports the batch through Arrow's C data interface: its type, and an array that shares its
+    /// bytes.
     pub fn export(&self) -> (FFI_ArrowSchema, FFI_ArrowArray) {
         (exported(self.data.data_type()), FFI_ArrowArray::new(&self.data))
     }
 }
 
-/// The array of a column whose parts fit by the way they were made.
+/// Builds an array whose parts are consistent by construction.
 ///
 /// # Panics
 /// If they do not.

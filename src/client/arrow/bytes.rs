@@ -1,4 +1,4 @@
-//! A column of byte strings or texts: the ends of all, and the bytes of all in one piece.
+//! A column of byte strings or texts: the end offsets of all values, and their bytes in one buffer.
 
 use arrow_buffer::{Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
@@ -6,28 +6,28 @@ use arrow_schema::DataType;
 
 use super::batch::built;
 
-/// A column that is being filled.
+/// A column under construction.
 #[derive(Debug)]
 pub(super) struct BytesColumn {
-    /// Where each value ends, and before all of them 0.
+    /// The end of each value, preceded by 0.
     ends: Vec<i32>,
     bytes: Vec<u8>,
     nulls: NullBufferBuilder,
 }
 
 impl BytesColumn {
-    /// Without values.
+    /// An empty column.
     pub(super) fn new() -> Self {
         Self { ends: vec![0], bytes: Vec::new(), nulls: NullBufferBuilder::new(0) }
     }
 
-    /// Makes room for so many values, of so many bytes together.
+    /// Reserves memory for `values` values with `bytes` bytes in all.
     pub(super) fn reserve(&mut self, values: usize, bytes: usize) {
         self.ends.reserve(values);
         self.bytes.reserve(bytes);
     }
 
-    /// Appends the same value so often.
+    /// Appends the same value `times` times.
     pub(super) fn push_often(&mut self, value: &[u8], times: usize) {
         self.reserve(times, value.len().saturating_mul(times));
         for _ in 0..times {
@@ -50,12 +50,12 @@ impl BytesColumn {
         self.ends.push(end(self.bytes.len()));
     }
 
-    /// Values it has.
+    /// The number of values.
     pub(super) fn count(&self) -> usize {
         self.ends.len() - 1
     }
 
-    /// The column, of type binary, or of texts if each value was one.
+    /// The finished column: of type binary, or text if every value was valid text.
     pub(super) fn finish(mut self, data_type: DataType) -> ArrayData {
         let array = ArrayData::builder(data_type)
             .len(self.count())
@@ -66,10 +66,10 @@ impl BytesColumn {
     }
 }
 
-/// A length, as Arrow has it.
+/// A length as the 32-bit offset that Arrow uses.
 ///
 /// # Panics
-/// If it is beyond what the limits of rows and of a client's frames leave room for.
+/// If it exceeds what the limits on rows and on the client's frames allow.
 pub(super) fn end(length: usize) -> i32 {
     i32::try_from(length)
         .unwrap_or_else(|_| unreachable!("{length} bytes in a column, of at most {}", i32::MAX))

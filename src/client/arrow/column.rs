@@ -1,4 +1,4 @@
-//! The columns that records have.
+//! The columns of records in Arrow form.
 //!
 //! | name | type |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | key, value | binary |
 //! | headers | list of struct of key (string) and value (binary) |
 //!
-//! All may hold nulls as far as their types say, which is what Spark insists on.
+//! All columns are nullable, as Spark requires.
 
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
@@ -22,13 +22,13 @@ use crate::config::{ConfigError, Fault};
 pub enum Column {
     /// The topic's name.
     Topic,
-    /// The partition's number.
+    /// The partition's index.
     Partition,
-    /// The place in the partition.
+    /// The offset in the partition.
     Offset,
-    /// The time.
+    /// The timestamp.
     Timestamp,
-    /// Whose time that is.
+    /// The origin of the timestamp.
     TimestampType,
     /// The key.
     Key,
@@ -39,7 +39,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// All columns, in the order that they have when none are named.
+    /// All columns, in the default order.
     pub const ALL: [Self; 8] = [
         Self::Topic,
         Self::Partition,
@@ -65,10 +65,10 @@ impl Column {
         }
     }
 
-    /// The columns of these names, in this order.
+    /// Returns the columns with these names, in this order.
     ///
     /// # Errors
-    /// One fault for each name that is unknown or there twice, and one when there is none.
+    /// A fault for each name that is unknown or repeated, and one if there are no names.
     pub fn named(names: &[&str]) -> Result<Vec<Self>, ConfigError> {
         let mut columns = Vec::with_capacity(names.len());
         let mut faults = Vec::new();
@@ -89,7 +89,7 @@ impl Column {
         ConfigError::from_faults(faults).map(|()| columns)
     }
 
-    /// The type of records with these columns, by Arrow's C data interface.
+    /// Exports the type of records with these columns through Arrow's C data interface.
     pub fn export(columns: &[Self]) -> FFI_ArrowSchema {
         exported(&Self::row(columns))
     }
@@ -115,7 +115,7 @@ impl Column {
     }
 }
 
-/// A type by Arrow's C data interface.
+/// Exports a type through Arrow's C data interface.
 pub(super) fn exported(data_type: &DataType) -> FFI_ArrowSchema {
     FFI_ArrowSchema::try_from(data_type)
         .unwrap_or_else(|error| unreachable!("the types of columns have C forms: {error}"))

@@ -1,4 +1,4 @@
-//! The column of headers: a list for each record, of names and values.
+//! The column of headers: for each record a list of names and values.
 
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
@@ -9,27 +9,27 @@ use super::bytes::{BytesColumn, end};
 use super::column::{Column, header};
 use crate::record::Headers;
 
-/// A column that is being filled.
+/// A column under construction.
 #[derive(Debug)]
 pub(super) struct HeadersColumn {
-    /// Where each record's headers end, and before all of them 0.
+    /// The end of each record's headers, preceded by 0.
     ends: Vec<i32>,
     keys: BytesColumn,
     values: BytesColumn,
 }
 
 impl HeadersColumn {
-    /// Without records.
+    /// An empty column.
     pub(super) fn new() -> Self {
         Self { ends: vec![0], keys: BytesColumn::new(), values: BytesColumn::new() }
     }
 
-    /// Makes room for the headers of so many records.
+    /// Reserves memory for the headers of `records` records.
     pub(super) fn reserve(&mut self, records: usize) {
         self.ends.reserve(records);
     }
 
-    /// Appends a record's headers. What is no UTF-8 in a name is replaced, as in a message.
+    /// Appends a record's headers. Invalid UTF-8 in names is replaced, as in messages.
     pub(super) fn push(&mut self, headers: &Headers<'_>) {
         for header in headers.clone() {
             self.keys.push(Some(String::from_utf8_lossy(header.key).as_bytes()));
@@ -38,7 +38,7 @@ impl HeadersColumn {
         self.ends.push(end(self.keys.count()));
     }
 
-    /// The column.
+    /// The finished column.
     pub(super) fn finish(self) -> ArrayData {
         let (records, headers) = (self.ends.len() - 1, self.keys.count());
         let pairs = ArrayData::builder(header())

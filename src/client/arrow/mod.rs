@@ -1,12 +1,12 @@
-//! Records as columns, in Arrow's form, for whoever works on many at once.
+//! Records as columns in Arrow format, for batch processing.
 //!
 //! ```text
 //! chunk → rows (a sink: each column appended to) → record batch → the two structs of Arrow's C
 //! data interface, which any Arrow library takes over without copying
 //! ```
 //!
-//! Every batch has bytes of its own, copied once: it outlives the consumer, and keeps nothing else
-//! in memory. There is Arrow's format here and nothing of what computes with it.
+//! Every batch owns its bytes, copied once: it outlives the consumer and keeps no other memory
+//! alive. This module uses Arrow's format only, none of its compute kernels.
 
 #[cfg(test)]
 mod arrow_tests;

@@ -1,7 +1,7 @@
-//! Rows that are being filled: a sink that appends each record to the columns that are wanted.
+//! Rows under construction: a sink that appends each record to the selected columns.
 //!
-//! What all records of a log's batch have in common, its topic, partition and kind of time, is
-//! appended when the batch is over, for all of its records together.
+//! Topic, partition and timestamp type are the same for all records of a log batch, so they are
+//! appended for all of them together at the end of the batch.
 
 use arrow_buffer::{Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
@@ -15,20 +15,19 @@ use crate::config::{ByteSize, ConfigError, Fault};
 use crate::record::TimestampType;
 use crate::types::{Timestamp, TopicPartition};
 
-/// When rows are enough for a batch. There is always at least one.
+/// The limits at which a batch of rows is full. A batch always holds at least one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsMax {
-    /// So many rows.
+    /// Maximum number of rows.
     pub rows: usize,
-    /// So many bytes in keys, values and headers, as far as they are columns; the last record may
-    /// go beyond.
+    /// Maximum size of the selected keys, values and headers; the last record may exceed it.
     pub bytes: ByteSize,
 }
 
-/// There is room made for so many times what a log's batch has: more like it will follow.
+/// Columns reserve this multiple of a log batch's size, as more batches like it will follow.
 const MORE: usize = 4;
 
-/// Rows that are being filled.
+/// Rows under construction.
 #[derive(Debug)]
 pub struct Rows {
     order: Vec<Column>,
@@ -46,12 +45,12 @@ pub struct Rows {
     headers: Option<HeadersColumn>,
 }
 
-/// Records with a topic, a partition and a kind of time in common.
+/// Consecutive records with the same topic, partition and timestamp type.
 #[derive(Debug)]
 struct Run {
     partition: TopicPartition,
     timestamp_type: TimestampType,
-    /// Rows before it.
+    /// The number of rows before it.
     from: usize,
 }
 
@@ -68,15 +67,15 @@ impl Default for RowsMax {
 }
 
 impl RowsMax {
-    /// The most rows; with the longest of topic names they fit into one column.
+    /// The highest row limit: even with the longest topic names, 32-bit column offsets suffice.
     const ROWS: usize = 1 << 20;
-    /// The most bytes; a record more, which came in a frame of the client's, still fits.
+    /// The highest byte limit: one more record, bounded by the client's frame size, still fits.
     const BYTES: u64 = 1 << 30;
 
-    /// Fails if there is no room for a row, or for more than a batch can have.
+    /// Fails if a limit is zero or beyond what a batch can hold.
     ///
     /// # Errors
-    /// Every limit that does not fit.
+    /// A fault for every limit that is out of bounds.
     pub fn check(self) -> Result<(), ConfigError> {
         let mut faults = Vec::new();
         if !(1..=Self::ROWS).contains(&self.rows) {
@@ -95,7 +94,7 @@ impl Rows {
     /// No rows yet, with these columns in this order, each at most once.
     ///
     /// # Panics
-    /// If the limits do not [fit](RowsMax::check).
+    /// If the limits are [out of bounds](RowsMax::check).
     pub fn new(columns: &[Column], max: RowsMax) -> Self {
         assert!(max.check().is_ok(), "limits that do not fit: {max:?}");
         let has = |column| columns.contains(&column);
@@ -174,7 +173,7 @@ impl Sink for Rows {
         }
     }
 
-    /// Each column is to grow once, not by doubling, which would copy all of it again.
+    /// Reserves memory once per column: growth by doubling would copy everything again.
     fn expect(&mut self, records: usize, bytes: usize) {
         let mean = bytes.checked_div(records).unwrap_or_default();
         let rows = records.saturating_mul(MORE).min(self.max.rows.saturating_sub(self.count));
@@ -190,7 +189,7 @@ impl Sink for Rows {
             keys.reserve(rows, 0);
         }
         if let Some(values) = &mut self.values {
-            // The last record may go beyond the limit.
+            // The last record may exceed the limit.
             values.reserve(rows, bytes.saturating_mul(MORE).min(room).saturating_add(mean));
         }
         if let Some(headers) = &mut self.headers {
@@ -234,7 +233,7 @@ impl Times {
         Self { micros: Vec::new(), nulls: NullBufferBuilder::new(0) }
     }
 
-    /// A time that is none, or too far away for microseconds, is null.
+    /// A missing timestamp, or one that overflows microseconds, is null.
     #[inline]
     fn push(&mut self, timestamp: Timestamp) {
         let known = (timestamp != Timestamp::NONE).then_some(timestamp.millis());
@@ -252,7 +251,7 @@ impl Times {
     }
 }
 
-/// Kafka's number for it.
+/// Kafka's number of the timestamp type.
 fn number(timestamp_type: TimestampType) -> i32 {
     match timestamp_type {
         TimestampType::CreateTime => 0,

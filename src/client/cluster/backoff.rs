@@ -1,4 +1,4 @@
-//! Pauses between attempts: doubling, bounded, and uneven so that clients do not march in step.
+//! Pauses between attempts: exponential, bounded, and with jitter.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses as `config` says; `clock` is what makes them differ from client to client.
+    /// Uses the pauses of `config`; the clock seeds the jitter, so that clients differ.
     pub(crate) fn new(config: &ClientConfig, clock: &dyn Clock) -> Self {
         let nanos = u64::try_from(clock.monotonic().as_nanos()).unwrap_or(u64::MAX);
         Self {
@@ -26,7 +26,8 @@ impl Backoff {
         }
     }
 
-    /// The pause after one more failure: 80 to 120 per cent of the doubled one before.
+    /// The pause after another failure: 80 to 120 percent of twice the previous one, up to the
+    /// bound.
     pub(crate) fn next_pause(&mut self) -> Duration {
         let factor = 1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX);
         self.failures = self.failures.saturating_add(1);
@@ -35,7 +36,7 @@ impl Backoff {
         full.saturating_mul(percent) / 100
     }
 
-    /// An attempt succeeded: the next pause is the first again.
+    /// Starts again with the first pause, after a success.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }

@@ -1,4 +1,4 @@
-//! The brokers of one cluster: finding them, asking them, following what they say of themselves.
+//! The brokers of a cluster: discovery, metadata, and requests to them.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
 use crate::wire::{FindCoordinatorRequest, Message, MetadataRequest, MetadataResponse};
 
-/// All that tasks of a client share about its cluster.
+/// The cluster state shared by all tasks of a client.
 #[derive(Debug)]
 pub(crate) struct Brokers {
     config: ClientConfig,
@@ -30,7 +30,7 @@ pub(crate) struct Brokers {
     links: Mutex<HashMap<HostPort, Arc<Link>>>,
 }
 
-/// Until when a call may try, and what it is called in errors.
+/// The time limit of a call, and the operation's name in errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     operation: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Deadline {
 }
 
 impl Brokers {
-    /// The cluster behind `config.bootstrap`; nothing is asked yet.
+    /// The cluster behind `config.bootstrap`; no broker is contacted yet.
     pub(crate) fn new(config: ClientConfig, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
         let monitor = Arc::new(Monitor::new(Arc::clone(&clock)));
         let (topology, links) = (ArcSwap::default(), Mutex::default());
@@ -56,13 +56,13 @@ impl Brokers {
         &self.clock
     }
 
-    /// The state of all connections.
+    /// The monitor of all connections.
     pub(crate) fn monitor(&self) -> &Monitor {
         &self.monitor
     }
 
-    /// Looks for a broker whenever the last connection has broken, until there is one. Without it
-    /// a client that has nothing to do would notice neither an outage nor its end.
+    /// Reconnects whenever the last connection breaks. Without it an idle client would notice
+    /// neither an outage nor the end of it.
     pub(crate) async fn keep_reachable(self: Arc<Self>) {
         let mut backoff = Backoff::new(&self.config, self.clock.as_ref());
         loop {
@@ -74,12 +74,12 @@ impl Brokers {
         }
     }
 
-    /// Where tasks are started.
+    /// The handle that starts tasks.
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// What is known of the cluster.
+    /// The cached cluster metadata.
     pub(crate) fn topology(&self) -> Arc<Topology> {
         self.topology.load_full()
     }
@@ -90,13 +90,13 @@ impl Brokers {
         Deadline { operation, begin, end: begin.saturating_add(timeout) }
     }
 
-    /// A new connection of the caller's own, so that nobody else's answers hold up his.
+    /// Opens a dedicated connection, so that other callers' responses do not delay this one's.
     pub(crate) async fn open(&self, address: &HostPort) -> Result<Connection, ClientError> {
         let opened = Connection::open(address, &self.config, &self.tasks, &self.monitor).await;
         opened.map_err(|error| self.explain(address, error))
     }
 
-    /// Asks the broker at `address` over the connection that all share.
+    /// Sends a request to the broker at `address` over the shared connection.
     pub(crate) async fn call<R: Message>(
         &self,
         address: &HostPort,
@@ -109,7 +109,7 @@ impl Brokers {
         connection.submit(request)?.answer().await
     }
 
-    /// Asks one broker after another until one answers.
+    /// Sends a request to one broker after another until one answers.
     pub(crate) async fn call_any<R: Message>(
         &self,
         request: &R,
@@ -124,7 +124,7 @@ impl Brokers {
         Err(ClientError::Connect { tried })
     }
 
-    /// Asks the broker that administration is addressed to.
+    /// Sends a request to the controller, or to any broker while no controller is known.
     pub(crate) async fn call_controller<R: Message>(
         &self,
         request: &R,
@@ -135,7 +135,7 @@ impl Brokers {
         }
     }
 
-    /// Asks the broker of this number.
+    /// Sends a request to the broker with this id.
     pub(crate) async fn call_broker<R: Message>(
         &self,
         broker: BrokerId,
@@ -149,7 +149,7 @@ impl Brokers {
         self.call(&address.ok_or_else(missing)?, request).await
     }
 
-    /// Where the coordinator of a group is reached.
+    /// Returns the address of a group's coordinator.
     pub(crate) async fn coordinator(&self, group: &str) -> Result<HostPort, ClientError> {
         let request = FindCoordinatorRequest {
             key: group.to_owned(),
@@ -165,10 +165,10 @@ impl Brokers {
         Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
     }
 
-    /// The first contact: each address given at the start has its share of the time to answer.
+    /// Makes the first contact: each bootstrap address has an equal share of the remaining time.
     ///
     /// # Errors
-    /// [`ClientError::Connect`] with every address and what became of it.
+    /// [`ClientError::Connect`] with every address and the reason it failed.
     pub(crate) async fn find(&self) -> Result<(), ClientError> {
         let mut tried = Vec::new();
         let addresses = &self.config.bootstrap;
@@ -194,8 +194,8 @@ impl Brokers {
         Err(ClientError::Connect { tried })
     }
 
-    /// Asks what the brokers know of `topics`; `None` is all of them, and none of them is about the
-    /// brokers alone.
+    /// Requests metadata of `topics`: `None` asks for all topics, an empty list for the brokers
+    /// alone.
     pub(crate) async fn refresh(
         &self,
         topics: Option<&[TopicName]>,
@@ -215,7 +215,7 @@ impl Brokers {
         Ok(answer)
     }
 
-    /// Drops what is known of a topic, which was deleted.
+    /// Removes a deleted topic from the cached metadata.
     pub(crate) fn forget(&self, name: &TopicName) {
         self.topology.rcu(|known| {
             let mut next = Topology::clone(known);
@@ -232,7 +232,7 @@ impl Brokers {
         });
     }
 
-    /// A topic with at least one partition, asked for if it is not known.
+    /// Returns a topic with at least one partition, requesting its metadata if it is not cached.
     pub(crate) async fn topic(
         &self,
         name: &TopicName,
@@ -252,10 +252,10 @@ impl Brokers {
         })
     }
 
-    /// Adds the topic with the nearest name to the error of a topic that does not exist.
+    /// Adds the most similar topic name to the error about a topic that does not exist.
     pub(crate) async fn with_nearest(&self, error: ClientError) -> ClientError {
         let ClientError::TopicNotFound { topic, nearest: None } = error else { return error };
-        // Without an answer the error is still true, only shorter.
+        // Without an answer the error is still correct, it only lacks the suggestion.
         let known = self.refresh(None, false).await.unwrap_or_default();
         let own = known.topics.iter().filter(|topic| !topic.is_internal);
         let names: Vec<&str> = own.filter_map(|topic| topic.name.as_deref()).collect();
@@ -264,12 +264,12 @@ impl Brokers {
         ClientError::TopicNotFound { nearest: meant.map(str::to_owned), topic }
     }
 
-    /// Whether one broker is all there is, so that it knows every topic.
+    /// Returns true if the cluster has a single broker, which then knows every topic.
     pub(crate) fn is_single(&self) -> bool {
         self.topology().addresses().count() == 1
     }
 
-    /// Where the leader of a partition is reached, asked for if it is not known.
+    /// Returns the address of a partition's leader, requesting metadata if it is not cached.
     pub(crate) async fn leader(
         &self,
         topic: &TopicName,
@@ -286,7 +286,7 @@ impl Brokers {
         })
     }
 
-    /// Repeats `work` until it succeeds, cannot succeed, or the deadline has come.
+    /// Repeats `work` until it succeeds, fails for good, or the deadline passes.
     pub(crate) async fn until<T, F>(
         &self,
         deadline: Deadline,
@@ -308,7 +308,8 @@ impl Brokers {
             match error.remedy() {
                 Remedy::Reject | Remedy::Fatal => return Err(error),
                 Remedy::Refresh if !about.is_empty() => {
-                    // If this fails too, so will the next attempt, with the better reason.
+                    // If the refresh fails, the next attempt fails too, with the more useful
+                    // reason.
                     let _ = timeout(left, self.refresh(Some(about), false)).await;
                 }
                 Remedy::Refresh | Remedy::Retry => {}
@@ -322,7 +323,8 @@ impl Brokers {
         }
     }
 
-    /// The error of a call whose time is over. What does not exist is said as such.
+    /// The error for a call past its deadline. A missing topic is reported as missing, not as a
+    /// timeout.
     fn overdue(&self, deadline: Deadline, last_error: Option<ClientError>) -> ClientError {
         match last_error {
             Some(missing @ ClientError::TopicNotFound { .. }) => missing,
@@ -334,7 +336,7 @@ impl Brokers {
         }
     }
 
-    /// Brokers to ask: those known, then those given at the start.
+    /// The brokers to contact: those known first, then the bootstrap addresses.
     fn candidates(&self) -> Vec<HostPort> {
         let topology = self.topology();
         let mut candidates: Vec<HostPort> = topology.addresses().cloned().collect();
@@ -352,7 +354,7 @@ impl Brokers {
         Arc::clone(links.entry(address.clone()).or_insert_with(make))
     }
 
-    /// Says where an address came from that the user never wrote.
+    /// Explains an unreachable address that the brokers advertised and the user never configured.
     fn explain(&self, address: &HostPort, error: ClientError) -> ClientError {
         let ClientError::Connect { mut tried } = error else { return error };
         if !self.config.bootstrap.contains(address) {

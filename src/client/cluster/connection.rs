@@ -1,9 +1,9 @@
-//! One connection to a broker: requests go out in the order of their submission, and answers come
-//! back in the same order.
+//! A connection to a broker: requests are sent in the order of submission, and responses arrive in
+//! the same order.
 //!
-//! Submitting never waits, so that whoever submits decides the order; how many requests may be
-//! unanswered is up to the submitter. A connection that failed, or was too slow to answer, is over:
-//! everything unanswered fails with the reason, and a new one is made by who wants one.
+//! Submitting never blocks, so the submitter decides the order, and also how many requests may be
+//! in flight. A connection that failed, or whose broker was too slow, is over: every pending
+//! request fails with the reason, and the caller opens a new connection if it needs one.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -28,10 +28,10 @@ use crate::wire::{
     decode_response, encode_request,
 };
 
-/// Frames above this are not believed.
+/// The largest frame accepted; a longer length field is taken for corruption.
 const FRAME_MAX: usize = 256 << 20;
 
-/// The version in which versions are asked for first.
+/// The ApiVersions version sent first.
 const FIRST_ASKED: i16 = 4;
 
 /// An open connection. Dropping it closes it.
@@ -42,7 +42,7 @@ pub(crate) struct Connection {
     _closes: DropGuard,
 }
 
-/// What the users of a connection and its task share.
+/// State shared by the users of a connection and its task.
 #[derive(Debug)]
 struct Lane {
     address: HostPort,
@@ -50,7 +50,7 @@ struct Lane {
     answer_max: Duration,
     monitor: Arc<Monitor>,
     state: Mutex<State>,
-    /// How often bytes have arrived.
+    /// Counts reads that returned bytes, so that a wait can tell a slow response from none.
     arrivals: AtomicU64,
     work: Notify,
     closing: CancellationToken,
@@ -59,11 +59,11 @@ struct Lane {
 #[derive(Debug, Default)]
 struct State {
     unsent: Vec<Piece>,
-    /// Whom to tell when what is unsent, or being sent, is out.
+    /// Senders to notify when everything queued, or being written, has been written.
     unwritten: Vec<oneshot::Sender<Result<Bytes, ClientError>>>,
     unanswered: VecDeque<Waiting>,
     next_correlation_id: i32,
-    /// Whether it counts among the open connections.
+    /// True while the monitor counts this connection as open.
     is_counted: bool,
     over: Option<ClientError>,
 }
@@ -74,21 +74,21 @@ struct Waiting {
     answer: oneshot::Sender<Result<Bytes, ClientError>>,
 }
 
-/// What a request is waited for by.
+/// The event that completes a request for its submitter.
 #[derive(Debug)]
 enum Wish {
     Answer(oneshot::Sender<Result<Bytes, ClientError>>),
     Written(oneshot::Sender<Result<Bytes, ClientError>>),
 }
 
-/// A request that is never answered, on its way out.
+/// A request without a response, being written.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     lane: Arc<Lane>,
     written: oneshot::Receiver<Result<Bytes, ClientError>>,
 }
 
-/// An answer to come.
+/// A pending response.
 #[derive(Debug)]
 pub(crate) struct Reply<R> {
     version: i16,
@@ -98,7 +98,7 @@ pub(crate) struct Reply<R> {
 }
 
 impl Connection {
-    /// Connects and agrees on versions.
+    /// Connects and negotiates API versions.
     pub(crate) async fn open(
         address: &HostPort,
         config: &ClientConfig,
@@ -139,18 +139,18 @@ impl Connection {
         Ok(Self { lane, versions, _closes: closes })
     }
 
-    /// Whether it still works, as far as is known.
+    /// Returns true while no failure is known.
     pub(crate) fn is_open(&self) -> bool {
         self.lane.state().over.is_none()
     }
 
-    /// Sends a request behind those submitted before.
+    /// Sends a request after those already submitted.
     pub(crate) fn submit<R: Message>(&self, request: &R) -> Result<Reply<R>, ClientError> {
         self.submit_with(self.version_of::<R>(i16::MAX)?, request, &[])
     }
 
-    /// Sends a request in a version that [`version_of`](Self::version_of) gave, with the records
-    /// that lie elsewhere.
+    /// Sends a request in a version returned by [`version_of`](Self::version_of), with its records
+    /// taken from `records`.
     pub(crate) fn submit_with<R: Message>(
         &self,
         version: i16,
@@ -162,7 +162,7 @@ impl Connection {
         Ok(Reply { version, lane: Arc::clone(&self.lane), frame, request: PhantomData })
     }
 
-    /// Sends a request that is never answered. The connection must outlive its leaving.
+    /// Sends a request that has no response. The connection must live until it is written.
     pub(crate) fn submit_unanswered<R: Message>(
         &self,
         version: i16,
@@ -174,14 +174,14 @@ impl Connection {
         Ok(Leaving { lane: Arc::clone(&self.lane), written })
     }
 
-    /// The version of `R` to use, of those up to `highest`.
+    /// The version of `R` to use: the highest both sides support, up to `highest`.
     pub(crate) fn version_of<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
         self.versions.pick::<R>(highest)
     }
 }
 
 impl Leaving {
-    /// Waits until the system has taken over all bytes.
+    /// Waits until the operating system has accepted all bytes.
     pub(crate) async fn written(self) -> Result<(), ClientError> {
         let limit = self.lane.answer_max;
         self.lane.await_frame(self.written, limit).await.map(drop)
@@ -189,14 +189,14 @@ impl Leaving {
 }
 
 impl<R: Message> Reply<R> {
-    /// Waits for the answer. When nothing arrives for so long the connection is over, since
-    /// answers that follow it cannot come either.
+    /// Waits for the response. If no bytes arrive for the request timeout the connection is over:
+    /// responses come in order, so later ones cannot arrive either.
     pub(crate) async fn answer(self) -> Result<R::Response, ClientError> {
         let limit = self.lane.answer_max;
         self.answer_within(limit).await
     }
 
-    /// As [`answer`](Self::answer), for requests that a broker holds for longer.
+    /// [`answer`](Self::answer) with another limit, for requests that a broker may hold for longer.
     pub(crate) async fn answer_within(self, limit: Duration) -> Result<R::Response, ClientError> {
         let frame = self.lane.await_frame(self.frame, limit).await?;
         match decode_response::<R>(&frame, self.version) {
@@ -210,19 +210,19 @@ impl<R: Message> Reply<R> {
 }
 
 impl Lane {
-    /// Counts it among the open connections, unless it is over already.
+    /// Counts the connection as open, unless it is over already.
     fn count(&self) -> Result<(), ClientError> {
         let mut state = self.state();
         if let Some(error) = &state.over {
             return Err(error.clone());
         }
         state.is_counted = true;
-        // Before anybody can end it.
+        // Still under the lock, so that `end` cannot report it ended before it is reported opened.
         self.monitor.opened(&self.address);
         Ok(())
     }
 
-    /// The first exchange of every connection.
+    /// Negotiates API versions, the first exchange of every connection.
     async fn agree(self: &Arc<Self>) -> Result<Versions, ClientError> {
         let mut version = FIRST_ASKED;
         let request = ApiVersionsRequest {
@@ -236,6 +236,8 @@ impl Lane {
             let frame = self.await_frame(frame, self.answer_max).await?;
             let (_, response) = ApiVersionsResponse::from_frame(&frame, version)
                 .map_err(|error| self.end(ClientError::unreachable(&self.address, error)))?;
+            // A broker too old for this version answers with the versions that it supports
+            // (KIP-511).
             if response.error_code != ErrorCode::UnsupportedVersion {
                 return Ok(Versions::of(&response));
             }
@@ -251,6 +253,8 @@ impl Lane {
         records: &[Bytes],
         wish: Wish,
     ) -> Result<(), ClientError> {
+        // The correlation id and the place in the queue are taken under one lock: responses are
+        // matched by order.
         let mut state = self.state();
         if let Some(error) = &state.over {
             return Err(error.clone());
@@ -270,7 +274,8 @@ impl Lane {
         Ok(())
     }
 
-    /// A large answer on a slow link may take longer than `limit`, as long as its bytes come.
+    /// Waits for a frame. A large response on a slow link may take longer than `limit` as long as
+    /// bytes keep arriving.
     async fn await_frame(
         &self,
         mut frame: oneshot::Receiver<Result<Bytes, ClientError>>,
@@ -290,7 +295,7 @@ impl Lane {
         }
     }
 
-    /// Moves bytes until the connection is over.
+    /// Reads and writes until the connection is over.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
         let reason = tokio::select! {
             reason = self.receive(&stream) => reason,
@@ -312,11 +317,12 @@ impl Lane {
             if let Err(error) = outgoing.write_to(stream, self.answer_max).await {
                 return ClientError::unreachable(&self.address, error);
             }
-            // More may have been added meanwhile, behind these; or all were told of the end.
+            // More senders may have been queued behind these meanwhile, or `end` may have taken
+            // them all.
             let mut state = self.state();
             let written = written.min(state.unwritten.len());
             for wish in state.unwritten.drain(..written) {
-                // Who asked may have stopped waiting.
+                // The receiver may have been dropped.
                 let _ = wish.send(Ok(Bytes::new()));
             }
         }
@@ -356,7 +362,7 @@ impl Lane {
         let correlation_id = frame.first_chunk().copied().map(i32::from_be_bytes);
         match waiting {
             Some(waiting) if Some(waiting.correlation_id) == correlation_id => {
-                // Who asked may have stopped waiting.
+                // The receiver may have been dropped.
                 let _ = waiting.answer.send(Ok(frame));
                 Ok(())
             }
@@ -364,7 +370,7 @@ impl Lane {
         }
     }
 
-    /// Ends the connection for everyone, once, and tells why.
+    /// Ends the connection, once, and fails all pending requests. Returns the first reason.
     fn end(&self, reason: ClientError) -> ClientError {
         let mut state = self.state();
         let reason = state.over.get_or_insert(reason).clone();
@@ -379,7 +385,7 @@ impl Lane {
         self.closing.cancel();
         let answers = unanswered.into_iter().map(|waiting| waiting.answer);
         for wish in answers.chain(unwritten) {
-            // Who asked may have stopped waiting.
+            // The receiver may have been dropped.
             let _ = wish.send(Err(reason.clone()));
         }
         reason
@@ -390,7 +396,7 @@ impl Lane {
     }
 }
 
-/// A frame as the connection sends it, with the records in their places.
+/// The pieces of a frame in the order they are sent, with the records in their places.
 fn pieces(frame: &EncodedFrame, records: &[Bytes]) -> Vec<Piece> {
     let fill = |piece| match piece {
         FramePiece::Bytes(bytes) => Piece::Bytes(bytes),

@@ -1,5 +1,5 @@
-//! The way to one broker: a connection that is made when needed, and made again after a failure,
-//! with pauses between attempts that fail.
+//! The shared connection to a broker, opened on demand and reopened after a failure, with pauses
+//! between failed attempts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::client::{ClientConfig, ClientError};
 use crate::config::HostPort;
 use crate::io::Clock;
 
-/// A broker's address and the connection to it, if there is one.
+/// A broker's address and the open connection to it, if any.
 #[derive(Debug)]
 pub(crate) struct Link {
     address: HostPort,
@@ -27,14 +27,14 @@ struct State {
 }
 
 impl Link {
-    /// A way that nobody has gone yet.
+    /// A link that has not connected yet.
     pub(crate) fn new(address: HostPort, config: &ClientConfig, clock: &dyn Clock) -> Self {
         let backoff = Backoff::new(config, clock);
         let state = State { connection: None, backoff, pause_until: Duration::ZERO };
         Self { address, state: Mutex::new(state) }
     }
 
-    /// The open connection, or a new one.
+    /// Returns the open connection, or opens one.
     pub(crate) async fn connection(
         &self,
         config: &ClientConfig,
@@ -42,6 +42,7 @@ impl Link {
         tasks: &Tasks,
         monitor: &Arc<Monitor>,
     ) -> Result<Arc<Connection>, ClientError> {
+        // Held while connecting, so that concurrent callers share one attempt.
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.take_if(|open| open.is_open()) {
             state.connection = Some(Arc::clone(&connection));

@@ -1,7 +1,7 @@
-//! The brokers as a client sees them: who they are, who leads what, and connections to them.
+//! The cluster as a client sees it: brokers, partition leaders, and connections.
 //!
-//! What is known of the cluster is a cache: it may be wrong at any time, and is asked for again
-//! when a broker says so. Connections are made when needed and made again after a failure.
+//! The metadata is a cache: it may be stale at any time and is requested again when a broker
+//! rejects a request because of it. Connections are opened on demand and reopened after a failure.
 
 mod backoff;
 mod brokers;

@@ -1,8 +1,8 @@
-//! All connections of a client as a whole: whether any broker can be reached, and figures.
+//! The state of all connections of a client: whether any broker can be reached, and metrics.
 //!
-//! Brokers are lost when the last connection broke and an attempt to make another failed. Each
-//! outage is logged and reported once, and so is its end. A connection that the client closes
-//! itself, or that a broker closes for idleness, is no outage.
+//! All brokers count as lost when the last connection broke and an attempt to open another failed.
+//! Each outage is logged and reported once, and so is its end. A connection that the client itself
+//! closes, or that a broker closes for idleness, is not an outage.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,15 +15,15 @@ use crate::client::{ClientError, ClientStats, Event};
 use crate::config::HostPort;
 use crate::io::Clock;
 
-/// Called with each event on the client's thread; must not block.
+/// A listener called with each event on the client's thread; it must not block.
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// The state of a client's connections.
+/// The connection state of a client.
 pub(crate) struct Monitor {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
     listeners: Mutex<Vec<Listener>>,
-    /// Notified when the last connection broke.
+    /// Notified when the last connection breaks.
     broken: Notify,
     requests: AtomicU64,
     bytes_sent: AtomicU64,
@@ -41,7 +41,7 @@ struct State {
 }
 
 impl Monitor {
-    /// No connection yet.
+    /// A monitor without connections.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -64,11 +64,11 @@ impl Monitor {
     /// Drops all listeners.
     pub(crate) fn silence(&self) {
         let listeners = std::mem::take(&mut *self.listeners());
-        // Not while the lock is held: dropping may call anything.
+        // After releasing the lock: dropping a listener may run arbitrary code.
         drop(listeners);
     }
 
-    /// A connection was made.
+    /// Records that a connection was opened.
     pub(crate) fn opened(&self, address: &HostPort) {
         let mut state = self.state();
         state.open += 1;
@@ -81,7 +81,7 @@ impl Monitor {
         self.tell(&Event::Connected { address, outage });
     }
 
-    /// An open connection is over, for this reason.
+    /// Records that an open connection ended for this reason.
     pub(crate) fn ended(&self, reason: &ClientError) {
         let mut state = self.state();
         state.open = state.open.saturating_sub(1);
@@ -92,7 +92,7 @@ impl Monitor {
         }
     }
 
-    /// A connection could not be made.
+    /// Records that a connection attempt failed.
     pub(crate) fn refused(&self, address: &HostPort, error: &ClientError) {
         let mut state = self.state();
         if state.open > 0 || state.connects == 0 || state.lost_at.is_some() {
@@ -110,18 +110,18 @@ impl Monitor {
         self.tell(&Event::Lost { address, reason });
     }
 
-    /// A request of so many bytes was submitted.
+    /// Records that a request of this many bytes was submitted.
     pub(crate) fn sent(&self, bytes: usize) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes_sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many bytes of answers arrived.
+    /// Records that this many bytes of responses arrived.
     pub(crate) fn received(&self, bytes: usize) {
         self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// An answer came with this delay in milliseconds, 0 if none.
+    /// Records the throttle time of a response in milliseconds; 0 is none.
     pub(crate) fn throttled(&self, address: &HostPort, delay_ms: i32) {
         let Some(delay_ms) = u64::try_from(delay_ms).ok().filter(|delay_ms| *delay_ms > 0) else {
             return;
@@ -131,7 +131,7 @@ impl Monitor {
         self.tell(&Event::Throttled { address: address.to_string(), delay });
     }
 
-    /// A consumer took part in a rebalance.
+    /// Records a rebalance of a consumer.
     pub(crate) fn rebalanced(&self, event: &Event) {
         self.rebalances.fetch_add(1, Ordering::Relaxed);
         self.tell(event);
@@ -142,12 +142,12 @@ impl Monitor {
         self.broken.notified().await;
     }
 
-    /// Whether no connection is open.
+    /// Returns true while no connection is open.
     pub(crate) fn is_down(&self) -> bool {
         self.state().open == 0
     }
 
-    /// The figures.
+    /// The metrics.
     pub(crate) fn stats(&self) -> ClientStats {
         let state = self.state();
         ClientStats {
@@ -164,7 +164,7 @@ impl Monitor {
     }
 
     fn tell(&self, event: &Event) {
-        // Called without the lock, since a listener may drop another.
+        // Called without the lock, since a listener may add or remove listeners.
         let listeners = self.listeners().clone();
         for listener in listeners {
             listener(event);

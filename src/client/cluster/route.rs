@@ -1,11 +1,11 @@
-//! A producer's or consumer's own way to one broker: its connection, and how much is under way on
-//! it. A state machine: whoever owns it does what its footing says.
+//! A producer's or consumer's dedicated connection to a broker, with its number of requests in
+//! flight. This is a state machine without I/O: its owner acts on the returned footing.
 
 use std::time::Duration;
 
 use crate::client::cluster::{Backoff, Connection};
 
-/// One broker.
+/// The connection state of one broker.
 #[derive(Debug)]
 pub(crate) struct Route {
     state: State,
@@ -15,32 +15,32 @@ pub(crate) struct Route {
 
 #[derive(Debug)]
 enum State {
-    /// Not connected, and not to be before this time.
+    /// Not connected; the next attempt is not before this time.
     Down(Duration),
     Connecting,
     Up(Connection),
 }
 
-/// What can be done now.
+/// The action that is possible now.
 #[derive(Debug)]
 pub(crate) enum Footing<'a> {
-    /// Requests can go out.
+    /// Requests can be sent.
     Ready(&'a Connection),
-    /// A connection is to be made; it is taken to be under way from now on.
+    /// The owner must connect; the route counts as connecting from now on.
     Connect,
-    /// Nothing before this time.
+    /// Nothing can be done before this time.
     NotBefore(Duration),
-    /// Nothing until something comes back.
+    /// Nothing can be done until a response or a connection attempt completes.
     Busy,
 }
 
 impl Route {
-    /// A broker nobody has connected to.
+    /// A route that has not connected yet.
     pub(crate) fn new(backoff: Backoff) -> Self {
         Self { state: State::Down(Duration::ZERO), backoff, in_flight: 0 }
     }
 
-    /// What can be done `now`, with at most `in_flight_max` requests unanswered.
+    /// Returns the possible action at `now`, with at most `in_flight_max` requests in flight.
     pub(crate) fn footing(&mut self, now: Duration, in_flight_max: usize) -> Footing<'_> {
         let is_lost = matches!(&self.state, State::Up(connection) if !connection.is_open());
         if is_lost {
@@ -59,30 +59,30 @@ impl Route {
         }
     }
 
-    /// The connection was made.
+    /// Records that the connection was opened.
     pub(crate) fn connected(&mut self, connection: Connection) {
         self.backoff.reset();
         self.state = State::Up(connection);
     }
 
-    /// The connection could not be made.
+    /// Records that the connection attempt failed.
     pub(crate) fn failed(&mut self, now: Duration) {
         self.state = State::Down(now.saturating_add(self.backoff.next_pause()));
     }
 
-    /// Gives up the connection and what is under way on it, to begin anew at once.
+    /// Gives up the connection with its requests in flight; the next attempt needs no pause.
     pub(crate) fn abandon(&mut self) {
         if matches!(self.state, State::Up(_)) {
             self.state = State::Down(Duration::ZERO);
         }
     }
 
-    /// A request went out.
+    /// Records that a request was sent.
     pub(crate) fn sent(&mut self) {
         self.in_flight += 1;
     }
 
-    /// A request is over.
+    /// Records that a request completed or failed.
     pub(crate) fn answered(&mut self) {
         assert!(self.in_flight > 0, "an answer to none of {} requests", self.in_flight);
         self.in_flight -= 1;

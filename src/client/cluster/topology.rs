@@ -1,4 +1,4 @@
-//! What the brokers last said about themselves and about topics.
+//! Cached metadata of brokers and topics.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::wire::metadata::{Partition, Topic};
 use crate::wire::{ErrorCode, MetadataResponse};
 
-/// The cluster by the last answers.
+/// The cluster as described by the latest metadata answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topology {
     brokers: HashMap<BrokerId, HostPort>,
@@ -15,32 +15,32 @@ pub(crate) struct Topology {
     topics: HashMap<TopicName, TopicInfo>,
 }
 
-/// One topic.
+/// The metadata of a topic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TopicInfo {
-    /// Its identity; [`TopicId::NONE`] where the broker is too old to say.
+    /// Its id; [`TopicId::NONE`] if the broker is too old to report one.
     pub(crate) id: TopicId,
-    /// What is wrong with it, if something is.
+    /// The error that the broker reported for the topic.
     pub(crate) error: ErrorCode,
-    /// Its partitions by number.
+    /// Its partitions by index.
     pub(crate) partitions: Vec<PartitionInfo>,
 }
 
-/// One partition.
+/// The metadata of a partition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartitionInfo {
-    /// Who leads it; `None` while nobody does.
+    /// The leader; `None` while there is none.
     pub(crate) leader: Option<BrokerId>,
-    /// The leader's reign.
+    /// The leader epoch.
     pub(crate) epoch: LeaderEpoch,
-    /// All brokers that should have it.
+    /// All brokers assigned a replica.
     pub(crate) replicas: Vec<BrokerId>,
-    /// Those in sync with the leader.
+    /// The in-sync replicas.
     pub(crate) isr: Vec<BrokerId>,
 }
 
 impl Topology {
-    /// Takes in an answer. Topics it does not speak of stay as they were.
+    /// Merges a metadata answer. Topics that it does not mention are kept.
     pub(crate) fn update(&mut self, answer: &MetadataResponse) {
         if !answer.brokers.is_empty() {
             self.brokers = answer.brokers.iter().filter_map(address).collect();
@@ -54,32 +54,32 @@ impl Topology {
         }
     }
 
-    /// Drops a topic, so that it is asked for again.
+    /// Removes a topic, so that it is requested again.
     pub(crate) fn forget(&mut self, name: &TopicName) {
         self.topics.remove(name);
     }
 
-    /// One topic, if it was ever asked for.
+    /// Returns a topic, if it was ever requested.
     pub(crate) fn topic(&self, name: &TopicName) -> Option<&TopicInfo> {
         self.topics.get(name)
     }
 
-    /// Where a broker is reached.
+    /// Returns a broker's address.
     pub(crate) fn address(&self, broker: BrokerId) -> Option<&HostPort> {
         self.brokers.get(&broker)
     }
 
-    /// Where all brokers are reached.
+    /// Returns the addresses of all brokers.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &HostPort> {
         self.brokers.values()
     }
 
-    /// Where administration is addressed.
+    /// Returns the controller's address.
     pub(crate) fn controller(&self) -> Option<&HostPort> {
         self.controller.and_then(|broker| self.address(broker))
     }
 
-    /// Where the leader of a partition is reached.
+    /// Returns the address of a partition's leader.
     pub(crate) fn leader(&self, topic: &TopicName, partition: PartitionIndex) -> Option<&HostPort> {
         let leader = self.topics.get(topic)?.partition(partition)?.leader?;
         self.address(leader)
@@ -92,7 +92,7 @@ impl TopicInfo {
         let mut rows: Vec<&Partition> = topic.partitions.iter().collect();
         rows.sort_by_key(|row| row.partition_index);
         for row in rows {
-            // Numbers without a gap, as every broker gives them; what lies beyond one is not used.
+            // Indexes are contiguous from every broker; partitions after a gap are ignored.
             if usize::try_from(row.partition_index) == Ok(partitions.len()) {
                 partitions.push(PartitionInfo::of(row));
             }
@@ -100,7 +100,7 @@ impl TopicInfo {
         Self { id: topic.topic_id, error: topic.error_code, partitions }
     }
 
-    /// One of its partitions.
+    /// Returns a partition by its index.
     pub(crate) fn partition(&self, partition: PartitionIndex) -> Option<&PartitionInfo> {
         self.partitions.get(usize::try_from(partition.0).ok()?)
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_answer_about_a_topic_counts() {
+    fn the_latest_answer_about_a_topic_replaces_the_one_before() {
         let mut topology = Topology::default();
         let name: TopicName = "t".parse().unwrap();
         topology.update(&answer(-1));

@@ -1,18 +1,18 @@
-//! Which versions of which API a broker and this client both speak.
+//! API versions supported by both a broker and this client.
 
 use std::collections::HashMap;
 
 use crate::client::ClientError;
 use crate::wire::{ApiKey, ApiVersionsResponse, ErrorCode, Message};
 
-/// What one broker serves.
+/// The API versions that a broker supports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Versions {
     ranges: HashMap<i16, (i16, i16)>,
 }
 
 impl Versions {
-    /// As the broker's answer says.
+    /// Reads the versions from a broker's answer.
     pub(crate) fn of(answer: &ApiVersionsResponse) -> Self {
         let row = |api: &crate::wire::api_versions::ApiVersion| {
             (api.api_key, (api.min_version, api.max_version))
@@ -20,7 +20,7 @@ impl Versions {
         Self { ranges: answer.api_keys.iter().map(row).collect() }
     }
 
-    /// The highest version of `R` that both sides speak, of those up to `highest`.
+    /// Returns the highest version of `R` that both sides support, up to `highest`.
     pub(crate) fn pick<R: Message>(&self, highest: i16) -> Result<i16, ClientError> {
         let (least, most) = self.ranges.get(&R::KEY.number()).copied().unwrap_or((0, -1));
         let version = most.min(*R::VERSIONS.end()).min(last_by_name(R::KEY)).min(highest);
@@ -35,8 +35,8 @@ impl Versions {
     }
 }
 
-/// The last version of an API in which topics go by their names, as this client knows them: an id
-/// that it had kept would be that of a topic deleted since.
+/// The last version of an API that identifies topics by name (KIP-516). This client stays below
+/// topic ids: an id that it had cached could belong to a topic deleted since.
 fn last_by_name(api: ApiKey) -> i16 {
     match api {
         ApiKey::Produce => 12,

@@ -1,14 +1,14 @@
-//! Copying staged records into the topic they are meant for, so that each is stored there once.
+//! Copying staged records into their target topic, exactly once.
 //!
 //! ```text
 //! staged partition   [a a b a b b x x]   a, b: parts of the plan; x: of an attempt that failed
 //! target partition   [a a b a b b]       the same batches, stamped anew, in the same order
 //! ```
 //!
-//! Batches are copied as they are: nothing is unpacked. Each is given the identity of the plan and
-//! the sequence numbers that follow from its place, which makes the copy a function of the plan
-//! alone. Whoever repeats it sends the same batches under the same numbers, and the leader of the
-//! target stores each of them once, also when two copy at the same time.
+//! Batches are copied without decompressing them. Each is given the plan's producer id and epoch,
+//! and sequence numbers derived from its position in the plan, so the copy depends on the plan
+//! alone. A repeated copy sends the same batches with the same sequence numbers, and the target's
+//! leader stores each of them once, even if two copies run at the same time.
 
 mod outlet;
 mod plan;

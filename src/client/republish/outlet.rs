@@ -1,9 +1,9 @@
-//! Sending batches to one partition in order, several under way at once, until each is stored.
+//! Sending batches to one partition in order, several in flight, until each is stored.
 //!
-//! A leader that knows nothing of a producer takes any sequence number as its first, so that until
-//! a batch was acknowledged only one is under way. After a failure everything unanswered is sent
-//! again in order: what was stored meanwhile is recognised by its numbers. No more than five are
-//! under way, since a leader recognises the last five.
+//! A leader without state for a producer accepts any sequence number as the first, so only a single
+//! batch is in flight until one was acknowledged. After a failure every unacknowledged batch is
+//! sent again in order, and the leader recognises by their sequence numbers those that it stored.
+//! At most five are in flight, because a leader remembers the last five batches of a producer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::types::TopicPartition;
 use crate::wire::produce::{RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, Records};
 
-/// Batches that a leader recognises when they come again.
+/// The number of recent batches that a leader recognises as duplicates.
 const UNDER_WAY_MAX: usize = 5;
 
-/// The way into one partition.
+/// The sender to one partition.
 #[derive(Debug)]
 pub(super) struct Outlet {
     brokers: Arc<Brokers>,
     target: TopicPartition,
     connection: Option<Connection>,
-    /// In order, behind those under way.
+    /// Batches to send after those in flight, in order.
     waiting: VecDeque<Bytes>,
     under_way: VecDeque<UnderWay>,
-    /// Whether the leader has acknowledged a batch since the last failure.
+    /// True if the leader has acknowledged a batch since the last failure.
     is_begun: bool,
     backoff: Backoff,
-    /// How long a batch is tried.
+    /// The time for which a batch is retried.
     patience: Duration,
     deadline: Duration,
 }
@@ -46,7 +46,7 @@ struct UnderWay {
 }
 
 impl Outlet {
-    /// A way that nothing has gone yet.
+    /// A sender that has not connected yet.
     pub(super) fn new(brokers: Arc<Brokers>, target: TopicPartition, patience: Duration) -> Self {
         Self {
             target,
@@ -61,7 +61,7 @@ impl Outlet {
         }
     }
 
-    /// Sends a batch behind the others, once there is room for it.
+    /// Queues a batch and returns once it has been sent.
     pub(super) async fn send(&mut self, batch: Bytes) -> Result<(), ClientError> {
         self.waiting.push_back(batch);
         loop {
@@ -73,7 +73,7 @@ impl Outlet {
         }
     }
 
-    /// Waits until all are stored.
+    /// Waits until all batches are stored.
     pub(super) async fn finish(mut self) -> Result<(), ClientError> {
         while !self.under_way.is_empty() || !self.waiting.is_empty() {
             self.await_first().await?;
@@ -116,7 +116,8 @@ impl Outlet {
         connection.submit_with(version, &request, std::slice::from_ref(batch))
     }
 
-    /// Waits until the first of those under way is stored, or all of them are to be sent again.
+    /// Waits until the first batch in flight is stored, or has been queued again with those after
+    /// it.
     async fn await_first(&mut self) -> Result<(), ClientError> {
         let Some(UnderWay { batch, reply }) = self.under_way.pop_front() else { return Ok(()) };
         let now = || self.brokers.clock().monotonic();
@@ -147,13 +148,13 @@ impl Outlet {
         outcome(&answer, topic, *partition, batch.len()).map(drop)
     }
 
-    /// Waits until nothing is under way, whatever comes of it, so that all can go out again in
-    /// order, with `first` before them.
+    /// Queues `first` and all batches in flight again in order. Their responses are awaited first,
+    /// so that no earlier attempt is still being processed.
     async fn take_back(&mut self, first: Bytes) {
         self.is_begun = false;
         let mut batches = VecDeque::from([first]);
         for UnderWay { batch, reply } in std::mem::take(&mut self.under_way) {
-            // What became of it is found out when it is sent again.
+            // The outcome shows when the batch is sent again.
             let _ = self.settle(&batch, reply).await;
             batches.push_back(batch);
         }
@@ -163,12 +164,13 @@ impl Outlet {
 
     async fn refresh(&mut self) {
         self.connection = None;
-        // If this fails, so does the next attempt, with the better reason.
+        // If the refresh fails, the next attempt fails too, with the more useful reason.
         let about = std::slice::from_ref(&self.target.topic);
         let _ = self.brokers.refresh(Some(about), false).await;
     }
 
-    /// Another producer's number where ours should follow is another one who copies the same.
+    /// Turns a sequence gap into a fencing error: only another copy of the same plan can have moved
+    /// the sequence on.
     fn explain(&self, error: ClientError) -> ClientError {
         match error.code() {
             Some(ErrorCode::OutOfOrderSequenceNumber) => {

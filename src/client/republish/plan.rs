@@ -1,54 +1,54 @@
-//! What is to be copied: which batches of a staged partition, and where they come to lie.
+//! The plan of a copy: the batches of a staged partition, and their place in the target.
 
 use super::stamp::Stamp;
 use crate::record::Batch;
 use crate::types::{Offset, ProducerId, TopicPartition};
 
-/// What one producer staged in a partition.
+/// The batches that one producer staged in a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StagedPart {
-    /// The id that its batches bear.
+    /// The producer id in the batches.
     pub producer: ProducerId,
     /// Base offset of the first batch.
     pub first: Offset,
     /// Base offset of the last batch.
     pub last: Offset,
-    /// Records in all of them.
+    /// Records in all batches together.
     pub records: u64,
 }
 
-/// A partition to be copied, or the rest of it.
+/// A partition to copy, or the rest of it.
 #[derive(Clone, Debug)]
 pub struct Republication {
-    /// Where the records are.
+    /// The staged partition.
     pub staged: TopicPartition,
-    /// Which of them are meant.
+    /// The parts of it that are copied.
     pub parts: Vec<StagedPart>,
-    /// Where they go.
+    /// The target partition.
     pub target: TopicPartition,
-    /// What the first of them is stamped with there.
+    /// The stamp of the first record in the target.
     pub stamp: Stamp,
-    /// Records that are there already: the first so many. A batch that they end within is sent
-    /// again.
+    /// The number of leading records that the target has already. A batch that reaches beyond them
+    /// is sent again.
     pub done: u64,
-    /// After so many batches the copy stops.
+    /// The maximum number of batches to copy.
     pub batches_max: u64,
 }
 
 impl Republication {
-    /// Records of all parts.
+    /// The total number of records.
     pub fn records(&self) -> u64 {
         self.parts.iter().map(|part| part.records).sum()
     }
 
-    /// The base offsets of the first and the last batch, unless there is none.
+    /// The base offsets of the first and the last batch; `None` without parts.
     pub(super) fn bounds(&self) -> Option<(Offset, Offset)> {
         let first = self.parts.iter().map(|part| part.first).min()?;
         let last = self.parts.iter().map(|part| part.last).max()?;
         Some((first, last))
     }
 
-    /// Whether a batch of the staged partition is one of those to be copied.
+    /// Returns true if the plan includes this batch of the staged partition.
     pub(super) fn includes(&self, batch: &Batch<'_>) -> bool {
         let Some(stamp) = batch.producer() else { return false };
         let offset = batch.base_offset();

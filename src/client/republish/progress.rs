@@ -1,10 +1,11 @@
-//! How far a publication got: what its stamps in the target's log say, and what the leader knows.
+//! Progress of a publication, from the stamps in the target's log and the leader's producer state.
 //!
-//! Where compaction has emptied the last batches of a publication, the leader gives out none of
-//! them any more, and still knows the last number that it took of their producer. That alone does
-//! not say that the batch is safe: it is counted without its last record, so that it is sent again,
-//! and the leader, which recognises it, answers once it is. A leader forgets a producer that is
-//! silent for long, and other brokers may not tell; then the log alone speaks.
+//! If compaction has removed the last batches of a publication, fetches no longer return them, but
+//! the leader still knows the producer's last sequence number. That alone does not prove that the
+//! batch is durable. The batch is therefore counted without its last record, so that it is sent
+//! again, and the leader answers the duplicate once the batch is safe. A leader forgets an idle
+//! producer after a time, and some brokers do not report producer state; then the log alone
+//! decides.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +21,20 @@ use crate::wire::describe_producers::RequestTopic;
 use crate::wire::list_offsets as asked;
 use crate::wire::{DescribeProducersRequest, ErrorCode};
 
-/// What a partition has of a publication.
+/// The part of a publication that a partition has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Records that are there, counted from the stamp that was asked for. Where the leader's word
-    /// is all that there is, one fewer: the batch that they end within has to be sent again.
+    /// The number of records present, counted from the given stamp. If only the producer state
+    /// proves them, one fewer, so that the last batch is sent again.
     pub records: u64,
-    /// Whether the log no longer has all from where it was looked at, so that there may be more.
+    /// True if the log now starts after the offset searched from, so more records may have existed.
     pub is_cut: bool,
-    /// Whether the log ends before where it was to be looked at: it is another one.
+    /// True if the log ends before the offset searched from: the topic was recreated.
     pub is_reset: bool,
 }
 
-/// Looks at a partition from `from` to its end for the records stamped `stamp` and later; `configs`
-/// asks for its topic's settings. Brokers may be away for as long as `patience` says.
+/// Searches a partition from `from` to its end for records stamped `stamp` or later. `configs`
+/// reads the settings of its topic. Broker failures are retried for up to `patience`.
 pub(super) async fn find(
     (brokers, configs): (Arc<Brokers>, Call<Vec<ConfigEntry>>),
     target: TopicPartition,
@@ -62,7 +63,7 @@ pub(super) async fn find(
     Ok(progress)
 }
 
-/// How many records, counted from the stamp's, the leader has taken as far as it remembers.
+/// The number of records, counted from the stamp, that the leader's producer state shows.
 async fn taken(
     brokers: &Brokers,
     target: &TopicPartition,

@@ -1,4 +1,4 @@
-//! Copying: staged batches are read, stamped, and sent to the target.
+//! Copying: staged batches are read, stamped and sent to the target.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use crate::record::Batches;
 use crate::types::{Offset, ProducerEpoch, ProducerId, TopicPartition};
 use crate::wire::{ErrorCode, InitProducerIdRequest};
 
-/// Partitions copied side by side: each holds one answer of a fetch.
+/// The number of partitions copied concurrently; each holds a fetch response in memory.
 const SIDE_BY_SIDE: usize = 4;
 
 impl Client {
-    /// Copies the rest of some partitions, up to so many batches of each, and answers how many
-    /// records of each plan are in its target now. Brokers may be away for as long as `patience`
-    /// says, counted from when a batch was last read or stored.
+    /// Copies the rest of some partitions, up to `batches_max` batches of each, and returns for
+    /// each plan the number of its records now in the target. Broker failures are retried for up to
+    /// `patience` since a batch was last read or stored.
     ///
     /// # Errors
-    /// [`ClientError::is_fenced`] when another one is ahead with the same plan, `OffsetOutOfRange`
-    /// when staged records are gone, and what a producer's records can fail with.
+    /// [`ClientError::is_fenced`] when another copy of the same plan is ahead, `OffsetOutOfRange`
+    /// when staged records are gone, and the errors of producing.
     pub fn republish(&self, plans: Vec<Republication>, patience: Duration) -> Call<Vec<u64>> {
         let brokers = Arc::clone(&self.core().brokers);
         self.core().call(async move {
@@ -47,12 +47,12 @@ impl Client {
         })
     }
 
-    /// How many records of a publication are in a partition, looking from `from` on for those
-    /// stamped `stamp` and later. Brokers may be away for as long as `patience` says.
+    /// Returns the number of a publication's records in a partition, searching from offset `from`
+    /// for records stamped `stamp` or later. Broker failures are retried for up to `patience`.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], those of reaching the leader and of asking for the topic's
-    /// settings, and damaged records.
+    /// [`ClientError::TopicNotFound`], connection errors, errors of reading the topic's settings,
+    /// and damaged records.
     pub fn republished(
         &self,
         target: TopicPartition,
@@ -66,10 +66,10 @@ impl Client {
         self.core().call(progress::find((brokers, configs), target, from, stamp, patience))
     }
 
-    /// An identity that no producer had before.
+    /// Allocates a new producer id.
     ///
     /// # Errors
-    /// Those of reaching a broker.
+    /// Connection errors.
     pub fn new_identity(&self) -> Call<(ProducerId, ProducerEpoch)> {
         let brokers = Arc::clone(&self.core().brokers);
         self.core().call(async move {
@@ -84,7 +84,7 @@ impl Client {
     }
 }
 
-/// Copies the rest of a partition, and answers how many of the plan's records are there now.
+/// Copies the rest of a partition and returns the number of the plan's records now in the target.
 async fn copy(
     brokers: Arc<Brokers>,
     plan: Republication,
@@ -107,6 +107,7 @@ async fn copy(
             if seen <= plan.done {
                 continue;
             }
+            // A batch without records cannot be stamped, and cannot have been staged.
             if seen == before {
                 return Err(unlike(&plan, seen));
             }
@@ -123,7 +124,7 @@ async fn copy(
     if is_short || seen > plan.records() { Err(unlike(&plan, seen)) } else { Ok(seen) }
 }
 
-/// What is staged, or published, is not what the plan says.
+/// The error for a staged or target partition that does not match the plan.
 fn unlike(plan: &Republication, seen: u64) -> ClientError {
     let Republication { staged, target, done, .. } = plan;
     let records = plan.records();

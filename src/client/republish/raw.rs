@@ -1,4 +1,4 @@
-//! Batches of a partition as its leader stores them.
+//! Reading a partition's batches in the form in which its leader stores them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use crate::record::{Batch, RecordError};
 use crate::types::{Offset, TopicPartition};
 use crate::wire::ErrorCode;
 
-/// Bytes asked for at once; a batch that is larger comes alone.
+/// The fetch size in bytes; a larger batch is returned alone.
 const FETCH_MAX: ByteSize = ByteSize(8 << 20);
 
-/// Reads one partition over a connection of its own.
+/// Reads one partition over a dedicated connection.
 #[derive(Debug)]
 pub(super) struct RawReader {
     brokers: Arc<Brokers>,
     partition: TopicPartition,
     connection: Option<(HostPort, Connection)>,
-    /// How long reading at one position is tried.
+    /// The time for which reading at one position is retried.
     patience: Duration,
-    /// Where the batches read last ended.
+    /// The offset after the last batch read.
     boundary: Option<Offset>,
-    /// Asked for once batches were not dense.
+    /// The topic's offset rules, requested once a gap was found.
     rules: Option<OffsetRules>,
 }
 
@@ -41,7 +41,7 @@ impl RawReader {
         Self { brokers, partition, connection: None, patience, boundary: None, rules: None }
     }
 
-    /// [`read`](Self::read), tried again while there is hope.
+    /// [`read`](Self::read), with retries.
     pub(super) async fn read_soon(&mut self, position: Offset) -> Result<Bytes, ClientError> {
         let deadline = self.now().saturating_add(self.patience);
         let mut backoff = Backoff::new(self.brokers.config(), self.brokers.clock().as_ref());
@@ -56,17 +56,17 @@ impl RawReader {
                 return Err(error);
             }
             tokio::time::sleep(pause).await;
-            // If this fails, so does the next attempt, with the better reason.
+            // If the refresh fails, the next attempt fails too, with the more useful reason.
             let about = std::slice::from_ref(&self.partition.topic);
             let _ = self.brokers.refresh(Some(about), false).await;
         }
     }
 
-    /// Whole batches, in order, from the one that has `position` on: at least one.
+    /// Returns whole batches, at least one, starting with the one that contains `position`.
     ///
     /// # Errors
-    /// [`ClientError::Broker`] with `OffsetOutOfRange` when the log does not have the position;
-    /// with `OffsetNotAvailable`, which passes, when nothing can be read there yet.
+    /// [`ClientError::Broker`] with `OffsetOutOfRange` when the log does not contain the position;
+    /// with `OffsetNotAvailable`, which is transient, when nothing is readable there yet.
     pub(super) async fn read(&mut self, position: Offset) -> Result<Bytes, ClientError> {
         let read = self.fetch(position).await;
         if read.is_err() {
@@ -128,7 +128,7 @@ impl RawReader {
         self.brokers.clock().monotonic()
     }
 
-    /// The batch, if its bytes are those that were stored.
+    /// Returns the batch if its checksum is correct.
     pub(super) fn intact<'a>(
         &self,
         batch: Result<Batch<'a>, RecordError>,

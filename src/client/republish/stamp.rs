@@ -1,4 +1,4 @@
-//! The identity and the sequence number that a batch is given where it is published.
+//! The producer id, epoch and sequence number that a batch is published with.
 
 use bytes::Bytes;
 
@@ -6,31 +6,31 @@ use crate::client::ConfigEntry;
 use crate::record::{Batch, HeaderMut, ProducerStamp};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
-/// Sequence numbers have so many values; 0 follows the last.
+/// The number of sequence numbers; after the last, they restart at 0.
 const SEQUENCES: u64 = 1 << 31;
 
-/// What the offsets of a topic count.
+/// The unit of a topic's offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OffsetUnit {
-    /// Records, as everywhere in Kafka.
+    /// Records, as in Kafka.
     Record,
-    /// Bytes, as in topics of streamlog that were made so.
+    /// Bytes, in streamlog topics created with `offset.unit=byte`.
     Byte,
 }
 
-/// Who publishes a record, and as which one of its partition.
+/// The identity of a published record: its producer, and its sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The producer.
     pub producer: ProducerId,
-    /// Its incarnation.
+    /// Its epoch.
     pub epoch: ProducerEpoch,
     /// The record's sequence number.
     pub sequence: i32,
 }
 
 impl OffsetUnit {
-    /// What the topic with these settings says; another broker than streamlog's has no such one.
+    /// Reads the unit from a topic's settings; brokers other than streamlog's have no such setting.
     pub(super) fn of(configs: &[ConfigEntry]) -> Self {
         let told = configs.iter().find(|entry| entry.name == "offset.unit");
         match told.and_then(|entry| entry.value.as_deref()) {
@@ -41,33 +41,34 @@ impl OffsetUnit {
 }
 
 impl Stamp {
-    /// The stamp of the record that comes `records` later.
+    /// The stamp of the record that follows `records` later.
     #[must_use]
     pub fn after(self, records: u64) -> Self {
-        // Their number beyond 2³² and the sign change nothing in what is left of the sum.
+        // Only the low 31 bits of the sum are kept, so the higher bits of `records` cannot matter.
         let [.., a, b, c, d] = records.to_be_bytes();
         let sum = self.sequence.wrapping_add(i32::from_be_bytes([a, b, c, d]));
         Self { sequence: sum & i32::MAX, ..self }
     }
 
-    /// How many records come before the one with this sequence number, counted from this stamp's.
+    /// The number of records from this stamp up to, and without, the one with this sequence number.
     pub fn records_before(self, sequence: i32) -> u64 {
         let begin = u64::from(self.sequence.cast_unsigned()) % SEQUENCES;
         let end = u64::from(sequence.cast_unsigned()) % SEQUENCES;
         (end + SEQUENCES - begin) % SEQUENCES
     }
 
-    /// How many records there are up to the one with this sequence number, counted from this
-    /// stamp's: none if it is the one before.
+    /// The number of records from this stamp up to and including the one with this sequence number;
+    /// 0 for the sequence number just before this stamp's.
     pub(super) fn records_up_to(self, sequence: i32) -> u64 {
         (self.records_before(sequence) + 1) % SEQUENCES
     }
 
-    /// How many records, counted from this stamp's, the target has up to the end of a batch; none
-    /// that tell if another producer has sent it.
+    /// Returns the number of records from this stamp through the end of a batch in the target, or
+    /// `None` if another producer sent the batch.
     ///
-    /// Compaction takes records out of a batch and leaves its ends, which count all that were sent;
-    /// where offsets count bytes they do not, and nothing is compacted.
+    /// Compaction removes records from a batch but keeps its offset range, which then still gives
+    /// the number of records sent. Offsets that count bytes do not give that number, but such
+    /// topics are never compacted.
     pub(super) fn records_through(self, batch: &Batch<'_>, unit: OffsetUnit) -> Option<u64> {
         let found = batch.producer()?;
         if (found.id, found.epoch) != (self.producer, self.epoch) {
@@ -80,7 +81,7 @@ impl Stamp {
         Some(self.records_before(found.base_sequence).saturating_add(sent))
     }
 
-    /// A fetched batch as it is sent: with this stamp on its first record, else unchanged.
+    /// Returns a fetched batch in the form to be sent, changed only by this stamp.
     ///
     /// # Panics
     /// If the batch has no record.

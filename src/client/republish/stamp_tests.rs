@@ -1,4 +1,4 @@
-//! What is published differs from what was staged in its stamp alone.
+//! Published batches differ from staged ones in their stamp alone.
 
 use super::Stamp;
 use super::stamp::OffsetUnit;
@@ -13,7 +13,7 @@ fn stamp(sequence: i32) -> Stamp {
     Stamp { producer: ProducerId(77), epoch: ProducerEpoch(3), sequence }
 }
 
-/// A batch as a staged log has it: with its offset, and in a topic that counts bytes.
+/// A batch from a staged log that counts bytes: its offsets are not those of a produced batch.
 fn staged(compression: Compression) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in 0..100_i64 {
@@ -52,7 +52,7 @@ fn a_restamped_batch_is_valid_and_has_the_same_records() {
 }
 
 #[test]
-fn a_batch_that_was_damaged_stays_damaged() {
+fn restamping_does_not_hide_damage() {
     let mut bytes = staged(Compression::None);
     *bytes.last_mut().unwrap() ^= 1;
     let sent = stamp(0).put_on(&Batch::parse(&bytes).unwrap());
@@ -60,7 +60,7 @@ fn a_batch_that_was_damaged_stays_damaged() {
 }
 
 #[test]
-fn sequence_numbers_go_on_at_zero_after_the_last() {
+fn sequence_numbers_wrap_to_zero() {
     assert_eq!(stamp(7).records_up_to(6), 0);
     assert_eq!(stamp(0).records_up_to(i32::MAX), 0);
     assert_eq!(stamp(i32::MAX).records_up_to(3), 5);
@@ -74,7 +74,7 @@ fn sequence_numbers_go_on_at_zero_after_the_last() {
     }
 }
 
-/// A published batch of four records, and what is left of it when so many are compacted away.
+/// A published batch of four records of which compaction has removed the first `gone`.
 fn published(sequence: i32, gone: u64) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in 0..4 {
@@ -99,7 +99,7 @@ fn published(sequence: i32, gone: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_batch_tells_how_many_records_were_published_whatever_compaction_has_left_of_it() {
+fn a_compacted_batch_still_gives_the_number_of_records_published() {
     for gone in 0..=4 {
         for (first, sequence) in [(5, 5), (5, 9), (i32::MAX - 1, i32::MAX - 1), (i32::MAX, 3)] {
             let bytes = published(sequence, gone);
@@ -113,7 +113,7 @@ fn a_batch_tells_how_many_records_were_published_whatever_compaction_has_left_of
 }
 
 #[test]
-fn where_offsets_count_bytes_the_records_of_a_batch_are_counted() {
+fn with_byte_offsets_the_record_count_of_the_batch_is_used() {
     let mut bytes = published(7, 0);
     HeaderMut::of_batch(&mut bytes).unwrap().set_last_offset_delta(5_000);
     let batch = Batch::parse(&bytes).unwrap();
@@ -121,7 +121,7 @@ fn where_offsets_count_bytes_the_records_of_a_batch_are_counted() {
 }
 
 #[test]
-fn a_batch_of_another_producer_tells_nothing() {
+fn a_batch_of_another_producer_is_ignored() {
     let bytes = published(7, 0);
     let batch = Batch::parse(&bytes).unwrap();
     for other in [
@@ -133,7 +133,7 @@ fn a_batch_of_another_producer_tells_nothing() {
 }
 
 #[test]
-fn a_topic_says_what_its_offsets_count_and_one_of_other_brokers_counts_records() {
+fn the_offset_unit_comes_from_the_topic_and_defaults_to_records() {
     let unit = |name: &str, value: &str| {
         OffsetUnit::of(&[ConfigEntry {
             name: name.to_owned(),

@@ -1,33 +1,33 @@
-//! A dictionary of settings, applied to a client and what is made from it.
+//! A dictionary of settings, applied to a client and its producers and consumers.
 
 use super::elsewhere::{self, Elsewhere};
 use crate::client::{ClientConfig, ConsumerConfig, GroupConfig, ProducerConfig};
 use crate::config::{ConfigError, Fault, Key};
 
-/// What a client, its producers and its consumers are set to.
+/// The settings of a client, its producers and its consumers.
 #[derive(Clone, Debug, Default)]
 pub struct ClientSettings {
-    /// Connections.
+    /// Connection settings.
     pub client: ClientConfig,
-    /// Producers.
+    /// Producer settings.
     pub producer: ProducerConfig,
-    /// Consumers.
+    /// Consumer settings.
     pub consumer: ConsumerConfig,
 }
 
-/// The object that settings are given to.
+/// The object that a dictionary of settings is passed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// A client, for itself and as defaults of its producers and consumers.
+    /// A client: its own settings, and defaults of its producers and consumers.
     Client,
-    /// One producer of a client.
+    /// A producer of a client.
     Producer,
-    /// One consumer of a client.
+    /// A consumer of a client.
     Consumer,
 }
 
 impl Scope {
-    /// The call that takes its settings.
+    /// The call that accepts settings of this scope.
     const fn place(self) -> &'static str {
         match self {
             Self::Client => "connect(config=...)",
@@ -38,10 +38,10 @@ impl Scope {
 }
 
 impl ClientSettings {
-    /// Applies `values` in order; all faults are collected, each by its key.
+    /// Applies `values` in order and collects all faults by key.
     ///
     /// # Errors
-    /// When a name is unknown (with the nearest known one) or a value does not fit.
+    /// If a name is unknown (the error names the most similar one) or a value is invalid.
     pub fn set_all<'a>(
         &mut self,
         values: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -49,13 +49,13 @@ impl ClientSettings {
         self.set_in(Scope::Client, values)
     }
 
-    /// Applies `values` to the object of `scope`. Names of other clients for the same settings are
-    /// understood, and so are names with underscores. A setting of the whole client may be repeated
-    /// for a producer or a consumer with the value that it has.
+    /// Applies `values` to the object of `scope`. Other clients' names for the same settings and
+    /// names with underscores are accepted. A setting of the client may be repeated for a producer
+    /// or a consumer if the value is the same.
     ///
     /// # Errors
-    /// When a setting belongs to another object, is not served or is unknown, or its value does not
-    /// fit.
+    /// If a setting belongs to another object, is not supported or is unknown, or its value is
+    /// invalid.
     pub fn set_in<'a>(
         &mut self,
         scope: Scope,
@@ -100,7 +100,7 @@ impl ClientSettings {
         }
     }
 
-    /// Sets what `name` names.
+    /// Sets the setting called `name`.
     fn apply(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         let set = set(&mut self.client, ClientConfig::KEYS, name, value)
             .or_else(|| set(&mut self.producer, ProducerConfig::KEYS, name, value))
@@ -112,7 +112,7 @@ impl ClientSettings {
         }
     }
 
-    /// Fails for a setting of the client with another value than it has.
+    /// Fails if a setting of the client is given a value other than its own.
     fn check_same(&self, name: &str, value: &str) -> Result<(), Fault> {
         let mut other = self.clone();
         other.apply(name, value)?;
@@ -129,7 +129,7 @@ impl ClientSettings {
         Err(Fault { key: name.to_owned(), reason })
     }
 
-    /// Every setting's name, and its value in the form that [`set_all`](Self::set_all) takes.
+    /// Returns every setting's name and value, in the form that [`set_all`](Self::set_all) accepts.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, String)> {
         let client = ClientConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.client)));
         let producer = ProducerConfig::KEYS.iter().map(|key| (key.name, (key.get)(&self.producer)));
@@ -138,7 +138,7 @@ impl ClientSettings {
         client.chain(producer).chain(consumer)
     }
 
-    /// The name of every setting.
+    /// Returns the name of every setting.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let client = ClientConfig::KEYS.iter().map(|key| key.name);
         let producer = ProducerConfig::KEYS.iter().map(|key| key.name);
@@ -147,11 +147,11 @@ impl ClientSettings {
     }
 }
 
-/// A setting, by its name.
+/// The result of looking up a setting by name.
 enum Found {
-    /// It has a row here, and is set on such an object.
+    /// A setting of this client, with the object that it belongs to.
     Own(Scope),
-    /// It is another client's.
+    /// A setting of another client.
     Elsewhere(Elsewhere),
 }
 
@@ -168,7 +168,7 @@ fn find(name: &str) -> Option<Found> {
     }
 }
 
-/// Sets what `name` names, if these keys have it.
+/// Sets the setting called `name`, if `keys` contains it.
 fn set<C>(config: &mut C, keys: &[Key<C>], name: &str, value: &str) -> Option<Result<(), String>> {
     let key = keys.iter().find(|key| key.name == name)?;
     Some((key.set)(config, value))

@@ -1,4 +1,4 @@
-//! Dictionaries as people paste them.
+//! Dictionaries of settings written for other clients.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::dictionary::{ClientSettings, Scope};
 use crate::client::{Acks, Commit};
 
 #[test]
-fn a_dictionary_for_another_client_fits() {
+fn a_dictionary_written_for_another_client_is_accepted() {
     let mut settings = ClientSettings::default();
     let values = [
         ("bootstrap.servers", "a:1, b"),
@@ -22,7 +22,7 @@ fn a_dictionary_for_another_client_fits() {
 }
 
 #[test]
-fn a_name_that_nobody_has_is_refused_with_the_nearest() {
+fn an_unknown_name_is_refused_with_a_suggestion() {
     let error = ClientSettings::default().set_all([("linger.mss", "7"), ("acks", "most")]);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("did you mean 'linger.ms'"), "{error}");
@@ -30,7 +30,7 @@ fn a_name_that_nobody_has_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn every_setting_takes_back_what_it_shows() {
+fn every_setting_accepts_the_value_that_it_shows() {
     let mut settings = ClientSettings::default();
     let shown = |settings: &ClientSettings| settings.values().collect::<Vec<_>>();
     let before = shown(&settings);
@@ -40,7 +40,7 @@ fn every_setting_takes_back_what_it_shows() {
 }
 
 #[test]
-fn what_lingers_past_the_end_of_its_delivery_is_refused() {
+fn a_linger_as_long_as_the_delivery_timeout_is_refused() {
     let mut settings = ClientSettings::default();
     settings.set_all([("linger.ms", "300"), ("delivery.timeout.ms", "300")]).unwrap();
     let error = settings.producer.validate().unwrap_err().to_string();
@@ -54,7 +54,7 @@ fn refusal(scope: Scope, name: &str, value: &str) -> String {
 }
 
 #[test]
-fn names_of_other_clients_are_used() {
+fn names_of_other_clients_are_accepted() {
     let mut settings = ClientSettings::default();
     let values = [
         ("metadata.broker.list", "a:1"),
@@ -71,7 +71,7 @@ fn names_of_other_clients_are_used() {
 }
 
 #[test]
-fn what_is_not_served_is_refused_as_such_and_never_unknown() {
+fn an_unsupported_setting_is_refused_with_the_reason_and_not_as_unknown() {
     let refused = [
         ("security.protocol", "SASL_SSL", "not served yet: TLS and SASL"),
         ("ssl.ca.location", "/ca.pem", "not served yet: TLS"),
@@ -90,7 +90,7 @@ fn what_is_not_served_is_refused_as_such_and_never_unknown() {
 }
 
 #[test]
-fn a_setting_of_another_object_is_refused_with_its_place() {
+fn a_setting_of_another_object_is_refused_with_the_call_that_accepts_it() {
     let error = refusal(Scope::Producer, "group.id", "g");
     assert!(error.contains("client.consumer(config=...) takes it"), "{error}");
     let error = refusal(Scope::Consumer, "linger.ms", "5");

@@ -1,18 +1,18 @@
-//! Settings of other Kafka clients that have no row here: those of Apache Kafka's own client, of
-//! librdkafka and of kafka-python.
+//! Settings of other Kafka clients without an entry of their own here: Apache Kafka's client,
+//! librdkafka and kafka-python.
 //!
-//! Each goes by another name here, is given in another place, or is not served. None of them is
-//! taken and then not followed.
+//! Each has another name here, is given in another place, or is not supported. None is accepted and
+//! then ignored.
 
-/// What becomes of a setting of another client.
+/// The treatment of another client's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elsewhere {
-    /// The setting of this name means the same.
+    /// An alias of the setting with this name.
     Alias(&'static str),
-    /// It describes the behavior of this client with one of these values, and is refused for the
-    /// reason with any other.
+    /// This client always behaves as with one of these values; any other value is refused with the
+    /// reason.
     Fixed(&'static [&'static str], &'static str),
-    /// It is refused for the reason.
+    /// Refused with the reason.
     Refused(&'static str),
 }
 
@@ -39,7 +39,7 @@ const SEND_BYTES: Elsewhere = Refused("counted in bytes: buffer.memory");
 const FETCH_BYTES: Elsewhere = Refused("counted in bytes: fetch.buffer.bytes");
 const NONE: Elsewhere = Refused("has no counterpart here: leave it out");
 
-/// Settings by their beginnings.
+/// Prefixes of settings' names.
 const FAMILIES: &[(&str, Elsewhere)] = &[
     ("ssl.", TLS),
     ("enable.ssl.", TLS),
@@ -56,7 +56,7 @@ const FAMILIES: &[(&str, Elsewhere)] = &[
     ("socket.", NONE),
 ];
 
-/// Settings by their names, which go before the families.
+/// Full names of settings; these take precedence over prefixes.
 const ROWS: &[(&str, Elsewhere)] = &[
     ("metadata.broker.list", Alias("bootstrap.servers")),
     ("topic.metadata.refresh.interval.ms", Alias("metadata.max.age.ms")),
@@ -150,7 +150,7 @@ const ROWS: &[(&str, Elsewhere)] = &[
     ("bootstrap.controllers", Refused("given as brokers: bootstrap.servers")),
 ];
 
-/// What becomes of the setting `name`, if another client has it.
+/// Returns the treatment of the setting `name`, if another client has it.
 pub(super) fn find(name: &str) -> Option<Elsewhere> {
     let row = ROWS.iter().find(|(known, _)| *known == name);
     let family = || FAMILIES.iter().find(|(start, _)| name.starts_with(start));
@@ -163,7 +163,7 @@ mod tests {
     use crate::client::ClientSettings;
 
     #[test]
-    fn no_setting_stands_twice_and_each_alias_is_one() {
+    fn every_name_is_listed_once_and_every_alias_exists() {
         let mut names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         let count = names.len();

@@ -1,5 +1,5 @@
-//! All settings of a client under Kafka's names, so that a dictionary written for another client
-//! can be handed over as it is: a setting is used, or refused with the reason.
+//! All settings of a client under Kafka's names. A dictionary written for another client can be
+//! passed as it is: each setting is either applied or refused with the reason.
 
 mod dictionary;
 #[cfg(test)]
