@@ -1,7 +1,7 @@
-//! Which partitions are read, where fetching stands, and where the reader stands.
+//! The partitions of a consumer, with the positions of fetching and of reading.
 //!
-//! A partition has a slot, whose number does not change. Each seek begins a new generation of its
-//! slot: what was fetched before belongs to an older one and is not given out.
+//! Each partition has a slot with a fixed number. Each seek starts a new generation of the slot:
+//! records fetched before it belong to an older generation and are discarded.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,56 +11,57 @@ use super::config::Start;
 use super::fetching::Source;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 
-/// The partitions of a consumer, shared by its callers and the fetching task.
+/// The partitions of a consumer, shared by its callers and the fetch task.
 #[derive(Debug)]
 pub(crate) struct Assignment {
     slots: Mutex<Vec<Slot>>,
     streams: AtomicUsize,
 }
 
-/// One partition.
+/// The state of a partition.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
-    /// Which.
+    /// The partition.
     pub(crate) partition: TopicPartition,
-    /// Rises with every seek.
+    /// Incremented by every seek.
     pub(crate) generation: u32,
-    /// Which of the consumer's streams gives it out.
+    /// The stream of the consumer that returns its records.
     pub(crate) stream: usize,
-    /// Where to fetch next.
+    /// The next position to fetch.
     pub(crate) target: Target,
-    /// The end of the last batch that was fetched.
+    /// The end of the last fetched batch.
     pub(crate) boundary: Option<Offset>,
-    /// Where fetching ends, if nobody wants what lies beyond.
+    /// The offset at which fetching ends, if the consumer reads only up to an end.
     pub(crate) until: Option<Offset>,
-    /// Whether the consumer reads it now; others once did.
+    /// True while the partition is assigned; slots of former assignments remain.
     pub(crate) is_assigned: bool,
-    /// Whether fetching and giving out rest.
+    /// True while fetching and reading are paused.
     pub(crate) is_paused: bool,
-    /// The offset that the reader gets next, once it is known.
+    /// The next offset to return, once it is known.
     pub(crate) position: Option<Offset>,
-    /// The end of what can be read, by the last answer.
+    /// The high watermark in the last response.
     pub(crate) high_watermark: Option<Offset>,
-    /// Whether the last answer had no records at all, so that asking again at once is vain.
+    /// True if the last response had no records at all, so that the next request should wait at the
+    /// broker.
     pub(crate) is_dry: bool,
 }
 
-/// Where to fetch next.
+/// The next position to fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Where this is has to be asked for first.
+    /// A start position that must be looked up first.
     Unresolved(Start),
-    /// At this offset.
+    /// This offset.
     At(Offset),
-    /// At this offset, where records are damaged: the error was given out, and the broker is asked
-    /// again from time to time.
+    /// This offset, whose records are damaged: the error was returned, and the broker is asked
+    /// again periodically.
     Refused(Offset),
-    /// Nowhere: an error was given out, and only a seek goes on.
+    /// None: an error was returned, and fetching resumes only after a seek.
     Stopped,
 }
 
 impl Target {
-    /// Whether an error was given out instead of what comes next.
+    /// Returns true if an error was returned in place of the next records.
     pub(crate) fn is_given_up(self) -> bool {
         matches!(self, Self::Refused(_) | Self::Stopped)
     }
@@ -73,7 +74,7 @@ impl Default for Assignment {
 }
 
 impl Assignment {
-    /// Adds a partition that is not read yet.
+    /// Adds a partition, unless it has a slot already.
     pub(crate) fn add(&self, partition: TopicPartition, start: Start) {
         let mut slots = self.slots();
         if slots.iter().any(|slot| slot.partition == partition) {
@@ -97,19 +98,20 @@ impl Assignment {
         deal(&mut slots, self.streams());
     }
 
-    /// How many streams the partitions are dealt out to.
+    /// The number of streams that the partitions are distributed over.
     pub(crate) fn streams(&self) -> usize {
         self.streams.load(Ordering::Acquire)
     }
 
-    /// Deals the partitions out to so many streams, now and after each change.
+    /// Distributes the partitions over `streams` streams, now and after each change.
     pub(crate) fn deal_to(&self, streams: usize) {
         let mut slots = self.slots();
+        // Published while `slots` is locked, so that the count always matches the distribution.
         self.streams.store(streams, Ordering::Release);
         deal(&mut slots, streams);
     }
 
-    /// Reads these partitions from their starts, and no others any more.
+    /// Replaces the assignment by these partitions, each with its start.
     pub(crate) fn replace(&self, partitions: Vec<(TopicPartition, Start)>) {
         for slot in self.slots().iter_mut() {
             slot.generation = slot.generation.wrapping_add(1);
@@ -131,7 +133,7 @@ impl Assignment {
         deal(&mut self.slots(), self.streams());
     }
 
-    /// Goes on at `start`, and forgets what was fetched.
+    /// Moves a slot to `start` and invalidates the records fetched before.
     pub(crate) fn seek(&self, slot: usize, start: Start) {
         let mut slots = self.slots();
         let slot = &mut slots[slot];
@@ -139,12 +141,12 @@ impl Assignment {
         slot.aim(start);
     }
 
-    /// Goes on at `start` if there was no seek since `generation`.
+    /// Sets the start of a slot unless there was a seek since `generation`.
     pub(crate) fn aim(&self, slot: usize, generation: u32, start: Start) {
         self.update(slot, generation, |slot| slot.aim(start));
     }
 
-    /// What was at `generation`, where there was no seek since, is changed.
+    /// Applies `change` to a slot unless there was a seek since `generation`.
     pub(crate) fn update(&self, slot: usize, generation: u32, change: impl FnOnce(&mut Slot)) {
         let mut slots = self.slots();
         let slot = &mut slots[slot];
@@ -153,8 +155,8 @@ impl Assignment {
         }
     }
 
-    /// Gives a slot up at `position`, where a caller has met damage, if there was no seek since
-    /// `generation`. What was fetched before is of an older generation than the one returned.
+    /// Gives a slot up at `position`, where reading found damage, unless there was a seek since
+    /// `generation`. Records fetched before belong to an older generation than the one returned.
     pub(crate) fn refuse(&self, slot: usize, generation: u32, position: Offset) -> Option<u32> {
         let mut slots = self.slots();
         let slot = &mut slots[slot];
@@ -166,25 +168,25 @@ impl Assignment {
         })
     }
 
-    /// Whether a slot was given up at `position`, since `generation`.
+    /// Returns true if a slot was given up at `position` and not moved since `generation`.
     pub(crate) fn is_refused(&self, slot: usize, generation: u32, position: Offset) -> bool {
         let slot = &self.slots()[slot];
         slot.generation == generation && slot.target == Target::Refused(position)
     }
 
-    /// Nothing from `until` on is to be fetched of a partition any more.
+    /// Stops fetching a partition at `until`.
     pub(crate) fn limit(&self, partition: &TopicPartition, until: Offset) {
         for slot in self.slots().iter_mut().filter(|slot| slot.partition == *partition) {
             slot.until = Some(until);
         }
     }
 
-    /// Lets a slot rest, or go on.
+    /// Pauses or resumes a slot.
     pub(crate) fn set_paused(&self, slot: usize, is_paused: bool) {
         self.slots()[slot].is_paused = is_paused;
     }
 
-    /// Whether a chunk of this slot and generation may be given out by the stream.
+    /// Returns true if the stream may return a chunk of this slot and generation.
     pub(crate) fn is_for(&self, stream: usize, slot: usize, generation: u32) -> bool {
         let slots = self.slots();
         let slot = &slots[slot];
@@ -192,28 +194,28 @@ impl Assignment {
         is_current && slot.stream == stream
     }
 
-    /// Whether there was a seek, or another assignment, since `generation`.
+    /// Returns true if there was a seek or a new assignment since `generation`.
     pub(crate) fn has_moved(&self, slot: usize, generation: u32) -> bool {
         self.slots()[slot].generation != generation
     }
 
-    /// The number of a partition's slot.
+    /// Returns the slot number of a partition.
     pub(crate) fn slot_of(&self, partition: &TopicPartition) -> Option<usize> {
         self.slots().iter().position(|slot| slot.partition == *partition)
     }
 
-    /// The partitions that are read.
+    /// Returns the assigned partitions.
     pub(crate) fn assigned(&self) -> Vec<TopicPartition> {
         let slots = self.slots();
         slots.iter().filter(|slot| slot.is_assigned).map(|slot| slot.partition.clone()).collect()
     }
 
-    /// All slots as they are.
+    /// Returns a copy of all slots.
     pub(crate) fn snapshot(&self) -> Vec<Slot> {
         self.slots().clone()
     }
 
-    /// How many partitions of each topic are read.
+    /// Returns the number of slots per topic.
     pub(crate) fn counts(&self) -> HashMap<TopicName, usize> {
         let mut counts = HashMap::new();
         for slot in self.slots().iter() {
@@ -222,7 +224,7 @@ impl Assignment {
         counts
     }
 
-    /// Adds the partitions of `topic` from number `from` to `to`, which have just come into being.
+    /// Adds the new partitions of `topic` with indexes `from..to`.
     pub(crate) fn grow(&self, topic: &TopicName, from: usize, to: usize) {
         for index in from..to {
             let partition = PartitionIndex(i32::try_from(index).unwrap_or(i32::MAX));
@@ -235,7 +237,7 @@ impl Assignment {
     }
 }
 
-/// Each partition to one stream, in turn.
+/// Distributes the assigned partitions over the streams, round-robin.
 fn deal(slots: &mut [Slot], streams: usize) {
     let assigned = slots.iter_mut().filter(|slot| slot.is_assigned);
     for (slot, stream) in assigned.zip((0..streams).cycle()) {
@@ -244,7 +246,7 @@ fn deal(slots: &mut [Slot], streams: usize) {
 }
 
 impl Slot {
-    /// This slot, read from `position`, with its number.
+    /// The source that fetches this slot, number `number`, from `position`.
     pub(crate) fn source(&self, number: usize, position: Offset) -> Source {
         Source {
             slot: number,
@@ -255,13 +257,14 @@ impl Slot {
         }
     }
 
-    /// Whether an answer may wait for records. Below the end lie some, or a gap that no record
-    /// will ever fill: an answer that does not wait tells where it ends.
+    /// Returns true if the response may wait for records. Below the high watermark there are
+    /// records, or a gap that will never be filled: a response without a wait shows where the gap
+    /// ends.
     pub(crate) fn may_wait(&self, position: Offset) -> bool {
         self.is_dry || self.high_watermark.is_some_and(|end| position >= end)
     }
 
-    /// Takes in that sound records have come from a position that may have been given up.
+    /// Resumes a slot that was given up at this position, now that intact records arrived.
     pub(crate) fn served(&mut self, position: Offset) {
         if self.target == Target::Refused(position) {
             self.target = Target::At(position);

@@ -1,20 +1,20 @@
-//! The partitions that came and went, until the program is told.
+//! Assigned and revoked partitions not yet reported to the application.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::types::TopicPartition;
 
-/// What changed in what a consumer reads.
+/// A change of a consumer's assignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Partitions that are not its own any more, or were not for a while.
+    /// Partitions that were revoked, even if only for a time.
     pub revoked: Vec<TopicPartition>,
-    /// Partitions that it reads now.
+    /// Partitions that are assigned now.
     pub assigned: Vec<TopicPartition>,
 }
 
-/// Changes that nobody was told of; several become one.
+/// Changes not yet reported; several are merged.
 #[derive(Debug)]
 pub(crate) struct Changes {
     is_wanted: bool,
@@ -23,18 +23,18 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// None yet; they are kept if anybody is to be told.
+    /// No changes yet; they are recorded if the application wants reports.
     pub(crate) fn new(is_wanted: bool) -> Self {
         Self { is_wanted, are_pending: AtomicBool::new(false), change: Mutex::default() }
     }
 
-    /// All partitions of `before` went, and those of `now` came.
+    /// Records that the assignment changed from `before` to `now`.
     pub(crate) fn add(&self, before: Vec<TopicPartition>, now: Vec<TopicPartition>) {
         if !self.is_wanted || (before.is_empty() && now.is_empty()) {
             return;
         }
         let mut change = self.change();
-        // What came and went unseen is not told of.
+        // Partitions that came and went between two reports are not reported at all.
         let was_seen = change.assigned.is_empty();
         if was_seen && change.revoked.is_empty() {
             change.revoked = before;
@@ -43,12 +43,12 @@ impl Changes {
         self.are_pending.store(true, Ordering::Release);
     }
 
-    /// Whether there is something to tell.
+    /// Returns true if there is a change to report.
     pub(crate) fn are_pending(&self) -> bool {
         self.are_pending.load(Ordering::Acquire)
     }
 
-    /// What there is to tell, once.
+    /// Takes the change to report, if there is one.
     pub(crate) fn take(&self) -> Option<Change> {
         let mut change = self.change();
         let were_pending = self.are_pending.swap(false, Ordering::AcqRel);
@@ -67,7 +67,7 @@ mod tests {
     use crate::types::PartitionIndex;
 
     #[test]
-    fn changes_that_were_not_told_become_one() {
+    fn unreported_changes_are_merged() {
         let name = |index| TopicPartition {
             topic: "t".parse().unwrap(),
             partition: PartitionIndex(index),

@@ -6,56 +6,56 @@ use crate::client::GroupConfig;
 use crate::config::{ByteSize, Key, Kind, millis, number, size, switch};
 use crate::types::{Offset, Timestamp};
 
-/// Where reading of a partition begins.
+/// The position at which reading of a partition starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// At the first record there is.
+    /// The first record of the log.
     #[default]
     Earliest,
-    /// Behind the last record there is.
+    /// The end of the log.
     Latest,
     /// At this offset.
     Offset(Offset),
-    /// At the first record of this time or later; behind the last record if there is none.
+    /// The first record with this timestamp or a later one; the end of the log if there is none.
     Time(Timestamp),
 }
 
-/// What to do when the log does not have, or no longer has, the position.
+/// The reaction to a position that lies outside the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutOfRange {
-    /// Go on at the first record there is.
+    /// Continue with the first record of the log.
     #[default]
     Earliest,
-    /// Go on behind the last record there is.
+    /// Continue at the end of the log.
     Latest,
-    /// Say so.
+    /// Return an error.
     Error,
 }
 
-/// How a consumer reads.
+/// The settings of a consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsumerConfig {
-    /// Where it begins.
+    /// The start position.
     pub start: Start,
-    /// What it does when the log does not have its position.
+    /// The reaction to a position outside the log.
     pub out_of_range: OutOfRange,
-    /// Bytes that one answer may have.
+    /// Maximum size of a fetch response.
     pub fetch_max: ByteSize,
-    /// Bytes of one partition that an answer may have.
+    /// Maximum size of a partition's records in a fetch response.
     pub partition_fetch_max: ByteSize,
-    /// Bytes that an answer should have at least, unless the wait is over.
+    /// Minimum size of a fetch response, unless the wait is over.
     pub fetch_min: ByteSize,
-    /// How long a broker waits for that many.
+    /// The time that a broker waits for that size.
     pub fetch_wait: Duration,
-    /// Bytes that are fetched ahead; up to one answer of each broker may come on top.
+    /// Size of the prefetch buffer; up to one response per broker may exceed it.
     pub buffer: ByteSize,
-    /// Whether checksums are verified.
+    /// True if checksums are verified.
     pub check_crcs: bool,
-    /// Whether brokers may create a topic that does not exist.
+    /// True if brokers may create a topic that does not exist.
     pub auto_create_topics: bool,
-    /// Whether reading is interrupted to tell which partitions came and went.
+    /// True if reading is interrupted to report assigned and revoked partitions.
     pub reports_changes: bool,
-    /// The group it reads in, if it does.
+    /// The settings of its group membership.
     pub group: GroupConfig,
 }
 
@@ -78,7 +78,7 @@ impl Default for ConsumerConfig {
 }
 
 impl ConsumerConfig {
-    /// Every setting of a consumer but those of its group, which are [`GroupConfig::KEYS`].
+    /// Every setting of a consumer except those of its group, which are [`GroupConfig::KEYS`].
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "auto.offset.reset",

@@ -1,4 +1,4 @@
-//! The consumer as its callers see it.
+//! The consumer's handle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use crate::config::ConfigError;
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::list_offsets as at;
 
-/// How long closing waits for the last offsets to be stored and the group to be left.
+/// The time that closing waits for the last commit and for leaving the group.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
 
-/// Reads records: of the partitions it was made for, or of its share in a group.
+/// A consumer of given partitions, or of its assignment in a group.
 ///
-/// May be used from several threads: each message is given out once. `close` from any thread ends
-/// the waits of all others.
+/// It may be used from several threads; each message is returned once. `close` from any thread ends
+/// all pending calls.
 #[derive(Debug)]
 pub struct Consumer {
     pub(super) core: Arc<Core>,
@@ -36,7 +36,8 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Reads `topics`: all of their partitions, or the share of `config.group`.
+    /// Creates a consumer of `topics`: all of their partitions, or the assignment in
+    /// `config.group`.
     pub(crate) fn of_topics(
         core: Arc<Core>,
         topics: &[&str],
@@ -58,7 +59,7 @@ impl Consumer {
         Ok(Self::of_found(core, names, counts, config))
     }
 
-    /// Reads topics that have so many partitions each.
+    /// Creates a consumer of topics with these numbers of partitions.
     fn of_found(
         core: Arc<Core>,
         names: Vec<TopicName>,
@@ -80,7 +81,7 @@ impl Consumer {
         Self::start(core, shared)
     }
 
-    /// Reads some partitions, each from its own start.
+    /// Creates a consumer of some partitions, each with its own start.
     pub(crate) fn of_partitions(
         core: Arc<Core>,
         partitions: &[(TopicPartition, Start)],
@@ -104,7 +105,7 @@ impl Consumer {
         Ok(Self::of_known(core, partitions, config))
     }
 
-    /// Reads partitions that are there.
+    /// Creates a consumer of partitions known to exist.
     fn of_known(
         core: Arc<Core>,
         partitions: &[(TopicPartition, Start)],
@@ -131,7 +132,7 @@ impl Consumer {
         consumer
     }
 
-    /// Goes on at `start` in every partition.
+    /// Moves the position of every partition to `start`.
     ///
     /// # Errors
     /// [`ClientError::Closed`] once it is closed.
@@ -145,10 +146,10 @@ impl Consumer {
         Ok(())
     }
 
-    /// Goes on at `start` in one partition.
+    /// Moves the position of one partition to `start`.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when the consumer does not read it; [`ClientError::Closed`]
+    /// [`ClientError::TopicNotFound`] if the partition is not assigned; [`ClientError::Closed`]
     /// once it is closed.
     pub fn seek(&self, partition: &TopicPartition, start: Start) -> Result<(), ClientError> {
         self.check_open()?;
@@ -156,32 +157,32 @@ impl Consumer {
         Ok(())
     }
 
-    /// Counts what was given out as processed, as asking for the next message does.
+    /// Marks all returned messages as processed, as a request for the next message does.
     pub fn finish(&self) {
         self.shared.finish();
     }
 
-    /// Ends all reading once what was given out is done with: whoever asks for the next message
-    /// meets [`ClientError::Closed`], and what was in hand then counts as processed.
+    /// Ends reading after the returned messages: the next call fails with [`ClientError::Closed`]
+    /// and marks them as processed.
     pub fn end(&self) {
         self.shared.end();
     }
 
-    /// The partitions that came and went since the last time, when the consumer was made to report
-    /// them: reading is interrupted with `Ok(None)` while there are any.
+    /// Takes the assigned and revoked partitions since the last call, if the consumer was
+    /// configured to report them. Reading is interrupted with `Ok(None)` while there are any.
     pub fn take_changes(&self) -> Option<Change> {
         self.shared.take_changes()
     }
 
-    /// Whether there is something for [`take_changes`](Self::take_changes).
+    /// Returns true if [`take_changes`](Self::take_changes) has something to return.
     pub fn has_changes(&self) -> bool {
         self.shared.has_changes()
     }
 
-    /// Lets a partition rest, or go on. What was fetched of it stays.
+    /// Pauses or resumes a partition. Its fetched records are kept.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`] when the consumer does not read it; [`ClientError::Closed`]
+    /// [`ClientError::TopicNotFound`] if the partition is not assigned; [`ClientError::Closed`]
     /// once it is closed.
     pub fn set_paused(
         &self,
@@ -193,27 +194,27 @@ impl Consumer {
         Ok(())
     }
 
-    /// The partitions it reads now.
+    /// The currently assigned partitions.
     pub fn assignment(&self) -> Vec<TopicPartition> {
         self.positions().into_iter().map(|(partition, _)| partition).collect()
     }
 
-    /// The offset that is read next in each partition; `None` until it is known.
+    /// The next offset to read in each partition; `None` until it is known.
     pub fn positions(&self) -> Vec<(TopicPartition, Option<Offset>)> {
         let assigned = self.slots().into_iter().filter(|slot| slot.is_assigned);
         assigned.map(|slot| (slot.partition, slot.position)).collect()
     }
 
-    /// The end of what can be read of each partition now.
+    /// The current end offset of each partition.
     ///
     /// # Errors
-    /// Those of reaching the leaders.
+    /// Connection errors.
     pub fn end_offsets(&self) -> Result<Vec<FoundOffset>, ClientError> {
         self.ends().wait()
     }
 
-    /// The end of what can be read of each partition now. A member of a group is first waited for
-    /// until it knows its share, which takes a moment.
+    /// The current end offset of each partition. For a member of a group this waits for the first
+    /// assignment.
     pub(super) fn ends(&self) -> Call<Vec<FoundOffset>> {
         let (shared, standing) = (Arc::clone(&self.shared), self.standing.clone());
         self.core.call(async move {
@@ -229,8 +230,8 @@ impl Consumer {
         })
     }
 
-    /// How far the end lies beyond the position in each partition, by the last answers: no broker
-    /// is asked. `None` until both are known. Topics that count bytes lag by bytes.
+    /// The lag of each partition according to the last responses, without asking a broker; `None`
+    /// until position and end are known. In topics with byte offsets the lag is in bytes.
     pub fn lag(&self) -> Vec<(TopicPartition, Option<i64>)> {
         let row = |slot: Slot| {
             let known = slot.high_watermark.zip(slot.position);
@@ -239,7 +240,7 @@ impl Consumer {
         self.slots().into_iter().filter(|slot| slot.is_assigned).map(row).collect()
     }
 
-    /// Stores for the group how far all messages reach that were given out.
+    /// Commits for the group the positions after all returned messages.
     ///
     /// # Errors
     /// As [`commit_offsets`](Self::commit_offsets).
@@ -247,14 +248,14 @@ impl Consumer {
         self.commit_offsets(self.shared.received())
     }
 
-    /// Stores for the group the offsets to be read next: messages below them count as done, also
-    /// those in hand.
+    /// Commits offsets for the group, each the next offset to read. Messages below them count as
+    /// processed, including those returned last.
     ///
     /// # Errors
-    /// [`ClientError::Closed`] once it is closed, for closing has stored what was done;
-    /// [`ClientError::Config`] when it reads without a group; [`ClientError::Broker`] with
-    /// `RebalanceInProgress` while the group is shared out anew, and with `IllegalGeneration` when
-    /// the partitions are no longer the consumer's.
+    /// [`ClientError::Closed`] once it is closed, as closing has committed already;
+    /// [`ClientError::Config`] if the consumer has no group; [`ClientError::Broker`] with
+    /// `RebalanceInProgress` during a rebalance, and with `IllegalGeneration` if a partition is no
+    /// longer assigned to the consumer.
     pub fn commit_offsets(
         &self,
         offsets: Vec<(TopicPartition, Offset)>,
@@ -279,19 +280,20 @@ impl Consumer {
         })
     }
 
-    /// How far all messages reach that were given out.
+    /// The positions after all returned messages.
     pub fn received(&self) -> Vec<(TopicPartition, Offset)> {
         self.shared.received()
     }
 
-    /// Ready once something has changed in what there is to read, counted from this call on.
+    /// Returns a future that is ready after the next change of what there is to read, counted from
+    /// this call.
     pub fn news(&self) -> impl Future<Output = ()> + Send + use<> {
         self.shared.arrivals.changed().next()
     }
 
     /// [`close`](Self::close) as a future.
     pub async fn closing(&self) {
-        // What was taken of a chunk's records is left as well.
+        // Also stop readers that are in the middle of a chunk.
         self.shared.end();
         self.shared.arrivals.close();
         if let Some(standing) = self.standing.clone() {
@@ -300,7 +302,7 @@ impl Consumer {
                 let over = standing.over.cancelled();
                 Ok(tokio::time::timeout(LEAVE_MAX, over).await.is_ok())
             };
-            // Who is told of an end of the client instead leaves by silence.
+            // If the client is closed meanwhile, the member leaves by session timeout.
             let _ = self.core.call(leaving).await;
         }
         for task in &self.tasks {
@@ -308,16 +310,16 @@ impl Consumer {
         }
     }
 
-    /// Ends all waits and all fetching; in a group, stores the last offsets and leaves. Doing it
-    /// again does nothing.
+    /// Ends all waits and all fetching; a member commits its last offsets and leaves the group. A
+    /// second call does nothing.
     pub fn close(&self) {
-        // What was taken of a chunk's records is left as well.
+        // Also stop readers that are in the middle of a chunk.
         self.shared.end();
         self.shared.arrivals.close();
         if let Some(standing) = &self.standing {
             standing.leaving.cancel();
             let is_over = || standing.over.is_cancelled().then_some(());
-            // Who gives up waiting leaves by silence.
+            // If the wait is interrupted, the member leaves by session timeout.
             let _ = self.core.waiter.wait(&standing.changed, Some(LEAVE_MAX), is_over);
         }
         for task in &self.tasks {
@@ -325,7 +327,7 @@ impl Consumer {
         }
     }
 
-    /// Whether it was closed.
+    /// Returns true once it is closed.
     pub fn is_closed(&self) -> bool {
         self.shared.arrivals.is_closed()
     }
@@ -338,7 +340,7 @@ impl Consumer {
         if self.is_closed() { Err(ClientError::Closed) } else { Ok(()) }
     }
 
-    /// Parts the reading into so many streams.
+    /// Splits the consumer into streams.
     pub(super) fn part(&self, streams: usize) -> Result<(), ClientError> {
         self.check_open()?;
         let fault = |reason: &str| Err(ConfigError::single("streams", reason).into());

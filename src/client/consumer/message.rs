@@ -1,4 +1,4 @@
-//! A record as it was read: a place in the bytes of its batch, which all messages of it share.
+//! A record as a range in the bytes of its batch, which all messages of the batch share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition}
 
 /// A record. Clones share its bytes.
 ///
-/// It keeps the bytes of its whole batch in memory; [`detached`](Self::detached) gives one that
-/// does not.
+/// It keeps the bytes of its whole batch in memory; [`detached`](Self::detached) returns a copy
+/// that does not.
 #[derive(Clone)]
 pub struct Message {
     origin: Arc<Origin>,
@@ -23,7 +23,7 @@ pub struct Message {
     timestamp: Timestamp,
 }
 
-/// What the messages of a batch have in common.
+/// Properties shared by the messages of a batch.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) partition: TopicPartition,
@@ -38,7 +38,7 @@ pub(crate) struct Span {
     length: u32,
 }
 
-/// Where the parts of a record lie.
+/// The ranges of a record's parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) key: Span,
@@ -73,17 +73,17 @@ impl Message {
         &self.origin.partition
     }
 
-    /// Its place in the partition.
+    /// Its offset in the partition.
     pub fn offset(&self) -> Offset {
         self.offset
     }
 
-    /// Its time.
+    /// Its timestamp.
     pub fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
 
-    /// Whose time that is.
+    /// The origin of the timestamp.
     pub fn timestamp_type(&self) -> TimestampType {
         self.origin.timestamp_type
     }
@@ -104,7 +104,7 @@ impl Message {
         Headers::of_encoded(encoded, self.header_count)
     }
 
-    /// The same message with bytes of its own, for keeping it when its batch is done with.
+    /// A copy with bytes of its own, to keep a message without its batch.
     #[must_use]
     pub fn detached(&self) -> Self {
         let mut bytes = Vec::new();
@@ -144,10 +144,10 @@ impl Span {
         Self { start: narrow(start), length: narrow(length) }
     }
 
-    /// Where `part` lies within `whole`, which it was borrowed from.
+    /// The range of `part` within `whole`, from which it was borrowed.
     ///
     /// # Panics
-    /// If it was not.
+    /// If `part` is not within `whole`.
     pub(crate) fn within(whole: &[u8], part: Option<&[u8]>) -> Self {
         let Some(part) = part else { return Self::NULL };
         let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());

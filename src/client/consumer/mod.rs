@@ -1,12 +1,12 @@
-//! Reading records: one task of the client fetches ahead, callers take.
+//! Reading records: a task of the client fetches ahead, and callers take from its queue.
 //!
 //! ```text
 //! task     assignment (where to read) → fetch at each leader → arrivals (bounded by bytes)
 //! caller   arrivals → chunk (checksum, unpacking, record by record) → messages, or a sink
 //! ```
 //!
-//! What is checked and unpacked is done on the caller's thread, batch by batch, so that the task
-//! only moves bytes. A position moves with what the caller was given, never with what was fetched.
+//! Checksums and decompression run on the caller's thread, batch by batch, so the task only moves
+//! bytes. A position advances with the records returned to the caller, never with those fetched.
 
 mod assignment;
 mod changes;

@@ -1,4 +1,4 @@
-//! Reading: what a consumer gives its callers, and how they wait for it.
+//! Reading: the calls that return messages, and waiting for them.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use crate::client::ClientError;
 use crate::config::ConfigError;
 
 impl Consumer {
-    /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
-    /// time is over.
+    /// Returns the next message, waiting up to `timeout` (`None`: without limit). Returns
+    /// `Ok(None)` after the timeout.
     ///
     /// # Errors
-    /// [`ClientError::Closed`] once it is closed; [`ClientError::OffsetOutOfRange`] and
-    /// [`ClientError::Damaged`] of a partition, while the others go on. It rests until it is sought
-    /// elsewhere or, where records are damaged, until the broker serves sound ones: once the damage
+    /// [`ClientError::Closed`] once it is closed. [`ClientError::OffsetOutOfRange`] and
+    /// [`ClientError::Damaged`] concern one partition; the others continue. That partition stops
+    /// until a seek or, after damage, until the broker returns intact records because the damage
     /// was repaired or skipped.
     pub fn next(&self, timeout: Option<Duration>) -> Result<Option<Message>, ClientError> {
         self.check_whole()?;
         self.next_of(Wanted::ANY, timeout, || false)
     }
 
-    /// The next message if there is one already; what was given out before stays in hand.
+    /// Returns the next message if one is available; messages returned before stay unprocessed.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -33,9 +33,9 @@ impl Consumer {
         self.shared.try_next(Wanted::MORE)
     }
 
-    /// The next message behind what was given out, which stays in hand: one that is there already,
-    /// or comes within `timeout`. `Ok(None)` when there is none, and when what comes next is an
-    /// error or the end: the next call meets it.
+    /// Returns the next message if one is available or arrives within `timeout`; messages returned
+    /// before stay unprocessed. Returns `Ok(None)` otherwise, also before an error or the end,
+    /// which the next call returns.
     ///
     /// # Errors
     /// [`ClientError::Interrupted`].
@@ -57,7 +57,7 @@ impl Consumer {
         }
     }
 
-    /// The next message if there is one already.
+    /// Returns the next message if one is available.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -66,11 +66,11 @@ impl Consumer {
         self.shared.try_next(Wanted::ANY)
     }
 
-    /// Up to `count` messages: waits up to `timeout` for the first, and takes with it those that
-    /// are there already.
+    /// Returns up to `count` messages: waits up to `timeout` for the first, and adds those already
+    /// available.
     ///
     /// # Errors
-    /// As [`next`](Self::next), if there was no message before the error.
+    /// As [`next`](Self::next), if no message precedes the error.
     pub fn next_batch(
         &self,
         count: usize,
@@ -79,12 +79,12 @@ impl Consumer {
         self.gather(count, timeout, Duration::ZERO)
     }
 
-    /// Up to `count` messages: waits up to `timeout` for the first, and then up to `linger` for the
-    /// others. All of them are in hand until the next call.
+    /// Returns up to `count` messages: waits up to `timeout` for the first, then up to `linger` for
+    /// the others. All of them count as unprocessed until the next call.
     ///
     /// # Errors
-    /// As [`next`](Self::next), if there was no message before the error. What a signal keeps from
-    /// being given out is read again.
+    /// As [`next`](Self::next), if no message precedes the error. After an interruption by a signal
+    /// the messages gathered so far are read again.
     pub fn gather(
         &self,
         count: usize,
@@ -111,18 +111,18 @@ impl Consumer {
         Ok(messages)
     }
 
-    /// Gives records to a sink until it is full, or the patience is over. All of them are in hand
-    /// until the next call.
+    /// Passes records to a sink until it is full or the patience is over. All of them count as
+    /// unprocessed until the next call.
     ///
     /// # Errors
-    /// As [`next`](Self::next), if there was no record before the error. When a signal ends the
-    /// wait, the sink is to be thrown away: what it was given is read again.
+    /// As [`next`](Self::next), if no record precedes the error. After an interruption by a signal,
+    /// discard the sink: its records are read again.
     pub fn read_into(&self, sink: &mut impl Sink, patience: Patience) -> Result<(), ClientError> {
         self.check_whole()?;
         self.read_into_of(Wanted::ANY, sink, patience, || false)
     }
 
-    /// All messages, for ever: ends only when the consumer is closed.
+    /// Iterates over all messages; ends only when the consumer is closed.
     pub fn iter(&self) -> impl Iterator<Item = Result<Message, ClientError>> {
         std::iter::from_fn(move || match self.next(None) {
             Ok(message) => message.map(Ok),
@@ -131,16 +131,16 @@ impl Consumer {
         })
     }
 
-    /// Everything up to the end of each partition as it is now. In a group: of the partitions that
-    /// are the consumer's share now.
+    /// Iterates up to the current end of each partition. In a group these are the partitions
+    /// assigned now.
     ///
     /// # Errors
-    /// Those of asking for the ends.
+    /// Errors of looking up the end offsets.
     pub fn until_end(&self) -> Result<UntilEnd<&Self>, ClientError> {
         UntilEnd::of(self)
     }
 
-    /// The next message that is wanted, unless `is_done`.
+    /// Waits for the next wanted message, unless `is_done`.
     pub(super) fn next_of(
         &self,
         wanted: Wanted<'_>,
@@ -152,7 +152,8 @@ impl Consumer {
                 return Some(Ok(None));
             }
             match self.shared.try_next(wanted) {
-                // A partition given up since then is done too, and its error is there by now.
+                // A partition given up in the meantime counts as done, and its error is queued by
+                // now.
                 Ok(None) => is_done().then(|| self.shared.try_next(wanted)),
                 next => Some(next),
             }
@@ -162,7 +163,7 @@ impl Consumer {
         found.unwrap_or(Ok(None))
     }
 
-    /// Gives what is wanted to a sink, unless `is_done`.
+    /// Passes wanted records to a sink, unless `is_done`.
     pub(super) fn read_into_of(
         &self,
         wanted: Wanted<'_>,
@@ -178,7 +179,7 @@ impl Consumer {
             }
             match self.shared.try_read_into(wanted, sink) {
                 Ok(()) if sink.count() > before => Some(Ok(())),
-                // As for a single message.
+                // As in `next_of`.
                 Ok(()) => is_done().then(|| self.shared.try_read_into(wanted, sink)),
                 failed => Some(failed),
             }
@@ -198,7 +199,7 @@ impl Consumer {
         match self.core.waiter.wait(gate, Some(patience.more), rest) {
             Ok(Some(Err(ClientError::Closed) | Ok(())) | None) => Ok(()),
             Ok(Some(Err(error))) => {
-                // The next call meets it.
+                // The next call returns the error.
                 self.shared.arrivals.fail(error);
                 Ok(())
             }
@@ -209,12 +210,12 @@ impl Consumer {
         }
     }
 
-    /// The next message that is wanted, if there is one already.
+    /// Returns the next wanted message if one is available.
     pub(super) fn try_next_of(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
         self.shared.try_next(wanted)
     }
 
-    /// Fails when the messages are given out by streams.
+    /// Fails if the consumer was split into streams.
     fn check_whole(&self) -> Result<(), ClientError> {
         if self.shared.assignment.streams() == 1 {
             return Ok(());

@@ -1,5 +1,5 @@
-//! What a consumer's callers and its tasks share: what is read, what has arrived, and how far the
-//! callers are.
+//! State shared by a consumer's callers and its tasks: the assignment, fetched records, and reading
+//! positions.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,43 +26,43 @@ pub(crate) struct Shared {
     pub(crate) brokers: Arc<Brokers>,
     pub(crate) assignment: Assignment,
     pub(crate) arrivals: Arrivals,
-    /// Rings when there is something to fetch: room, or another place.
+    /// Wakes the fetch task when there is something to fetch: buffer space, or a new position.
     pub(crate) work: Notify,
-    /// Whether partitions that come into being are read too.
+    /// True if new partitions of the topics are read too.
     follows_topics: bool,
-    /// Locked before the assignment and the arrivals, and after no lock.
+    /// Lock order: `readers` first, then the arrivals, then the assignment.
     readers: Readers,
     is_ending: AtomicBool,
-    /// Nothing is given out until the next assignment.
+    /// While true, no messages are returned; the next assignment ends this.
     is_holding: AtomicBool,
     changes: Changes,
 }
 
-/// What a call asks for.
+/// The options of a read call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
-    /// The stream, 0 if there are none.
+    /// The stream; 0 for a consumer that is not split.
     pub(crate) stream: usize,
-    /// By slot: messages at its end or beyond are not given out.
+    /// End offsets by slot: messages at or beyond them are not returned.
     pub(crate) ends: &'a [Option<Offset>],
-    /// Whether what was given out before is still in hand.
+    /// True if messages returned before stay unprocessed.
     pub(crate) goes_on: bool,
 }
 
 impl Wanted<'_> {
-    /// Where giving out of this slot ends.
+    /// The end offset of this slot.
     fn end(&self, slot: usize) -> Option<Offset> {
         self.ends.get(slot).copied().flatten()
     }
 
-    /// The next message of all.
+    /// The next message of any slot.
     pub(crate) const ANY: Self = Self { stream: 0, ends: &[], goes_on: false };
-    /// The next message of all, behind those that were given out before.
+    /// The next message of any slot, leaving those returned before unprocessed.
     pub(crate) const MORE: Self = Self { goes_on: true, ..Self::ANY };
 }
 
 impl Shared {
-    /// A consumer that reads nothing yet.
+    /// A consumer without an assignment.
     pub(crate) fn new(brokers: Arc<Brokers>, config: ConsumerConfig, follows_topics: bool) -> Self {
         Self {
             changes: Changes::new(config.reports_changes),
@@ -83,12 +83,13 @@ impl Shared {
         self.brokers.clock().monotonic()
     }
 
-    /// How old what is known of topics may be.
+    /// The age at which metadata is requested again.
     pub(crate) fn metadata_max_age(&self) -> Duration {
         self.brokers.config().metadata_max_age
     }
 
-    /// For each stream, whether more may be fetched. What rests takes nothing from the others.
+    /// Returns for each stream whether more may be fetched. Paused slots do not count, so that
+    /// their records do not block the others.
     pub(crate) fn room(&self, slots: &[Slot]) -> Vec<bool> {
         let streams = self.assignment.streams();
         let mut held = vec![0_usize; streams];
@@ -101,8 +102,8 @@ impl Shared {
         held.into_iter().map(|bytes| bytes < limit.max(1)).collect()
     }
 
-    /// The next message that is wanted, if there is one already. A slot that has reached its end
-    /// rests.
+    /// Returns the next wanted message if one is available. A slot that has reached its end is
+    /// paused.
     pub(crate) fn try_next(&self, wanted: Wanted<'_>) -> Result<Option<Message>, ClientError> {
         let mut reading = self.turn(wanted)?;
         if self.is_holding() {
@@ -127,8 +128,8 @@ impl Shared {
         }
     }
 
-    /// Gives the sink what is wanted and there already, until it is full. An error that comes
-    /// behind records is left for the next call.
+    /// Passes available wanted records to the sink until it is full. An error after records is left
+    /// for the next call.
     pub(crate) fn try_read_into(
         &self,
         wanted: Wanted<'_>,
@@ -175,21 +176,21 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes back what is in hand, as if it had not been given out.
+    /// Undoes the return of unprocessed messages, so that they are read again.
     pub(crate) fn take_back(&self, wanted: Wanted<'_>) {
         let in_hand = mem::take(&mut self.readers.place(wanted.stream).in_hand);
         for InHand { slot, generation, offset } in in_hand {
             if !self.assignment.has_moved(slot, generation) {
                 self.seek(slot, Start::Offset(offset));
                 if wanted.end(slot).is_some() {
-                    // It may rest at its end.
+                    // The slot may have been paused at its end.
                     self.set_paused(slot, false);
                 }
             }
         }
     }
 
-    /// Parts the reading into so many streams; false if it has begun.
+    /// Splits reading into streams; false if it has started.
     pub(crate) fn part(&self, streams: usize) -> bool {
         let is_parted = self.readers.part(streams);
         if is_parted {
@@ -198,15 +199,18 @@ impl Shared {
         is_parted
     }
 
-    /// Ends all reading once what is in hand is done with.
+    /// Ends reading: the next call of every reader fails, and marks its messages as processed.
     pub(crate) fn end(&self) {
         self.is_ending.store(true, Ordering::Release);
         self.arrivals.changed().wake_all();
     }
 
-    /// Gives out nothing more until the next assignment. What was given out before is in hand, or
-    /// done with, once this returns: a commit behind it misses none of it.
+    /// Stops returning messages until the next assignment. After this returns, every message
+    /// returned before is recorded as unprocessed or processed, so a commit that follows misses
+    /// none.
     pub(crate) fn hold(&self) {
+        // A reader holds the lock of its state from the check of `is_holding` until it has recorded
+        // its message, so taking all locks waits for every read that missed the flag.
         let _places = self.readers.all();
         self.is_holding.store(true, Ordering::Release);
     }
@@ -215,27 +219,27 @@ impl Shared {
         self.is_holding.load(Ordering::Acquire)
     }
 
-    /// Whether partitions came or went that nobody was told of.
+    /// Returns true if there are unreported changes of the assignment.
     pub(crate) fn has_changes(&self) -> bool {
         self.changes.are_pending()
     }
 
-    /// The partitions that came and went since the last time.
+    /// Takes the partitions that were assigned and revoked since the last call.
     pub(crate) fn take_changes(&self) -> Option<Change> {
         self.changes.take()
     }
 
-    /// The slots as they are, with the callers' positions.
+    /// A copy of the slots with the callers' current positions.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         self.slots_by(&self.readers.all())
     }
 
-    /// How far the messages given out reach.
+    /// The positions after all returned messages.
     pub(crate) fn received(&self) -> Vec<(TopicPartition, Offset)> {
         positions(self.slots())
     }
 
-    /// How far the messages reach that a caller is done with: all but those of the last turn.
+    /// The positions after all processed messages: all but those returned by the last call.
     pub(crate) fn processed(&self) -> Vec<(TopicPartition, Offset)> {
         let readers = self.readers.all();
         let mut slots = self.slots_by(&readers);
@@ -248,14 +252,14 @@ impl Shared {
         positions(slots)
     }
 
-    /// What was given out is done with, though nobody asks for more.
+    /// Marks all returned messages as processed.
     pub(crate) fn finish(&self) {
         for mut reading in self.readers.all() {
             reading.turn();
         }
     }
 
-    /// What was given out below these offsets is done with.
+    /// Marks returned messages below these offsets as processed.
     pub(crate) fn finish_below(&self, offsets: &[(TopicPartition, Offset)]) {
         let mut readers = self.readers.all();
         for (partition, offset) in offsets {
@@ -266,14 +270,14 @@ impl Shared {
         }
     }
 
-    /// Goes on at `start` in one slot.
+    /// Moves a slot to `start`.
     pub(crate) fn seek(&self, slot: usize, start: Start) {
         self.assignment.seek(slot, start);
         self.forget_moved();
         self.work.notify_one();
     }
 
-    /// Lets a slot rest, or go on.
+    /// Pauses or resumes a slot.
     pub(crate) fn set_paused(&self, slot: usize, is_paused: bool) {
         self.assignment.set_paused(slot, is_paused);
         if is_paused {
@@ -288,10 +292,10 @@ impl Shared {
         self.arrivals.changed().wake_all();
     }
 
-    /// Reads these partitions from their starts, and no others any more.
+    /// Replaces the assignment by these partitions, each with its start.
     pub(crate) fn assign(&self, partitions: Vec<(TopicPartition, Start)>) {
-        // A reader does not ask whether the chunk in its place has moved, so nothing is given out
-        // until the chunks of the former assignment are gone.
+        // Readers do not check whether their current chunk is stale, so hold them back until the
+        // chunks of the former assignment are gone.
         self.is_holding.store(true, Ordering::Release);
         let before = self.assignment.assigned();
         self.assignment.replace(partitions);
@@ -302,7 +306,7 @@ impl Shared {
         self.arrivals.changed().wake_all();
     }
 
-    /// Topics may have grown.
+    /// Adds the new partitions of topics that have grown.
     pub(crate) fn grow(&self) {
         if !self.follows_topics {
             return;
@@ -314,9 +318,9 @@ impl Shared {
         }
     }
 
-    /// Forgets what was fetched before the last seek or assignment. Whoever takes a chunk looks at
-    /// the assignment while holding the place of its stream: what was taken before the change is
-    /// found here, and what is taken after it is current.
+    /// Discards records fetched before the last seek or assignment. A reader checks the assignment
+    /// while it holds its state's lock: a chunk taken before the change is found here, and one
+    /// taken later is current.
     fn forget_moved(&self) {
         self.arrivals.purge(|chunk| self.has_moved(chunk));
         for mut reading in self.readers.all() {
@@ -324,12 +328,12 @@ impl Shared {
         }
     }
 
-    /// Whether a chunk was fetched before the last seek or assignment.
+    /// Returns true if a chunk was fetched before the last seek or assignment.
     pub(crate) fn has_moved(&self, chunk: &Chunk) -> bool {
         self.assignment.has_moved(chunk.slot, chunk.generation)
     }
 
-    /// The place of a caller who asks for what comes next.
+    /// Locks the reading state for a call that reads on.
     fn turn(&self, wanted: Wanted<'_>) -> Result<MutexGuard<'_, Reading>, ClientError> {
         let mut reading = self.readers.place(wanted.stream);
         if !wanted.goes_on {
@@ -341,7 +345,7 @@ impl Shared {
         Ok(reading)
     }
 
-    /// The chunk that is being read, or the next one.
+    /// The current chunk, or the next one.
     fn chunk(&self, reading: &mut Reading, stream: usize) -> Result<Option<Chunk>, ClientError> {
         match reading.chunk.take() {
             None => self.take_chunk(stream),
@@ -361,15 +365,15 @@ impl Shared {
         }
     }
 
-    /// Done with a chunk, or for now: the position is where it stands.
+    /// Publishes the chunk's position when a reader leaves it.
     fn leave(&self, chunk: &Chunk) {
         self.assignment.update(chunk.slot, chunk.generation, |slot| {
             slot.position = Some(chunk.position());
         });
     }
 
-    /// Gives a partition up whose records are damaged where the chunk stands. What was fetched
-    /// behind them is forgotten: the caller would miss the sound ones between.
+    /// Gives up a partition at damaged records. Records fetched beyond them are discarded:
+    /// returning them would skip the intact records in between.
     fn refuse(&self, reading: &mut Reading, chunk: &Chunk) {
         let (slot, generation) = (chunk.slot, chunk.generation);
         if let Some(next) = self.assignment.refuse(slot, generation, chunk.position()) {
@@ -379,7 +383,7 @@ impl Shared {
         }
     }
 
-    /// Gives a partition up with an error, until it is sought elsewhere.
+    /// Gives up a partition with an error, until a seek.
     pub(crate) fn stop(&self, source: &Source, error: ClientError) {
         self.arrivals.fail_if(error, || {
             let mut is_current = false;
@@ -391,7 +395,8 @@ impl Shared {
         });
     }
 
-    /// Nothing is left of a chunk below `end`. A slot that has reached its end rests.
+    /// Handles a chunk without further records below `end`. A slot that has reached its end is
+    /// paused.
     fn finish_chunk(&self, chunk: Chunk, end: Option<Offset>) {
         self.leave(&chunk);
         if end.is_some_and(|end| chunk.position() >= end) {

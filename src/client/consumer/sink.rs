@@ -1,19 +1,20 @@
-//! Taking records as they are read, without a message made of each.
+//! Reading records without creating a message for each.
 //!
-//! A message shares its batch's bytes and can be kept, which costs a count for each. Whoever only
-//! copies out of records is given them where they lie, as many in one go as have arrived.
+//! A message shares its batch's bytes and can be kept, which costs a reference count per message. A
+//! caller that only copies data out of records can use a sink instead, which borrows each record in
+//! place.
 
 use std::time::Duration;
 
 use crate::record::{Headers, TimestampType};
 use crate::types::{Offset, Timestamp, TopicPartition};
 
-/// A record where it lies.
+/// A borrowed record.
 #[derive(Clone, Debug)]
 pub struct ReadRecord<'a> {
-    /// Its place in the partition.
+    /// Its offset in the partition.
     pub offset: Offset,
-    /// Its time.
+    /// Its timestamp.
     pub timestamp: Timestamp,
     /// Its key.
     pub key: Option<&'a [u8]>,
@@ -23,32 +24,32 @@ pub struct ReadRecord<'a> {
     pub headers: Headers<'a>,
 }
 
-/// How long a read into a sink waits.
+/// The waiting times of a read into a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// For the first record; `None` is for ever.
+    /// The wait for the first record; `None` is without limit.
     pub first: Option<Duration>,
-    /// For more after it.
+    /// The wait for more records after the first.
     pub more: Duration,
 }
 
-/// What takes records.
+/// A receiver of records.
 pub trait Sink {
-    /// The records that follow are this partition's, with times of this type.
+    /// Announces records of this partition with this timestamp type.
     fn begin(&mut self, partition: &TopicPartition, timestamp_type: TimestampType);
 
-    /// About so many records of so many bytes together follow, unless it is full before: a chance
-    /// to make room once for all of them.
+    /// Announces about this many records and bytes, unless the sink fills up first: an opportunity
+    /// to reserve memory for all of them.
     fn expect(&mut self, records: usize, bytes: usize) {
         let _ = (records, bytes);
     }
 
-    /// Takes a record; only called after `begin`, and while it is not full.
+    /// Takes a record; called only after `begin`, and while the sink is not full.
     fn take(&mut self, record: &ReadRecord<'_>);
 
-    /// Records it has taken.
+    /// The number of records taken.
     fn count(&self) -> usize;
 
-    /// Whether it takes no more.
+    /// Returns true if it takes no more records.
     fn is_full(&self) -> bool;
 }

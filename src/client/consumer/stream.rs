@@ -1,4 +1,4 @@
-//! One of several independent readers of a consumer.
+//! An independent reader of a part of a consumer's partitions.
 
 use std::borrow::Borrow;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::shared::Wanted;
 use super::sink::{Patience, Sink};
 use crate::client::ClientError;
 
-/// The messages of some of a consumer's partitions: each partition is in one of its streams, in
-/// order, until the group is shared out anew. A slow reader of one stream holds up no other.
+/// Messages of some of a consumer's partitions. Each partition belongs to one stream, in order,
+/// until a rebalance. A slow reader of one stream does not delay the others.
 ///
-/// `C` is how it holds the consumer: by reference, or in an `Arc` where it has to live on its own.
+/// `C` is a reference to the consumer, or an `Arc` if the stream must own its share of it.
 #[derive(Debug)]
 pub struct Stream<C: Borrow<Consumer>> {
     consumer: C,
@@ -20,10 +20,10 @@ pub struct Stream<C: Borrow<Consumer>> {
 }
 
 impl<C: Borrow<Consumer> + Clone> Stream<C> {
-    /// Parts the consumer, which has not read anything yet, into so many streams.
+    /// Splits a consumer that has not read anything yet into streams.
     ///
     /// # Errors
-    /// [`ClientError::Config`] when it has begun to read, or was parted before;
+    /// [`ClientError::Config`] if it has started to read, or was split before;
     /// [`ClientError::Closed`] once it is closed.
     pub fn part(consumer: &C, count: usize) -> Result<Vec<Self>, ClientError> {
         consumer.borrow().part(count)?;
@@ -32,12 +32,12 @@ impl<C: Borrow<Consumer> + Clone> Stream<C> {
 }
 
 impl<C: Borrow<Consumer>> Stream<C> {
-    /// The consumer that it is a part of.
+    /// The consumer.
     pub fn consumer(&self) -> &Consumer {
         self.consumer.borrow()
     }
 
-    /// The next message if there is one already.
+    /// Returns the next message if one is available.
     ///
     /// # Errors
     /// As [`Consumer::next`].
@@ -45,7 +45,7 @@ impl<C: Borrow<Consumer>> Stream<C> {
         self.consumer.borrow().try_next_of(self.wanted())
     }
 
-    /// The next message, as [`Consumer::next`] has it.
+    /// Returns the next message, as [`Consumer::next`] does.
     ///
     /// # Errors
     /// As [`Consumer::next`].
@@ -53,7 +53,7 @@ impl<C: Borrow<Consumer>> Stream<C> {
         self.consumer.borrow().next_of(self.wanted(), timeout, || false)
     }
 
-    /// Gives records to a sink, as [`Consumer::read_into`] does.
+    /// Passes records to a sink, as [`Consumer::read_into`] does.
     ///
     /// # Errors
     /// As [`Consumer::read_into`].

@@ -1,4 +1,4 @@
-//! The topics that a consumer is to read: by name, and how many partitions each has.
+//! The topics of a consumer, with their numbers of partitions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::client::error::topic_name;
 use crate::client::handle::Core;
 use crate::types::{TopicName, TopicPartition};
 
-/// How long a topic is looked for that a broker of several does not know: another may have
-/// created it a moment ago.
+/// The time for which a missing topic is looked up again in a cluster of several brokers: it may
+/// have been created on another broker a moment ago.
 const SPREADING_MAX: Duration = Duration::from_secs(1);
 
-/// The names of topics, each once.
+/// Parses and deduplicates topic names.
 pub(super) fn distinct(topics: &[&str]) -> Result<Vec<TopicName>, ClientError> {
     let names: Result<Vec<TopicName>, ClientError> =
         topics.iter().map(|topic| topic_name(topic)).collect();
@@ -25,7 +25,7 @@ pub(super) fn distinct(topics: &[&str]) -> Result<Vec<TopicName>, ClientError> {
     Ok(names)
 }
 
-/// The topics of partitions, each once.
+/// The topics of some partitions, without duplicates.
 pub(super) fn topics_of(partitions: &[(TopicPartition, Start)]) -> Vec<TopicName> {
     let mut names: Vec<TopicName> =
         partitions.iter().map(|(partition, _)| partition.topic.clone()).collect();
@@ -34,7 +34,7 @@ pub(super) fn topics_of(partitions: &[(TopicPartition, Start)]) -> Vec<TopicName
     names
 }
 
-/// Fails for a partition that its topic does not have.
+/// Fails if a topic does not have one of the partitions.
 pub(super) fn check_found(
     partitions: &[(TopicPartition, Start)],
     names: &[TopicName],
@@ -50,8 +50,8 @@ pub(super) fn check_found(
     Ok(())
 }
 
-/// Returns how many partitions each topic has. A topic that does not exist is an error at once,
-/// unless brokers may create it.
+/// Returns the number of partitions of each topic. A missing topic is an error at once, unless
+/// brokers may create it.
 pub(super) fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Call<Vec<usize>> {
     let brokers = Arc::clone(&core.brokers);
     core.call(async move {
@@ -82,7 +82,7 @@ pub(super) fn find(core: &Core, names: Vec<TopicName>, may_create: bool) -> Call
     })
 }
 
-/// Whether a broker that does not know a topic speaks for all of them.
+/// Returns true if the answer that a topic does not exist is conclusive.
 fn is_final(brokers: &Brokers, spread_at: Duration) -> bool {
     brokers.is_single() || brokers.clock().monotonic() >= spread_at
 }

@@ -1,4 +1,4 @@
-//! Reading what there is now, and no more.
+//! Reading up to the current end.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -12,23 +12,23 @@ use super::sink::{Patience, Sink};
 use crate::client::{ClientError, FoundOffset};
 use crate::types::{Offset, TopicPartition};
 
-/// Messages up to the ends that the partitions had when this was made. A partition that has reached
-/// its end rests until this is dropped, and goes on from there afterwards. Partitions that were
-/// paused before are left out.
+/// Messages up to the end offsets at the time of its creation. A partition that has reached its end
+/// is paused until this is dropped, and continues afterwards. Partitions that were paused before
+/// are left out.
 ///
-/// `C` is how it holds the consumer: by reference, or in an `Arc` where it has to live on its own.
+/// `C` is a reference to the consumer, or an `Arc` if this must own its share of it.
 #[derive(Debug)]
 pub struct UntilEnd<C: Borrow<Consumer>> {
     consumer: C,
-    /// By slot; `None` is left out.
+    /// End offsets by slot; `None` leaves the slot out.
     ends: Vec<Option<Offset>>,
 }
 
 impl<C: Borrow<Consumer>> UntilEnd<C> {
-    /// Up to the ends as they are now.
+    /// Reads up to the current ends.
     ///
     /// # Errors
-    /// Those of asking for the ends.
+    /// Errors of looking up the end offsets.
     pub fn of(consumer: C) -> Result<Self, ClientError> {
         let found = consumer.borrow().ends().wait()?;
         Ok(Self::up_to(consumer, &found))
@@ -53,7 +53,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Self { consumer, ends }
     }
 
-    /// No further than these offsets, either.
+    /// Also stops before these offsets.
     #[must_use]
     pub fn and_below(mut self, limits: &HashMap<TopicPartition, Offset>) -> Self {
         for (slot, end) in self.consumer.borrow().slots().iter().zip(&mut self.ends) {
@@ -64,8 +64,8 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         self
     }
 
-    /// Up to the given ends; what lies in other partitions is left out. The consumer fetches
-    /// nothing beyond them any more.
+    /// Reads up to the given ends; other partitions are left out. The consumer fetches nothing
+    /// beyond the ends any more.
     pub fn below(consumer: C, ends: &[(TopicPartition, Offset)]) -> Self {
         for (partition, end) in ends {
             consumer.borrow().shared.assignment.limit(partition, *end);
@@ -78,12 +78,12 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         Self { consumer, ends }
     }
 
-    /// The consumer that is read.
+    /// The consumer.
     pub fn consumer(&self) -> &Consumer {
         self.consumer.borrow()
     }
 
-    /// The next message if there is one already.
+    /// Returns the next message if one is available.
     ///
     /// # Errors
     /// As [`Consumer::next`].
@@ -91,7 +91,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         self.consumer.borrow().try_next_of(Wanted { ends: &self.ends, ..Wanted::ANY })
     }
 
-    /// The next message if there is one already; what was given out before stays in hand.
+    /// Returns the next message if one is available; messages returned before stay unprocessed.
     ///
     /// # Errors
     /// As [`Consumer::next`].
@@ -100,8 +100,9 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         self.consumer.borrow().try_next_of(wanted)
     }
 
-    /// The next message, waiting for it up to `timeout` (`None` is for ever). `Ok(None)` when the
-    /// time is over or the ends are reached: [`is_done`](Self::is_done) tells.
+    /// Returns the next message, waiting up to `timeout` (`None`: without limit). Returns
+    /// `Ok(None)` after the timeout or at the ends; [`is_done`](Self::is_done) distinguishes the
+    /// two.
     ///
     /// # Errors
     /// As [`Consumer::next`].
@@ -111,7 +112,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         consumer.next_of(wanted, timeout, || self.is_done())
     }
 
-    /// How many offsets lie before the ends, as far as it is known where reading began.
+    /// The number of offsets left before the ends, for partitions whose position is known.
     pub fn remaining(&self) -> u64 {
         let slots = self.consumer.borrow().slots();
         let left = slots
@@ -121,8 +122,8 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         left.sum()
     }
 
-    /// Gives records to a sink, as [`Consumer::read_into`] does. The sink is left as it is when the
-    /// time is over or the ends are reached.
+    /// Passes records to a sink, as [`Consumer::read_into`] does. The sink is unchanged after the
+    /// timeout or at the ends.
     ///
     /// # Errors
     /// As [`Consumer::read_into`].
@@ -132,7 +133,7 @@ impl<C: Borrow<Consumer>> UntilEnd<C> {
         consumer.read_into_of(wanted, sink, patience, || self.is_done())
     }
 
-    /// Whether every partition has reached its end, or was given up with an error.
+    /// Returns true if every partition has reached its end, or was given up with an error.
     pub fn is_done(&self) -> bool {
         let is_done = |(slot, end): (&Slot, &Option<Offset>)| {
             let is_reached = slot.position.zip(*end).is_some_and(|(at, end)| at >= end);

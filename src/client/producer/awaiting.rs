@@ -1,4 +1,4 @@
-//! The waits of a producer as futures, which any executor polls.
+//! The producer's waits as futures, independent of the executor.
 
 use std::future::IntoFuture;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use super::tickets::Ticket;
 use crate::client::ClientError;
 
 impl Producer {
-    /// [`send`](Self::send) as a future. Dropping it before it is ready hands nothing over.
+    /// [`send`](Self::send) as a future. Dropping it before it is ready sends nothing.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -40,7 +40,7 @@ impl Producer {
         if is_taken { shared.append(&topic, record, size) } else { Err(shared.no_room()) }
     }
 
-    /// Makes sure that the topic is known, so that a partition of it can be chosen.
+    /// Looks up the topic, so that one of its partitions can be chosen.
     ///
     /// # Errors
     /// As [`partition_count`](Self::partition_count).
@@ -52,17 +52,16 @@ impl Producer {
         Ok(())
     }
 
-    /// Whether the topic was sent to before.
+    /// Returns true if the topic is known already.
     pub fn knows(&self, topic: &str) -> bool {
         self.shared.topics.get(topic).is_some()
     }
 
-    /// Waits until everything handed over before has its outcome; it is sent without lingering.
-    /// Failures are left to [`report`](Self::report), so that none is lost with a future that is
-    /// dropped when it is ready.
+    /// Waits until every record sent before has its outcome, without lingering. Failures are left
+    /// for [`report`](Self::report), since a future that is dropped when ready would lose them.
     ///
     /// # Errors
-    /// Those of publishing the counts of the audit.
+    /// Errors of publishing the audit counts.
     pub async fn settling(&self) -> Result<(), ClientError> {
         self.settling_records().await;
         if self.telling_counts().await? {
@@ -78,7 +77,7 @@ impl Producer {
         shared.bells.settled.until(attempt).await;
     }
 
-    /// Reports, once, the failures that no ticket was asked about.
+    /// Reports, once, the failures that no caller has received from a ticket.
     ///
     /// # Errors
     /// [`ClientError::Delivery`] if there are any.
@@ -86,8 +85,8 @@ impl Producer {
         self.shared.undelivered.report()
     }
 
-    /// [`close`](Self::close) as a future, with its failures left to [`report`](Self::report). What
-    /// is not delivered when it is dropped is given up.
+    /// [`close`](Self::close) as a future that leaves failures for [`report`](Self::report). If it
+    /// is dropped early, undelivered records are given up.
     ///
     /// # Errors
     /// As [`settling`](Self::settling).
@@ -101,7 +100,7 @@ impl Producer {
     }
 }
 
-/// Ends the sending task with itself.
+/// Aborts the sending task when dropped.
 struct GivenUp<'a>(&'a AbortHandle);
 
 impl Drop for GivenUp<'_> {

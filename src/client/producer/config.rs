@@ -8,20 +8,20 @@ use crate::record::{Compression, Compressor};
 
 const AUDIT_TIER_MAX: usize = 200;
 
-/// When a broker answers.
+/// The acknowledgement that a broker sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Acks {
-    /// Never: what happens to a record is not known.
+    /// None: the outcome of a record is unknown.
     None,
-    /// When the leader has it.
+    /// After the leader has appended the batch.
     Leader,
-    /// When all in-sync replicas have it.
+    /// After all in-sync replicas have the batch.
     #[default]
     All,
 }
 
 impl Acks {
-    /// As requests say it.
+    /// The value used in requests.
     pub(crate) const fn code(self) -> i16 {
         match self {
             Self::None => 0,
@@ -31,36 +31,36 @@ impl Acks {
     }
 }
 
-/// How a producer gathers and sends records.
+/// The settings of a producer.
 #[derive(Clone, Debug)]
 pub struct ProducerConfig {
-    /// When a record counts as delivered.
+    /// The acknowledgement after which a record counts as delivered.
     pub acks: Acks,
-    /// Whether retries are stored once; `None` is "with `acks=all`".
+    /// True if retries are stored only once; `None` enables this with `acks=all`.
     pub idempotence: Option<bool>,
-    /// How batches are packed.
+    /// The compression codec of batches.
     pub compression: Compression,
-    /// In the codec's own scale; `None` is its default.
+    /// The codec's compression level; `None` is its default.
     pub compression_level: Option<i32>,
-    /// A batch of so many bytes is sent at once.
+    /// The size at which a batch is sent at once.
     pub batch_size: ByteSize,
-    /// A smaller one is sent after so long.
+    /// The time after which a smaller batch is sent.
     pub linger: Duration,
-    /// Bytes of records that may be on their way; beyond, sending waits.
+    /// Maximum size of unacknowledged records; sending waits beyond it.
     pub buffer: ByteSize,
-    /// Records, and requests, of more bytes are refused.
+    /// Maximum size of a record and of a request.
     pub request_max: ByteSize,
-    /// How long sending may wait for room, or for a topic to be found.
+    /// The time that sending may wait for buffer space, or for a topic's metadata.
     pub send_timeout: Duration,
-    /// How long delivery of a record is tried.
+    /// The time limit for delivering a record.
     pub delivery_timeout: Duration,
-    /// Requests that may be unanswered at one broker.
+    /// Maximum number of unanswered requests per broker.
     pub in_flight_max: usize,
-    /// Who chooses partitions.
+    /// The partitioner.
     pub partitioner: Partitioner,
-    /// The tier under which delivered records are counted for the audit; `None` counts nothing.
+    /// The audit tier under which delivered records are counted; `None` disables the audit.
     pub audit: Option<String>,
-    /// The width of the windows in which they are counted; `None` is ten minutes.
+    /// The width of the audit's windows; `None` is ten minutes.
     pub audit_window: Option<Duration>,
 }
 
@@ -238,7 +238,7 @@ impl ProducerConfig {
         },
     ];
 
-    /// Whether retries are stored once.
+    /// Returns true if retries are stored only once.
     pub fn is_idempotent(&self) -> bool {
         self.idempotence.unwrap_or(self.acks == Acks::All)
     }

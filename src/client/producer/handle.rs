@@ -1,4 +1,4 @@
-//! The producer as its callers see it.
+//! The producer's handle.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,10 +27,10 @@ use crate::config::ConfigError;
 use crate::record::{BatchBuilder, Compressor, HEADER_SIZE, Header};
 use crate::types::{PartitionIndex, Timestamp, TopicName, TopicPartition};
 
-/// Publishes records. May be used from any number of threads.
+/// A producer of records. It may be used from any number of threads.
 ///
-/// Dropping it gives up what is not yet delivered: call [`close`](Self::close) or
-/// [`flush`](Self::flush) first.
+/// Dropping it gives up undelivered records: call [`close`](Self::close) or [`flush`](Self::flush)
+/// first.
 #[derive(Debug)]
 pub struct Producer {
     pub(super) core: Arc<Core>,
@@ -38,7 +38,7 @@ pub struct Producer {
     pub(super) task: AbortHandle,
 }
 
-/// A record to publish. `Default` is an empty one without a topic.
+/// A record to send. The default has no topic and no data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProducerRecord<'a> {
     /// Its topic.
@@ -51,11 +51,11 @@ pub struct ProducerRecord<'a> {
     pub value: Option<&'a [u8]>,
     /// Its headers.
     pub headers: &'a [Header<'a>],
-    /// Its time; `None` is now.
+    /// Its timestamp; `None` is now.
     pub timestamp: Option<Timestamp>,
 }
 
-/// What callers and the sending task share.
+/// State shared by callers and the sending task.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: ProducerConfig,
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     listed: Mutex<Vec<Arc<Queue>>>,
     flush_below: AtomicU64,
     pub(super) is_closed: AtomicBool,
-    /// Told of a broker that cannot store records for now.
+    /// The callback for a broker that cannot store records at present.
     pub(super) on_refusal: OnceLock<fn(&ClientError)>,
 }
 
@@ -102,11 +102,11 @@ impl Producer {
         Ok(Self { core, shared, task })
     }
 
-    /// Hands over a record. It waits only while there is no room for it, or its topic is not known.
+    /// Sends a record. It blocks only for buffer space, or for the topic's metadata.
     ///
     /// # Errors
     /// [`ClientError::MessageTooLarge`], [`ClientError::TopicNotFound`], and
-    /// [`ClientError::Timeout`] when there is no room for longer than `max.block.ms`.
+    /// [`ClientError::Timeout`] if there is no buffer space within `max.block.ms`.
     pub fn send(&self, record: &ProducerRecord<'_>) -> Result<Ticket, ClientError> {
         if let Some(ticket) = self.try_send(record)? {
             return Ok(ticket);
@@ -126,7 +126,7 @@ impl Producer {
         Err(shared.no_room())
     }
 
-    /// Hands over a record if that needs no waiting; `None` if it does.
+    /// Sends a record if this needs no waiting; returns `None` otherwise.
     ///
     /// # Errors
     /// [`ClientError::MessageTooLarge`] and [`ClientError::Closed`].
@@ -139,10 +139,10 @@ impl Producer {
         self.shared.append(&topic, record, size).map(Some)
     }
 
-    /// How many partitions a topic has that records are sent to; unknown topics are asked for.
+    /// Returns the number of partitions of a topic; the metadata of an unknown topic is requested.
     ///
     /// # Errors
-    /// [`ClientError::TopicNotFound`], and those of reaching a broker.
+    /// [`ClientError::TopicNotFound`], and connection errors.
     pub fn partition_count(&self, topic: &str) -> Result<usize, ClientError> {
         let record = ProducerRecord { topic, ..ProducerRecord::default() };
         let known = match self.shared.topics.get(topic) {
@@ -152,17 +152,17 @@ impl Producer {
         Ok(known.queues.len())
     }
 
-    /// Sets the function that is called when a broker cannot store records, its disk being full as
-    /// a rule, while the producer goes on trying until `delivery.timeout.ms` is over. It is called
-    /// once until records are stored again. Only the first function counts.
+    /// Sets the callback for a broker that cannot store records, usually because its disk is full,
+    /// while the producer retries until `delivery.timeout.ms`. It is called once per outage. Only
+    /// the first callback is kept.
     pub(crate) fn on_refusal(&self, listener: fn(&ClientError)) {
         let _ = self.shared.on_refusal.set(listener);
     }
 
-    /// Waits until everything handed over before has its outcome; it is sent without lingering.
+    /// Waits until every record sent before has its outcome, without lingering.
     ///
     /// # Errors
-    /// [`ClientError::Delivery`] with the failures that no ticket was asked about, and
+    /// [`ClientError::Delivery`] with the failures that no caller has received from a ticket, and
     /// [`ClientError::Timeout`].
     pub fn flush(&self, timeout: Option<Duration>) -> Result<(), ClientError> {
         let flushed = self.flush_records(timeout);
@@ -190,7 +190,7 @@ impl Producer {
         }
     }
 
-    /// Takes no more records, flushes, and gives up what is not delivered by then. Doing it again
+    /// Accepts no more records, flushes, and gives up records undelivered by then. A second call
     /// does nothing.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl Producer {
         if self.shared.is_closed() { Err(ClientError::Closed) } else { Ok(size) }
     }
 
-    /// The record's topic if it, and the partition asked for, were sent to before.
+    /// Returns the record's topic if it and the requested partition are known.
     pub(super) fn known_topic(
         &self,
         record: &ProducerRecord<'_>,
@@ -229,7 +229,7 @@ impl Producer {
         }
     }
 
-    /// Asks the brokers for the record's topic, which may create it.
+    /// Requests the metadata of the record's topic, which may create the topic.
     pub(super) fn find_topic(&self, record: &ProducerRecord<'_>) -> Call<(TopicName, usize)> {
         let shared = Arc::clone(&self.shared);
         let topic = record.topic.to_owned();
@@ -240,7 +240,7 @@ impl Producer {
             let is_known = shared.topics.get(&topic).is_some();
             let looking = || async {
                 if is_known {
-                    // It is the partition that is missing: there may be more by now.
+                    // The topic is known but the partition is missing: the topic may have grown.
                     brokers.refresh(Some(std::slice::from_ref(&about)), false).await?;
                 }
                 match brokers.topic(&about, false).await {
@@ -256,7 +256,7 @@ impl Producer {
         })
     }
 
-    /// The record's topic, which was found to have so many partitions.
+    /// Registers the record's topic with this number of partitions.
     pub(super) fn found_topic(
         &self,
         record: &ProducerRecord<'_>,
@@ -279,12 +279,13 @@ impl Shared {
         self.brokers.clock().monotonic()
     }
 
-    /// Whether sending is over.
+    /// Returns true if the producer is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Sends without lingering what was handed over so far; the number of the batch after it.
+    /// Makes the sending task send all records so far without lingering. Returns the number of the
+    /// next batch.
     pub(super) fn hurry(&self) -> u64 {
         let below = self.undelivered.next_ordinal();
         self.flush_below.fetch_max(below, Ordering::AcqRel);
@@ -292,19 +293,21 @@ impl Shared {
         below
     }
 
-    /// The queues that callers began to fill since the last time.
+    /// Takes the queues that became non-empty since the last call.
     pub(crate) fn take_listed(&self) -> Vec<Arc<Queue>> {
         std::mem::take(&mut self.listed())
     }
 
-    /// Which batches are due now.
+    /// The conditions under which a batch is due now.
     pub(crate) fn dues(&self) -> Dues {
+        // Callers waiting for buffer space cannot fill the batches that hold it, so lingering is
+        // pointless.
         let flush_below =
             if self.room.is_wanted() { u64::MAX } else { self.flush_below.load(Ordering::Acquire) };
         Dues { now: self.now(), linger: self.config.linger, flush_below }
     }
 
-    /// Why there was no room for a record within `max.block.ms`.
+    /// The error for a record without buffer space within `max.block.ms`.
     pub(super) fn no_room(&self) -> ClientError {
         if self.is_closed() {
             return ClientError::Closed;
@@ -313,7 +316,7 @@ impl Shared {
         ClientError::Timeout { operation, elapsed, last_error: None }
     }
 
-    /// Batches have their outcomes: tells those who wait.
+    /// Records the outcomes of batches and wakes the callers waiting for them.
     pub(crate) fn settled(&self, settled: Settled) {
         if settled.is_empty() {
             return;
@@ -325,7 +328,7 @@ impl Shared {
         self.bells.settled.wake_all();
     }
 
-    /// The sending task is gone: everything open fails, and everyone who waits is told.
+    /// Fails everything open when the sending task ends, and wakes all callers.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.undelivered.close_all();
@@ -333,7 +336,7 @@ impl Shared {
         self.room.wake_all();
     }
 
-    /// Topics may have grown.
+    /// Registers the new partitions of topics that have grown.
     pub(crate) fn learn_partitions(&self) {
         let topology = self.brokers.topology();
         for name in self.topics.names() {
@@ -351,14 +354,14 @@ impl Shared {
         i32::try_from(self.brokers.config().request_timeout.as_millis()).unwrap_or(i32::MAX)
     }
 
-    /// How long the answer may be waited for that a batch begun at `opened_at` gets: no longer than
-    /// its delivery may take.
+    /// The time to wait for the response to a batch opened at `opened_at`, limited by its delivery
+    /// timeout.
     pub(crate) fn answer_limit(&self, opened_at: Duration, now: Duration) -> Duration {
         let left = opened_at.saturating_add(self.config.delivery_timeout).saturating_sub(now);
         left.min(self.brokers.config().request_timeout)
     }
 
-    /// Appends a record for which `size` bytes of room were taken.
+    /// Appends a record for which `size` bytes of buffer space were reserved.
     pub(crate) fn append(
         &self,
         topic: &TopicQueues,
@@ -407,7 +410,7 @@ impl Shared {
     }
 }
 
-/// Has the brokers create a topic as they are set to, and returns how many partitions it has.
+/// Creates a topic with the brokers' defaults and returns its number of partitions.
 async fn create_topic(
     brokers: &Brokers,
     name: &TopicName,

@@ -1,4 +1,4 @@
-//! Where a producer's records came to lie: for whoever has to find them again by their batches.
+//! The offsets at which a producer's records were stored, so that its batches can be found again.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,24 +7,24 @@ use super::lane::Identity;
 use super::tickets::{Delivery, Landed};
 use crate::types::{Offset, ProducerId, TopicPartition};
 
-/// What a producer has delivered to one partition.
+/// The batches that a producer delivered to one partition.
 ///
-/// Batches of others may lie between its own, which bear its id.
+/// Batches of other producers may lie between its own, which carry its producer id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Landing {
-    /// Where.
+    /// The partition.
     pub partition: TopicPartition,
-    /// The id that its batches bear.
+    /// The producer id in the batches.
     pub producer: ProducerId,
     /// Base offset of the first batch.
     pub first: Offset,
     /// Base offset of the last batch.
     pub last: Offset,
-    /// Records in all of them.
+    /// Records in all batches together.
     pub records: u64,
 }
 
-/// All landings of a producer.
+/// All delivered batches of a producer.
 #[derive(Debug, Default)]
 pub(crate) struct Landings {
     state: Mutex<State>,
@@ -34,7 +34,7 @@ pub(crate) struct Landings {
 struct State {
     identities: Vec<Identity>,
     spans: BTreeMap<TopicPartition, Span>,
-    /// Whether a batch was delivered to where the broker could not tell.
+    /// True if the broker did not report the offset of a batch.
     is_vague: bool,
 }
 
@@ -46,7 +46,7 @@ struct Span {
 }
 
 impl Landings {
-    /// Batches may bear this identity from now on.
+    /// Registers a producer id that batches may carry from now on.
     pub(crate) fn identified(&self, identity: Identity) {
         let mut state = self.state();
         if !state.identities.contains(&identity) {
@@ -54,7 +54,7 @@ impl Landings {
         }
     }
 
-    /// A batch of `records` records has its outcome.
+    /// Records the outcome of a batch of `records` records.
     pub(crate) fn settled(&self, delivery: &Delivery, records: u32) {
         for (part, records) in delivery.parts(records) {
             if let Ok(landed) = &part.outcome {
@@ -79,8 +79,8 @@ impl Landings {
         }
     }
 
-    /// What was delivered so far, by partition; `None` if it cannot be told for certain: without
-    /// idempotence, after a change of the producer's id, and where a broker had forgotten.
+    /// Returns the delivered batches by partition; `None` if the offsets are not certain: without
+    /// idempotence, after a change of the producer id, or if a broker did not report an offset.
     pub(crate) fn all(&self) -> Option<Vec<Landing>> {
         let state = self.state();
         if state.spans.is_empty() && !state.is_vague {

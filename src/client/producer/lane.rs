@@ -1,13 +1,14 @@
-//! One partition's batches on their way: which may be sent, in which order, and what an answer
-//! means for those behind it. Owned by the sending task; knows no connection. What is under way to
-//! one broker holds back what has to go to another, which would overtake it.
+//! The batches of one partition that are being sent: which batch may be sent next, in which order,
+//! and the effect of a response on later batches. Owned by the sending task; independent of
+//! connections. Batches in flight to one broker hold back batches for a new leader, which could
+//! overtake them.
 //!
 //! Batches of an idempotent producer carry sequence numbers. A broker stores each at most once and
-//! refuses a gap, so a batch that has to be sent again holds back all that follow until everything
-//! in flight is back, and they go out again in order. So does one that is too large for the topic,
-//! in halves. When a batch is given up, those behind it begin a new sequence under a new producer
-//! id; those of them that may have been stored already are given up too, since under a new id they
-//! could be stored twice.
+//! refuses a gap. A batch to be retried therefore holds back all later ones until everything in
+//! flight has returned, and then they are sent again in order. The same applies to a batch that is
+//! too large for the topic, which is retried in halves. After a batch is given up, later ones start
+//! a new sequence under a new producer id. Those that may have been stored already are given up
+//! too: under a new id they could be stored twice.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,37 +29,37 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, Producer
 use crate::types::{ProducerEpoch, ProducerId};
 use crate::wire::ErrorCode;
 
-/// A batch as it is sent, once or more often; or a part of one.
+/// An encoded batch, or a part of one, as sent once or several times.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    /// All bytes of it.
+    /// The encoded batch.
     pub(crate) bytes: Bytes,
-    /// How many bytes it would be if it were not compressed.
+    /// Its size before compression.
     pub(super) size: usize,
-    /// The number of its first record within the batch that was filled.
+    /// The index of its first record within the original batch.
     pub(super) first: u32,
-    /// How many records.
+    /// The number of records.
     pub(crate) records: u32,
-    /// The outcome of the batch that was filled.
+    /// The outcome of the original batch.
     pub(crate) delivery: Arc<Delivery>,
-    /// Its records by their times, if they are counted.
+    /// Its records by audit window, if they are counted.
     pub(crate) windows: Windows,
-    /// When the batch was begun to be filled.
+    /// The time at which the original batch was opened.
     pub(super) opened_at: Duration,
-    /// Whether the broker may have stored it.
+    /// True if the broker may have stored it.
     pub(super) is_in_doubt: bool,
-    /// The room it takes.
+    /// The buffer space it occupies.
     pub(super) held: Held,
 }
 
-/// An idempotent producer's name at the brokers.
+/// The producer id and epoch of an idempotent producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) id: ProducerId,
     pub(crate) epoch: ProducerEpoch,
 }
 
-/// One partition.
+/// The sending state of one partition.
 #[derive(Debug)]
 pub(crate) struct Lane {
     queue: Arc<Queue>,
@@ -66,17 +67,17 @@ pub(crate) struct Lane {
     in_flight_max: usize,
     backoff: Backoff,
     sequence: Option<Sequence>,
-    /// The identity under which the last sequence broke.
+    /// The identity whose sequence was broken last.
     spoiled: Option<Identity>,
-    /// Those under way, in the order in which they were sent.
+    /// Batches in flight, in the order sent.
     in_flight: VecDeque<Place>,
-    /// The broker that they are under way to.
+    /// The broker that the batches in flight were sent to.
     heading: Option<HostPort>,
     resend: VecDeque<Packed>,
     splits: Splits,
-    /// Nothing is sent until all in flight are back.
+    /// True until all batches in flight have returned; nothing is sent meanwhile.
     is_held: bool,
-    /// A batch was given up: those behind it need a new sequence.
+    /// True after a batch was given up: later ones need a new sequence.
     is_broken: bool,
     pause_until: Duration,
 }
@@ -85,32 +86,33 @@ pub(crate) struct Lane {
 struct Sequence {
     identity: Identity,
     next: i32,
-    /// A batch of it was stored. A broker that has none accepts any number, so that until then
-    /// a second batch could be stored without the first.
+    /// True once a batch of the sequence was stored. A broker without state for the producer
+    /// accepts any sequence number, so before that a second batch could be stored without the
+    /// first.
     is_begun: bool,
 }
 
-/// A place among the records of the partition: a batch, and where a part begins in it.
+/// A position among the records of the partition: the batch's number, and the first record in it.
 type Place = (u64, u32);
 
-/// What may be sent now.
+/// The next step of sending.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// This batch; it counts as in flight until [`Lane::returned`].
+    /// Send this batch; it counts as in flight until [`Lane::returned`].
     Send(Packed),
     /// Nothing before this time.
     NotBefore(Duration),
-    /// Nothing until an answer comes, or a record.
+    /// Nothing until a response or a record arrives.
     Nothing,
-    /// Nothing until the lane has an identity.
+    /// Nothing until a producer id is assigned.
     NeedsIdentity,
 }
 
-/// Batches whose outcome is settled, with the number of their records.
+/// Batches with a final outcome, with their numbers of records.
 pub(crate) type Settled = Vec<(Arc<Delivery>, u32)>;
 
 impl Lane {
-    /// The lane behind `queue`.
+    /// The sending state behind `queue`.
     pub(crate) fn new(
         queue: Arc<Queue>,
         is_idempotent: bool,
@@ -134,13 +136,15 @@ impl Lane {
         }
     }
 
-    /// The records that wait behind.
+    /// The queue of records that are not sent yet.
     pub(crate) fn queue(&self) -> &Arc<Queue> {
         &self.queue
     }
 
-    /// The next batch, if one may go out now to the broker `to`, which leads the partition.
+    /// Returns the next batch if one may be sent now to `to`, the partition's leader.
     pub(crate) fn next(&mut self, to: &HostPort, dues: &Dues, compressor: &mut Compressor) -> Next {
+        // Until the first batch of a sequence is stored, and while batches are in flight to another
+        // broker, a further batch could be stored without those before it.
         let waits = self.is_held
             || self.sequence.is_some_and(|sequence| !sequence.is_begun)
             || self.heading.as_ref() != Some(to);
@@ -169,12 +173,13 @@ impl Lane {
         Next::Send(batch)
     }
 
-    /// Whether `identity` may begin a sequence here: not one under which a sequence broke.
+    /// Returns true if a sequence may start under `identity`: not after it broke under the same
+    /// one.
     pub(crate) fn accepts(&self, identity: Identity) -> bool {
         self.spoiled != Some(identity)
     }
 
-    /// Begins a sequence. What waits to be sent again gets new numbers in it.
+    /// Starts a sequence. Batches to be retried get new sequence numbers in it.
     pub(crate) fn adopt(&mut self, identity: Identity) {
         assert!(self.in_flight.is_empty(), "a sequence begins with nothing in flight");
         let mut sequence = Sequence { identity, next: 0, is_begun: false };
@@ -188,7 +193,7 @@ impl Lane {
         self.sequence = Some(sequence);
     }
 
-    /// A batch is back with its outcome, or to be sent again.
+    /// Handles the result of a batch: a final outcome, or a retry.
     pub(crate) fn returned(
         &mut self,
         mut batch: Packed,
@@ -226,7 +231,7 @@ impl Lane {
         settled
     }
 
-    /// Gives up what was opened before `time`.
+    /// Gives up batches opened before `time`.
     pub(crate) fn expire(&mut self, time: Duration, error: &ClientError) -> Settled {
         let mut settled = Settled::new();
         while let Some(batch) = self.resend.pop_front_if(|batch| batch.opened_at < time) {
@@ -241,11 +246,11 @@ impl Lane {
         settled
     }
 
-    /// Gives up everything but what is in flight.
+    /// Gives up everything except batches in flight.
     pub(crate) fn abandon(&mut self, error: &ClientError) -> Settled {
         let mut settled = Settled::new();
         for batch in std::mem::take(&mut self.resend) {
-            // It took sequence numbers with it: the next batch would leave a gap.
+            // Its sequence numbers are used up, so the next batch would leave a gap.
             self.is_broken |= self.is_idempotent;
             self.end(batch, Err(error.clone()), &mut settled);
         }
@@ -257,25 +262,25 @@ impl Lane {
         settled
     }
 
-    /// When the oldest batch that is not in flight was opened.
+    /// The time at which the oldest batch that is not in flight was opened.
     pub(crate) fn oldest(&self) -> Option<Duration> {
         let resent = self.resend.front().map(|batch| batch.opened_at);
         resent.or_else(|| self.queue.oldest())
     }
 
-    /// Whether there is nothing on its way and nothing to send.
+    /// Returns true if nothing is in flight and nothing is to be retried.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_flight.is_empty() && self.resend.is_empty()
     }
 
-    /// Once all are back after a batch was given up: those that may have been stored are given up
-    /// too, the others wait for a new sequence.
+    /// Completes giving up a batch once nothing is in flight: later batches that may have been
+    /// stored are given up too, the others wait for a new sequence.
     fn mend(&mut self, settled: &mut Settled) {
         if !self.is_broken || !self.in_flight.is_empty() {
             return;
         }
         self.is_broken = false;
-        // A lane that has not begun anew since it broke still knows under which identity it did.
+        // Without a current sequence, `spoiled` still holds the identity of the broken one.
         if let Some(sequence) = self.sequence.take() {
             self.spoiled = Some(sequence.identity);
         }
@@ -291,7 +296,7 @@ impl Lane {
         }
     }
 
-    /// A batch is not in flight any more: whether it was the oldest that was.
+    /// Removes a batch from those in flight; returns true if it was the oldest.
     fn take_back(&mut self, batch: Place) -> bool {
         let number = self.in_flight.iter().position(|place| *place == batch);
         assert!(number.is_some(), "an answer to none of {:?} in flight", self.in_flight);
@@ -299,7 +304,7 @@ impl Lane {
         number == Some(0)
     }
 
-    /// Puts a batch back in its place among those that wait for all in flight, to go out again.
+    /// Queues a batch to be retried, in its order, once everything in flight has returned.
     fn send_again(&mut self, batch: Packed) {
         self.is_held = true;
         let place = self.resend.partition_point(|other| other.place() < batch.place());
@@ -314,8 +319,8 @@ impl Lane {
 
     fn may_retry(&self, error: &ClientError, is_oldest: bool) -> bool {
         match error.code() {
-            // Refused because of the gap that an earlier batch left, which is known, or is still
-            // under way; without one, the broker has lost what it knew of this producer.
+            // The gap was left by an earlier batch that is to be retried or is still in flight. If
+            // there is none, the broker has lost its state of this producer.
             Some(ErrorCode::OutOfOrderSequenceNumber) => {
                 self.is_held || self.is_broken || !is_oldest
             }
@@ -347,7 +352,7 @@ impl Packed {
 }
 
 impl Sequence {
-    /// The numbers of the next `records` records.
+    /// Takes the sequence numbers of the next `records` records.
     fn take(&mut self, records: u32) -> ProducerStamp {
         let Identity { id, epoch } = self.identity;
         let base_sequence = self.next;
@@ -356,13 +361,13 @@ impl Sequence {
     }
 }
 
-/// The number that follows those of `records` records from `base` on; 0 follows 2³¹−1.
+/// The sequence number that follows `records` records starting at `base`; 0 follows 2³¹−1.
 pub(super) fn sequence_after(base: i32, records: u32) -> i32 {
     let next = base.cast_unsigned().wrapping_add(records);
     (next & i32::MAX.cast_unsigned()).cast_signed()
 }
 
-/// The batch of a builder's records.
+/// Encodes a builder's records as a batch.
 pub(super) fn finished(
     builder: &mut BatchBuilder,
     producer: Option<ProducerStamp>,
@@ -370,13 +375,13 @@ pub(super) fn finished(
 ) -> Bytes {
     let settings = BatchSettings { producer, ..BatchSettings::default() };
     let records = builder.record_count();
-    // What its codec cannot pack is sent as it is, and that cannot fail.
+    // If compression fails, the batch is sent uncompressed, which cannot fail.
     let built = builder.build(&settings, compressor);
     let built = built.or_else(|_| builder.build(&settings, &mut Compressor::none()));
     built.unwrap_or_else(|error| unreachable!("{records} records: {error}")).into()
 }
 
-/// Whether the broker may have stored a batch in spite of this error.
+/// Returns true if the broker may have stored a batch in spite of this error.
 fn may_be_stored(error: &ClientError) -> bool {
     !matches!(
         error,

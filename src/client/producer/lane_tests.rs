@@ -1,5 +1,5 @@
-//! Lanes and queues against a model of a broker: whatever goes wrong, nothing is stored twice, and
-//! nothing out of order.
+//! The sending state of a partition against a model of a broker: after any failure, nothing is
+//! stored twice and nothing out of order.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::wire::ErrorCode;
 const DELIVERY_TIMEOUT: Duration = Duration::from_mins(1);
 const LEADERS: [&str; 2] = ["one:9092", "other:9092"];
 
-/// The callers' side: a queue, and a clock that stands still.
+/// The callers' side: a queue, and a manual clock.
 pub(super) struct Callers {
     clock: Arc<ManualClock>,
     pub(super) queue: Arc<Queue>,
@@ -86,7 +86,7 @@ impl Callers {
 }
 
 #[test]
-fn a_batch_is_due_when_full_or_after_its_linger() {
+fn a_batch_is_due_when_full_or_after_its_linger_time() {
     let callers = Callers::new(200);
     assert!(matches!(callers.queue.take_due(&callers.dues(5)), Due::Empty));
     callers.append(&[b'x'; 20]);
@@ -104,11 +104,11 @@ fn a_batch_is_due_when_full_or_after_its_linger() {
         assert!(batch.builder.size() <= 200);
         counts.push(batch.builder.record_count());
     }
-    assert_eq!(counts, [2, 2, 2, 2], "the last two wait for more");
+    assert_eq!(counts, [2, 2, 2, 2], "the last two records linger");
 }
 
 #[test]
-fn a_batch_somebody_waits_for_or_flushes_does_not_linger() {
+fn a_batch_that_a_caller_waits_for_or_flushes_does_not_linger() {
     let callers = Callers::new(1_000);
     let ticket = callers.append(b"x");
     assert!(matches!(callers.queue.take_due(&callers.dues(1_000)), Due::NotBefore(_)));
@@ -120,14 +120,14 @@ fn a_batch_somebody_waits_for_or_flushes_does_not_linger() {
     assert!(matches!(callers.queue.take_due(&flushing), Due::Batch(_)));
 }
 
-/// What a broker keeps of one partition.
+/// The state that a broker keeps of one partition.
 pub(super) struct ModelBroker {
-    /// Bytes of the largest batch that it takes.
+    /// The size of the largest batch that it accepts.
     limit: usize,
-    /// How many it has refused for their size.
+    /// The number of batches refused for their size.
     pub(super) refused: usize,
     pub(super) log: Vec<u64>,
-    /// First and last sequence numbers of batches, and their offsets.
+    /// The first and last sequence number and the offset of recent batches, by producer id.
     producers: HashMap<i64, VecDeque<(i32, i32, Offset)>>,
 }
 
@@ -170,30 +170,30 @@ fn code(code: ErrorCode) -> ClientError {
     ClientError::from_code(code, "t-0", None)
 }
 
-/// A lane, the requests under way, and the broker at the other end.
+/// A partition's sending state, the requests in flight, and the broker.
 pub(super) struct World {
     pub(super) callers: Callers,
     lane: Lane,
-    /// Who leads the partition; one log is behind all of them.
+    /// The partition's leader; all brokers share one log.
     leader: HostPort,
     compressor: Compressor,
     pub(super) broker: ModelBroker,
     pub(super) under_way: VecDeque<Packed>,
     pub(super) tickets: Vec<Ticket>,
-    /// Those of records that no batch of which the broker takes.
+    /// The numbers of records that are too large for the broker even alone.
     large: Vec<usize>,
-    /// The identity that the producer has now.
+    /// The producer's current identity.
     identity: Option<Identity>,
     identities: i64,
 }
 
 impl World {
-    /// No batch is too large.
+    /// A broker that accepts any batch.
     fn new() -> Self {
         Self::with_sizes(150, usize::MAX, Compression::None)
     }
 
-    /// Batches are filled up to `batch_size`, the broker takes them up to `limit`.
+    /// Batches are filled up to `batch_size`; the broker accepts them up to `limit`.
     pub(super) fn with_sizes(batch_size: usize, limit: usize, compression: Compression) -> Self {
         let callers = Callers::new(batch_size);
         let lane = callers.lane();
@@ -211,8 +211,8 @@ impl World {
         }
     }
 
-    /// Of these of one seed, most have a broker that refuses batches, and some records, as too
-    /// large.
+    /// A world from a random seed; in most of them the broker refuses some batches, and some single
+    /// records, as too large.
     fn of_sizes(random: &mut SeededRandom) -> Self {
         let compression = [Compression::None, Compression::Lz4, Compression::Gzip][random.index(3)];
         match random.below(3) {
@@ -240,7 +240,7 @@ impl World {
         self.append_padded(usize::try_from(padding).unwrap(), random);
     }
 
-    /// Sends one batch if the lane has one.
+    /// Sends one batch if possible.
     pub(super) fn send(&mut self) -> bool {
         match self.lane.next(&self.leader, &self.callers.dues(0), &mut self.compressor) {
             Next::Send(batch) => {
@@ -270,7 +270,7 @@ impl World {
         self.answer_to(0, outcome);
     }
 
-    /// The answer to the request that is number `place` of those under way.
+    /// Answers request number `place` of those in flight.
     fn answer_to(
         &mut self,
         place: usize,
@@ -289,14 +289,14 @@ impl World {
         }
     }
 
-    /// The connection breaks after the broker has taken in `taken` of the requests.
+    /// Breaks the connection after the broker has processed `taken` of the requests.
     fn break_connection(&mut self, taken: usize) {
         let lost = ClientError::unreachable("broker", "it hung up");
         for index in 0..self.under_way.len() {
             let lost = lost.clone();
             self.answer(|broker, bytes| {
                 if index < taken {
-                    // The outcome is lost with the connection.
+                    // The response is lost with the connection.
                     let _ = broker.produce(bytes);
                 }
                 Err(lost)
@@ -331,7 +331,7 @@ impl World {
         }
     }
 
-    /// Gives up what has been tried for too long.
+    /// Gives up batches older than the delivery timeout.
     fn expire(&mut self) {
         let now = self.callers.clock.monotonic();
         let late = ClientError::Timeout {
@@ -343,7 +343,8 @@ impl World {
         self.close(&settled);
     }
 
-    /// As [`step`](Self::step), but nothing leaves it open whether a batch was stored.
+    /// As [`step`](Self::step), but without failures that leave it unknown whether a batch was
+    /// stored.
     fn plain_step(&mut self, random: &mut SeededRandom) {
         match random.below(12) {
             0..4 => self.append_any(random),
@@ -355,7 +356,7 @@ impl World {
         }
     }
 
-    /// Each record is stored once at the most, in order, and where its ticket says it is.
+    /// Checks that each record is stored at most once, in order, at the offset in its ticket.
     fn check(&self, seed: u64) {
         let log = &self.broker.log;
         assert!(log.is_sorted_by(|one, other| one < other), "seed {seed}: {log:?}");
@@ -364,12 +365,12 @@ impl World {
             let place = log.binary_search(&(number as u64)).ok();
             if let Ok(told) = ticket.wait(Some(Duration::ZERO)) {
                 let told = told.offset.and_then(|offset| usize::try_from(offset.get()).ok());
-                assert_eq!(place, told, "seed {seed}: where record {number} is");
+                assert_eq!(place, told, "seed {seed}: offset of record {number}");
             }
         }
     }
 
-    /// How many failures are reported one by one, and how many records in all.
+    /// The number of failures reported one by one, and the total number of records.
     pub(super) fn reported(&self) -> (usize, usize) {
         match self.callers.undelivered.report() {
             Err(ClientError::Delivery { failures, unlisted }) => {
@@ -386,7 +387,7 @@ impl World {
         outcomes.enumerate().filter(|(_, told)| told.is_err()).map(|(number, _)| number).collect()
     }
 
-    /// Everything works again.
+    /// Lets everything succeed until nothing is left to send.
     pub(super) fn settle(&mut self) {
         for _ in 0..10_000 {
             self.callers.clock.advance(Duration::from_secs(2));
@@ -403,7 +404,7 @@ impl World {
 }
 
 #[test]
-fn whatever_fails_each_record_is_stored_once_and_in_order() {
+fn after_any_failures_each_record_is_stored_once_and_in_order() {
     for seed in seeds(3_000) {
         let mut random = SeededRandom::new(seed);
         let mut world = World::of_sizes(&mut random);
@@ -446,13 +447,13 @@ fn exactly_the_records_that_are_too_large_alone_fail() {
 }
 
 #[test]
-fn a_rejected_batch_does_not_stop_those_behind_it() {
+fn a_rejected_batch_does_not_stop_later_ones() {
     let mut world = World::new();
     for _ in 0..30 {
         world.append();
     }
     while world.send() {}
-    assert_eq!(world.under_way.len(), 1, "a sequence begins with one batch");
+    assert_eq!(world.under_way.len(), 1, "a sequence starts with a single batch");
     world.answer(ModelBroker::produce);
     while world.send() {}
     assert_eq!(world.under_way.len(), 5);
@@ -464,7 +465,7 @@ fn a_rejected_batch_does_not_stop_those_behind_it() {
 }
 
 #[test]
-fn what_follows_batches_that_expired_one_by_one_is_stored() {
+fn records_after_batches_that_expired_one_by_one_are_stored() {
     let mut world = World::with_sizes(1, usize::MAX, Compression::None);
     world.append();
     world.settle();
@@ -490,7 +491,7 @@ fn what_follows_batches_that_expired_one_by_one_is_stored() {
 }
 
 #[test]
-fn what_follows_batches_that_were_abandoned_is_stored() {
+fn records_after_abandoned_batches_are_stored() {
     let mut world = World::with_sizes(1, usize::MAX, Compression::None);
     world.append();
     world.settle();
@@ -506,7 +507,7 @@ fn what_follows_batches_that_were_abandoned_is_stored() {
 }
 
 #[test]
-fn a_batch_that_overtook_others_waits_for_them() {
+fn a_batch_acknowledged_out_of_order_does_not_reorder_retries() {
     let mut world = World::with_sizes(1, usize::MAX, Compression::None);
     world.append();
     world.settle();
@@ -523,7 +524,7 @@ fn a_batch_that_overtook_others_waits_for_them() {
 }
 
 #[test]
-fn nothing_goes_to_a_new_leader_before_all_are_back_from_the_old_one() {
+fn nothing_is_sent_to_a_new_leader_before_the_old_one_has_answered_everything() {
     let mut world = World::with_sizes(1, usize::MAX, Compression::None);
     world.append();
     world.settle();

@@ -1,12 +1,12 @@
-//! Publishing records: callers append to open batches, one task of the client sends them.
+//! Sending records: callers append to open batches, and a task of the client sends them.
 //!
 //! ```text
 //! caller   send → partitioner → queue of the partition (a short lock, no other thread is woken)
 //! task     queue → lane (sequence, resends) → request to the leader's broker → answer → tickets
 //! ```
 //!
-//! A queue belongs to the callers and the task together, a lane to the task alone. Memory is
-//! bounded by one budget: who sends faster than the brokers take waits.
+//! A queue is shared by callers and the task; a lane belongs to the task alone. Memory is bounded
+//! by one budget: a caller that sends faster than the brokers accept blocks.
 
 mod audit;
 mod awaiting;

@@ -1,5 +1,5 @@
-//! `MurmurHash2` as Kafka's Java client computes it, so that a key is in the same partition
-//! whichever client wrote it.
+//! `MurmurHash2` as in Kafka's Java client, so that a key maps to the same partition whichever
+//! client wrote it.
 
 const SEED: u32 = 0x9747_b28c;
 const MULTIPLIER: u32 = 0x5bd1_e995;
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_the_java_client() {
+    fn hashes_match_those_of_the_java_client() {
         let known: [(&[u8], i32); 6] = [
             (b"21", -973_932_308),
             (b"foobar", -790_332_482),

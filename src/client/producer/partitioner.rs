@@ -1,4 +1,4 @@
-//! Who chooses the partition of a record that names none.
+//! The choice of a partition for records without one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::murmur::murmur2;
 use crate::io::SeededRandom;
 
-/// A program's own choice: topic, key, value and the number of partitions, to a partition.
+/// An application's partitioner: maps topic, key, value and number of partitions to a partition.
 pub type Choice = dyn Fn(&str, Option<&[u8]>, Option<&[u8]>, usize) -> usize + Send + Sync;
 
-/// How partitions are chosen.
+/// The partitioning strategy.
 #[derive(Clone, Default)]
 pub enum Partitioner {
-    /// By the key's hash, as Kafka's Java client does; records without a key stay together until
-    /// their batch is sent, and then move on.
+    /// By the key's hash, as in Kafka's Java client; records without a key stay on a partition
+    /// until their batch is full, and then move to the next.
     #[default]
     Keyed,
-    /// Records stay together until their batch is sent, and then move on; keys say nothing.
+    /// Records stay on a partition until their batch is full, whatever their keys.
     Sticky,
-    /// Any partition, record by record.
+    /// A random partition for each record.
     Random,
-    /// One after another.
+    /// One partition after another.
     RoundRobin,
-    /// As a function says; what lies beyond the last partition is taken modulo.
+    /// A function's choice, modulo the number of partitions.
     Own(Arc<Choice>),
 }
 
-/// Where a topic's next record without a key goes.
+/// The position of a topic's records without a key.
 #[derive(Debug)]
 pub(crate) struct Turn {
     next: AtomicU32,
 }
 
-/// What a choice depends on.
+/// The parts of a record that a choice may depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen<'a> {
     pub(crate) topic: &'a str,
@@ -42,13 +42,13 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl Turn {
-    /// Begins anywhere.
+    /// Starts at a position derived from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let first = SeededRandom::new(seed).below(1 << 16);
         Self { next: AtomicU32::new(u32::try_from(first).unwrap_or(0)) }
     }
 
-    /// The records so far fill a batch: those that follow go elsewhere.
+    /// Moves on after a full batch.
     pub(crate) fn advance(&self) -> u32 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -59,7 +59,7 @@ impl Turn {
 }
 
 impl Partitioner {
-    /// The partition of a record, of `count` there are.
+    /// Chooses the partition of a record among `count`.
     pub(crate) fn choose(&self, record: Chosen<'_>, turn: &Turn, count: usize) -> usize {
         assert!(count > 0, "a topic has at least one partition, not {count}");
         let number = match (self, record.key) {
@@ -74,7 +74,7 @@ impl Partitioner {
         number as usize % count
     }
 
-    /// Whether records like one with or without a key stay together until a batch is full.
+    /// Returns true if such records stay on a partition until a batch is full.
     pub(crate) fn is_sticky(&self, has_key: bool) -> bool {
         match self {
             Self::Keyed => !has_key,
@@ -84,7 +84,7 @@ impl Partitioner {
     }
 }
 
-/// A number without pattern for each turn.
+/// A pseudo-random number for each turn.
 fn scattered(turn: u32) -> u32 {
     let number = SeededRandom::new(u64::from(turn)).number();
     u32::try_from(number >> 32).unwrap_or(0)
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_where_the_java_client_puts_it() {
+    fn a_key_maps_to_the_same_partition_as_in_the_java_client() {
         let record = Chosen { topic: "t", key: Some(b"21"), value: None };
         let expected =
             usize::try_from((-973_932_308_i32).cast_unsigned() & 0x7fff_ffff).unwrap() % 1000;

@@ -1,7 +1,7 @@
-//! The records of one partition that wait to be sent: one open batch, and full ones before it.
+//! The records of one partition that are not sent yet: full batches, and an open one.
 //!
-//! Callers append to the open batch under a lock that nobody holds for longer than a copy of one
-//! record. The sending task takes batches that are due.
+//! Callers append to the open batch under a lock that is held no longer than the copy of a record
+//! takes. The sending task takes batches that are due.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::client::ClientError;
 use crate::record::{BatchBuilder, HEADER_SIZE, Header};
 use crate::types::{Timestamp, TopicPartition};
 
-/// The waiting records of one partition.
+/// The unsent records of one partition.
 #[derive(Debug)]
 pub(crate) struct Queue {
     partition: TopicPartition,
@@ -23,76 +23,76 @@ pub(crate) struct Queue {
 
 #[derive(Debug)]
 struct State {
-    /// Bytes at which a batch is full.
+    /// The size at which a batch is full.
     batch_size: usize,
     full: VecDeque<Filled>,
     open: Option<Filled>,
-    /// Whether the sending task has this queue on its list.
+    /// True while the queue is on the sending task's list.
     is_listed: bool,
-    /// Bytes of the last batch: likely those of the next.
+    /// The size of the last batch, as an estimate of the next.
     expected_size: usize,
 }
 
-/// A batch that is no longer, or could no longer be, appended to.
+/// A batch closed to further records.
 #[derive(Debug)]
 pub(crate) struct Filled {
     /// Its records.
     pub(crate) builder: BatchBuilder,
     /// Its outcome.
     pub(crate) delivery: Arc<Delivery>,
-    /// When its first record came, by the monotonic clock.
+    /// The monotonic time of its first record.
     pub(crate) opened_at: Duration,
-    /// The room it takes.
+    /// The buffer space it occupies.
     pub(crate) held: Held,
-    /// Its records by their times, if they are counted.
+    /// Its records by audit window, if they are counted.
     pub(crate) windows: Windows,
 }
 
-/// A record as it is appended.
+/// A record to append.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Appending<'a> {
     pub(crate) timestamp: Timestamp,
     pub(crate) key: Option<&'a [u8]>,
     pub(crate) value: Option<&'a [u8]>,
     pub(crate) headers: &'a [Header<'a>],
-    /// The most bytes it takes, already taken from the room.
+    /// The maximum size of the record, already reserved in the buffer.
     pub(crate) size: usize,
-    /// The width of the windows in which it is counted, if it is.
+    /// The width of the audit windows, if records are counted.
     pub(crate) window: Option<Duration>,
 }
 
-/// What an append brought about.
+/// The result of an append.
 #[derive(Debug)]
 pub(crate) struct Appended {
     /// The record's ticket.
     pub(crate) ticket: Ticket,
-    /// Whether the queue must be put on the sending task's list.
+    /// True if the queue must be put on the sending task's list.
     pub(crate) lists: bool,
-    /// Whether the task has something to send now, or a new deadline to keep.
+    /// True if the task has something to send now, or a new deadline.
     pub(crate) wakes: bool,
-    /// Whether a batch became full.
+    /// True if a batch became full.
     pub(crate) fills: bool,
 }
 
-/// When batches are due other than by being full.
+/// The conditions other than size under which batches are due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dues {
-    /// Now.
+    /// The current time.
     pub(crate) now: Duration,
-    /// How long a batch waits for more records.
+    /// The time a batch waits for more records.
     pub(crate) linger: Duration,
-    /// Batches with lower numbers are due: somebody flushes.
+    /// Batches with lower numbers are due because of a flush.
     pub(crate) flush_below: u64,
 }
 
-/// What the sending task finds.
+/// The result of taking a batch.
 #[derive(Debug)]
 pub(crate) enum Due {
     /// A batch to send.
     Batch(Filled),
-    /// Nothing before this time.
+    /// None before this time.
     NotBefore(Duration),
-    /// No records at all.
+    /// The queue is empty.
     Empty,
 }
 
@@ -109,15 +109,15 @@ impl Queue {
         Self { partition, state: Mutex::new(state) }
     }
 
-    /// Whose records these are.
+    /// The partition of the records.
     pub(crate) fn partition(&self) -> &TopicPartition {
         &self.partition
     }
 
-    /// Puts a record behind the others. `open` numbers and dates a new batch if one is needed.
+    /// Appends a record. `open` numbers and dates a new batch if one is needed.
     ///
-    /// The room for the record belongs to the batch afterwards, or is still the caller's if this
-    /// fails.
+    /// On success the batch owns the record's buffer space; on failure it still belongs to the
+    /// caller.
     pub(crate) fn append(
         &self,
         record: &Appending<'_>,
@@ -159,7 +159,7 @@ impl Queue {
         Ok(Appended { ticket, lists, wakes: opens || fills, fills })
     }
 
-    /// Batches are full at `batch_size` bytes from now on, unless they were with fewer.
+    /// Lowers the size at which batches are full to `batch_size`.
     pub(crate) fn limit_batches(&self, batch_size: usize) {
         let mut state = self.state();
         state.batch_size = state.batch_size.min(batch_size);
@@ -195,13 +195,13 @@ impl Queue {
         }
     }
 
-    /// When the first batch was opened, if there is one.
+    /// The time at which the first batch was opened.
     pub(crate) fn oldest(&self) -> Option<Duration> {
         let state = self.state();
         state.full.front().or(state.open.as_ref()).map(|batch| batch.opened_at)
     }
 
-    /// Leaves the sending task's list if there are no records; the next append lists it again.
+    /// Takes the queue off the sending task's list if it is empty; the next append lists it again.
     pub(crate) fn unlist_if_empty(&self) -> bool {
         let mut state = self.state();
         let is_empty = state.full.is_empty() && state.open.is_none();
@@ -209,7 +209,7 @@ impl Queue {
         is_empty
     }
 
-    /// Everything that waits.
+    /// Takes all batches.
     pub(crate) fn drain(&self) -> Vec<Filled> {
         let mut state = self.state();
         let mut all: Vec<Filled> = state.full.drain(..).collect();
@@ -223,7 +223,7 @@ impl Queue {
 }
 
 impl State {
-    /// Closes the open batch if a record of `size` would make it too large.
+    /// Closes the open batch if a record of `size` would exceed the limit.
     fn make_way(&mut self, size: usize) -> bool {
         let is_full = self
             .open
@@ -244,7 +244,7 @@ impl State {
 }
 
 impl Filled {
-    /// Gives up on it.
+    /// Gives up the batch.
     pub(crate) fn fail(self, error: ClientError) {
         self.delivery.settle(Err(error));
     }

@@ -1,4 +1,4 @@
-//! Batches of several partitions as one request, and its answer as one outcome for each.
+//! Batches of several partitions in one request, and the outcome of each from its response.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use crate::types::{Offset, PartitionIndex, Timestamp, TopicName};
 use crate::wire::produce::{Partition, RequestPartition, RequestTopic};
 use crate::wire::{ErrorCode, ProduceRequest, ProduceResponse, Records};
 
-/// Batches for one broker, at most one of each partition.
+/// Batches for one broker, at most one per partition.
 #[derive(Debug, Default)]
 pub(crate) struct Shipment {
     batches: BTreeMap<TopicName, Vec<(usize, PartitionIndex, Packed)>>,
     bytes: usize,
 }
 
-/// A shipment on its way, by what ends it.
+/// A sent request, by the event that completes it.
 #[derive(Debug)]
 pub(crate) enum Sent {
-    /// The answer.
+    /// The response.
     Asked(Reply<ProduceRequest>),
-    /// Without acknowledgement: that it is out.
+    /// Without acknowledgement (`acks=0`): the end of writing.
     Unasked(Leaving),
 }
 
-/// A batch that is back, with the number of its lane.
+/// A batch with its outcome, and the number of its lane.
 pub(crate) type Returned = (usize, Packed, Result<Landed, ClientError>);
 
 impl Shipment {
@@ -41,17 +41,17 @@ impl Shipment {
         rows.push((lane, partition.partition, batch));
     }
 
-    /// Bytes of the batches.
+    /// The total size of the batches.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// When the oldest of the batches was begun; none of an empty shipment.
+    /// The time at which the oldest of the batches was opened; `None` without batches.
     pub(crate) fn opened_at(&self) -> Option<Duration> {
         self.batches.values().flatten().map(|(_, _, batch)| batch.opened_at).min()
     }
 
-    /// Sends it.
+    /// Sends the request.
     pub(crate) fn send(
         &self,
         connection: &Connection,
@@ -75,8 +75,8 @@ impl Shipment {
         }
     }
 
-    /// Waits for the end of its way, for an answer up to `limit`, and settles it. `delayed` is
-    /// called with the milliseconds for which a quota delayed the answer.
+    /// Waits for completion, for a response up to `limit`, and returns the outcomes. `delayed` is
+    /// called with the throttle time in milliseconds.
     pub(crate) async fn arrive(
         self,
         sent: Sent,
@@ -96,7 +96,7 @@ impl Shipment {
         }
     }
 
-    /// Each batch with what the answer says of it.
+    /// Pairs each batch with its outcome in the response.
     pub(crate) fn settle(self, answer: &Result<ProduceResponse, ClientError>) -> Vec<Returned> {
         let rows = self.batches.into_iter().flat_map(|(topic, rows)| {
             rows.into_iter().map(move |(lane, index, batch)| {
@@ -110,7 +110,7 @@ impl Shipment {
         rows.collect()
     }
 
-    /// Each batch as sent without acknowledgement.
+    /// The outcomes of batches sent without acknowledgement.
     fn settle_unasked(self) -> Vec<Returned> {
         let rows = self.batches.into_values().flatten();
         rows.map(|(lane, _, batch)| (lane, batch, Ok(Landed::default()))).collect()
@@ -121,7 +121,7 @@ fn row((_, index, batch): &(usize, PartitionIndex, Packed)) -> RequestPartition 
     RequestPartition { index: index.0, records: Records::Elsewhere(batch.bytes.len()) }
 }
 
-/// What the answer says of a batch of `size` bytes for a partition.
+/// The outcome of a partition's batch of `size` bytes in a response.
 pub(crate) fn outcome(
     answer: &ProduceResponse,
     topic: &TopicName,
@@ -137,7 +137,7 @@ pub(crate) fn outcome(
     }
 }
 
-/// What a row of the answer says of a batch of `size` bytes.
+/// The outcome of a batch of `size` bytes in its row of a response.
 fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, ClientError> {
     match row.error_code {
         ErrorCode::None => Ok(Landed {
@@ -145,7 +145,7 @@ fn judge(row: &Partition, about: &str, size: usize) -> Result<Landed, ClientErro
             log_append_time: (row.log_append_time_ms >= 0)
                 .then_some(Timestamp::from_millis(row.log_append_time_ms)),
         }),
-        // It was stored so long ago that the broker no longer knows where.
+        // A duplicate of a batch so old that the broker no longer remembers its offset.
         ErrorCode::DuplicateSequenceNumber => Ok(Landed::default()),
         ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
             Err(ClientError::MessageTooLarge { size, limit: None })

@@ -1,4 +1,4 @@
-//! The bytes of records that a producer may hold: who wants more waits.
+//! The bounded buffer space of a producer (`buffer.memory`), and waiting for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use crate::client::ClientError;
 use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
 
-/// A number of bytes, and those who wait for some of them.
+/// A number of bytes, and the callers that wait for some of them.
 #[derive(Debug)]
 pub(crate) struct Room {
     limit: usize,
@@ -17,13 +17,13 @@ pub(crate) struct Room {
     freed: Bell,
 }
 
-/// One of those who wait, until it is dropped.
+/// A waiting caller, until dropped.
 #[derive(Debug)]
 pub(crate) struct Waiting<'a> {
     room: &'a Room,
 }
 
-/// Bytes that were taken, given back when this is dropped.
+/// Bytes taken from the buffer, returned when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     room: Arc<Room>,
@@ -31,7 +31,7 @@ pub(crate) struct Held {
 }
 
 impl Room {
-    /// Room for `limit` bytes.
+    /// Buffer space of `limit` bytes.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -41,24 +41,26 @@ impl Room {
         })
     }
 
-    /// Takes `bytes` if there is room now. Something larger than all the room gets in alone.
+    /// Takes `bytes` if they are free. A larger request than the whole buffer succeeds while the
+    /// buffer is unused.
     pub(crate) fn try_take(&self, bytes: usize) -> bool {
         let fits = |used: usize| {
             let after = used.checked_add(bytes)?;
             (used == 0 || after <= self.limit).then_some(after)
         };
-        // Ordered with `waiting`: a taker that saw no room is seen by whoever makes some.
+        // Sequentially consistent with `waiting`: if this finds no space, the next `give_back`
+        // finds the waiter, so no wakeup is lost.
         self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_ok()
     }
 
-    /// Somebody waits for room from now on, and others see it. Whoever sends is to be woken after
-    /// this, so that nothing lingers.
+    /// Registers a waiting caller. Wake the sending task after this call, so that it stops
+    /// lingering.
     pub(crate) fn waiting(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         Waiting { room: self }
     }
 
-    /// Gives back what was taken.
+    /// Returns bytes taken before.
     pub(crate) fn give_back(&self, bytes: usize) {
         let used = self.used.fetch_sub(bytes, Ordering::SeqCst);
         assert!(used >= bytes, "{bytes} bytes given back of {used}");
@@ -67,19 +69,19 @@ impl Room {
         }
     }
 
-    /// Whether somebody waits: what is held should be sent without delay.
+    /// Returns true if a caller waits, so that batches should be sent without lingering.
     pub(crate) fn is_wanted(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// Lets those who wait look whether the producer was closed.
+    /// Wakes waiting callers, which then check whether the producer was closed.
     pub(crate) fn wake_all(&self) {
         self.freed.wake_all();
     }
 }
 
 impl Waiting<'_> {
-    /// Takes `bytes`, waiting for room up to `timeout`; false is a timeout, or `is_closed`.
+    /// Takes `bytes`, waiting up to `timeout`; false after the timeout, or if `is_closed`.
     pub(crate) fn take(
         self,
         bytes: usize,
@@ -92,7 +94,7 @@ impl Waiting<'_> {
         Ok(taken.unwrap_or(false))
     }
 
-    /// [`take`](Self::take) as a future, which has no end in time.
+    /// [`take`](Self::take) as a future without a timeout.
     pub(crate) async fn taking(self, bytes: usize, is_closed: impl Fn() -> bool) -> bool {
         self.room.freed.until(|| self.attempt(bytes, &is_closed)).await
     }
@@ -110,17 +112,17 @@ impl Drop for Waiting<'_> {
 }
 
 impl Held {
-    /// Nothing yet.
+    /// No bytes.
     pub(crate) fn new(room: Arc<Room>) -> Self {
         Self { room, bytes: 0 }
     }
 
-    /// Answers for `bytes` more, which were taken from the room.
+    /// Adds `bytes` that were taken from the buffer.
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Hands over up to so many of its bytes.
+    /// Splits off up to `bytes` of its bytes.
     pub(crate) fn split_off(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -140,7 +142,7 @@ mod tests {
     use crate::io::ManualClock;
 
     #[test]
-    fn who_waits_is_seen_before_the_wait_and_not_after_it() {
+    fn a_waiting_caller_is_counted_until_its_wait_is_over() {
         let room = Room::new(10);
         assert!(room.try_take(10));
         let waiter = Waiter::new(Arc::new(ManualClock::default()), None);
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_given_back_and_a_giant_gets_in_alone() {
+    fn bytes_are_returned_and_an_oversized_record_is_accepted_alone() {
         let room = Room::new(10);
         let mut held = Held::new(Arc::clone(&room));
         assert!(room.try_take(6));

@@ -1,8 +1,8 @@
-//! The task that sends: it owns the lanes and the ways to the brokers, and nothing else does.
+//! The sending task, sole owner of the lanes and of the connections to the brokers.
 //!
-//! Each turn takes what is due, one batch of a partition per request, and sends it to whoever
-//! leads the partition. Connecting, asking for metadata or an identity, and waiting for answers
-//! are jobs beside it, whose results come back as events.
+//! Each turn takes batches that are due, one per partition and request, and sends them to the
+//! partitions' leaders. Connecting, metadata and producer id requests, and waiting for responses
+//! are separate jobs whose results arrive as events.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::record::Compressor;
 use crate::types::{ProducerEpoch, ProducerId, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, InitProducerIdRequest};
 
-/// A request is filled up to so many bytes if its batches are smaller.
+/// The size up to which small batches are combined into one request.
 const SHIPMENT_MAX: usize = 4 << 20;
 
-/// The task's state.
+/// The state of the sending task.
 #[derive(Debug)]
 pub(crate) struct Sender {
     shared: Arc<Shared>,
@@ -40,19 +40,19 @@ pub(crate) struct Sender {
     is_asking_identity: bool,
     stale: BTreeSet<TopicName>,
     is_refreshing: bool,
-    /// Metadata and identities are not asked for before this time.
+    /// Metadata and producer ids are not requested before this time.
     pause_until: Duration,
     backoff: Backoff,
     next_refresh: Duration,
-    /// When counts are told next, if there are any.
+    /// The next time at which counts are published, if there are any.
     tells_at: Option<Duration>,
-    /// What stood in the way last, if nothing has gone well since.
+    /// The last failure, if nothing has succeeded since.
     trouble: Option<ClientError>,
-    /// Whether somebody was told that a broker cannot store records.
+    /// True if the callback was told that a broker cannot store records.
     is_refusal_told: bool,
 }
 
-/// What a job came to.
+/// The result of a job.
 #[derive(Debug)]
 enum Event {
     Connected(HostPort, Result<Connection, ClientError>),
@@ -63,7 +63,7 @@ enum Event {
 }
 
 impl Sender {
-    /// The task of the producer that `shared` belongs to.
+    /// The sending task of the producer that owns `shared`.
     pub(crate) fn new(shared: Arc<Shared>, compressor: Compressor) -> Self {
         let backoff = new_backoff(&shared);
         let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// Queues that callers began to fill.
+    /// Takes over queues that became non-empty.
     fn take_over_listed(&mut self) {
         for queue in self.shared.take_listed() {
             let known = self.numbers.get(queue.partition()).copied();
@@ -126,7 +126,7 @@ impl Sender {
         }
     }
 
-    /// Sends all that is due and possible, and tells when something will be due next.
+    /// Sends everything that is due and possible, and returns the time of the next check.
     fn turn(&mut self) -> Option<Duration> {
         let dues = self.shared.dues();
         let mut next = self.expire(dues.now);
@@ -153,7 +153,8 @@ impl Sender {
         earlier(next, self.refresh(dues.now))
     }
 
-    /// Loads the next batch of a lane, if one may go; else tells when to look again.
+    /// Adds the next batch of a lane to its request if it may be sent; otherwise returns the time
+    /// to check again.
     fn load(
         &mut self,
         number: usize,
@@ -194,8 +195,8 @@ impl Sender {
         }
     }
 
-    /// `Some(None)` when requests can go to `address`, `Some(time)` when to look again, `None` when
-    /// an event will tell.
+    /// Returns `Some(None)` if requests can be sent to `address`, `Some(time)` to check again then,
+    /// and `None` if an event will follow.
     #[expect(clippy::option_option, reason = "three answers")]
     fn reach(&mut self, address: &HostPort, now: Duration) -> Option<Option<Duration>> {
         let shared = &self.shared;
@@ -243,7 +244,7 @@ impl Sender {
     fn take_in(&mut self, event: Result<Event, tokio::task::JoinError>) {
         let event = match event {
             Ok(event) => event,
-            // Jobs are never aborted while the task lives, and do not panic.
+            // Jobs are never aborted while this task lives, and do not panic.
             Err(error) => unreachable!("a job of the producer ended: {error}"),
         };
         let now = self.shared.now();
@@ -315,7 +316,7 @@ impl Sender {
         self.shared.settled(settled);
     }
 
-    /// Tells of a broker that cannot store records, once until it can again.
+    /// Reports a broker that cannot store records, once per outage.
     fn tell_refusal(&mut self, error: &ClientError) {
         if error.code() == Some(ErrorCode::KafkaStorageError)
             && !std::mem::replace(&mut self.is_refusal_told, true)
@@ -325,7 +326,7 @@ impl Sender {
         }
     }
 
-    /// Gives up what has been tried for too long, and tells when the next will have been.
+    /// Gives up batches past the delivery timeout, and returns the time at which the next one is.
     fn expire(&mut self, now: Duration) -> Option<Duration> {
         let timeout = self.shared.config.delivery_timeout;
         let mut next = None;
@@ -343,6 +344,7 @@ impl Sender {
                 elapsed: timeout,
                 last_error: self.trouble.clone().map(Box::new),
             };
+            // `expire` excludes its limit, and a batch opened exactly one timeout ago is past it.
             let opened_before = now.saturating_sub(timeout) + Duration::from_nanos(1);
             settled.extend(lane.expire(opened_before, &error));
         }
@@ -350,7 +352,7 @@ impl Sender {
         next
     }
 
-    /// Asks for the state of stale topics, or of all when it is old.
+    /// Requests metadata of stale topics, or of all topics when it is too old.
     fn refresh(&mut self, now: Duration) -> Option<Duration> {
         if self.is_refreshing {
             return None;
@@ -373,7 +375,7 @@ impl Sender {
         None
     }
 
-    /// Tells counts that have waited long enough, and when it will do so next.
+    /// Publishes counts that have waited long enough, and returns the time of the next publication.
     fn tell_counts(&mut self, now: Duration) -> Option<Duration> {
         if !self.shared.has_counts() {
             self.tells_at = None;

@@ -1,8 +1,8 @@
-//! What a caller holds of a record on its way, and how it learns the outcome.
+//! Tickets of records being sent, and their outcomes.
 //!
-//! A batch has one [`Delivery`]; the ticket of a record is a share of it and a number. Outcomes are
-//! set once, by the task that sends, and all waiting callers of the producer are woken. A batch
-//! that had to be split has the outcomes of all its parts at once.
+//! Each batch has a [`Delivery`]; a record's ticket holds a share of it and the record's index.
+//! Outcomes are set once, by the sending task, which then wakes all waiting callers of the
+//! producer. A split batch gets the outcomes of all its parts at the same time.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -17,20 +17,20 @@ use crate::client::bell::Bell;
 use crate::client::waiting::Waiter;
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 
-/// Where a delivered record is.
+/// The position of a delivered record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordMetadata {
     /// Its topic.
     pub topic: TopicName,
     /// Its partition.
     pub partition: PartitionIndex,
-    /// Its offset; `None` when the broker was not asked (`acks=0`) or had forgotten.
+    /// Its offset; `None` if the broker did not report it (`acks=0`, or an old duplicate).
     pub offset: Option<Offset>,
-    /// Its time, as the log has it.
+    /// Its timestamp in the log.
     pub timestamp: Timestamp,
 }
 
-/// A record on its way.
+/// The pending outcome of a record.
 #[derive(Debug)]
 pub struct Ticket {
     delivery: Arc<Delivery>,
@@ -39,18 +39,18 @@ pub struct Ticket {
     is_seen: AtomicBool,
 }
 
-/// What callers and the sending task wake each other by.
+/// Wakeups between callers and the sending task.
 #[derive(Debug)]
 pub(crate) struct Bells {
-    /// Rings when an outcome is set.
+    /// Notified when an outcome is set.
     pub(crate) settled: Bell,
-    /// Rings when there is something to send.
+    /// Notified when there is something to send.
     pub(crate) work: Notify,
-    /// How callers wait.
+    /// The callers' blocking waits.
     pub(crate) waiter: Waiter,
 }
 
-/// The outcome of a batch, sooner or later.
+/// The outcome of a batch, once it is set.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     partition: TopicPartition,
@@ -58,16 +58,16 @@ pub(crate) struct Delivery {
     bells: Arc<Bells>,
     is_urgent: AtomicBool,
     outcome: OnceLock<Outcome>,
-    /// Where futures wait: those of other batches are not woken.
+    /// Futures that wait for this batch; a notification per batch avoids waking all others.
     told: Notify,
 }
 
-/// Where a delivered batch is, or a part of one.
+/// The position of a delivered batch, or of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Landed {
-    /// The offset of its first record, where the broker told.
+    /// The offset of its first record, if the broker reported it.
     pub(crate) base_offset: Option<Offset>,
-    /// The time of all its records, where the broker decides it.
+    /// The timestamp of all its records, if the broker assigns it.
     pub(crate) log_append_time: Option<Timestamp>,
 }
 
@@ -76,22 +76,22 @@ impl Ticket {
         Self { delivery, index, timestamp, is_seen: AtomicBool::new(false) }
     }
 
-    /// Whether the outcome is known.
+    /// Returns true if the outcome is known.
     pub fn is_done(&self) -> bool {
         self.delivery.is_settled()
     }
 
-    /// The outcome if it is known.
+    /// Returns the outcome if it is known.
     pub fn outcome(&self) -> Option<Result<RecordMetadata, ClientError>> {
         self.delivery.outcome.get().map(|outcome| self.told(outcome))
     }
 
-    /// Waits for the outcome, for ever without a `timeout`. The record's batch is sent at once,
-    /// since somebody waits for it.
+    /// Waits for the outcome, without limit if `timeout` is `None`. The record's batch is sent
+    /// without lingering.
     ///
     /// # Errors
-    /// The reason why the record was not delivered, or [`ClientError::Timeout`] of this wait: the
-    /// delivery itself goes on.
+    /// The reason why the record was not delivered, or [`ClientError::Timeout`] of this wait, while
+    /// the delivery itself continues.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<RecordMetadata, ClientError> {
         let delivery = &self.delivery;
         delivery.hurry();
@@ -108,7 +108,7 @@ impl Ticket {
         }
     }
 
-    /// Ready once the outcome is known, which [`wait`](Self::wait) then tells at once.
+    /// A future that is ready once the outcome is known; [`wait`](Self::wait) then returns at once.
     pub fn settling(&self) -> impl Future<Output = ()> + Send + use<> {
         let delivery = Arc::clone(&self.delivery);
         delivery.hurry();
@@ -123,7 +123,7 @@ impl Ticket {
         }
     }
 
-    /// The outcome of the record's batch as that of the record; a failure counts as seen.
+    /// The outcome of the record from that of its batch; a failure counts as seen.
     fn told(&self, outcome: &Outcome) -> Result<RecordMetadata, ClientError> {
         let part = outcome.part_of(self.index);
         match &part.outcome {
@@ -137,7 +137,7 @@ impl Ticket {
         }
     }
 
-    /// It is the record number `index` of those that landed together.
+    /// The metadata of record `index` of those delivered together.
     fn metadata(&self, landed: Landed, index: u32) -> RecordMetadata {
         RecordMetadata {
             topic: self.delivery.partition.topic.clone(),
@@ -149,7 +149,7 @@ impl Ticket {
 }
 
 impl Delivery {
-    /// A batch whose outcome is open. `ordinal` rises from batch to batch of a producer.
+    /// A batch without an outcome. `ordinal` increases from batch to batch of a producer.
     pub(crate) fn new(partition: TopicPartition, ordinal: u64, bells: Arc<Bells>) -> Self {
         Self {
             partition,
@@ -161,7 +161,7 @@ impl Delivery {
         }
     }
 
-    /// Somebody waits for it.
+    /// Makes the batch due, because a caller waits for it.
     fn hurry(&self) {
         if self.outcome.get().is_none() {
             self.is_urgent.store(true, Ordering::Release);
@@ -169,27 +169,27 @@ impl Delivery {
         }
     }
 
-    /// Where the batch goes.
+    /// The batch's partition.
     pub(crate) fn partition(&self) -> &TopicPartition {
         &self.partition
     }
 
-    /// Its place among the producer's batches.
+    /// Its number among the producer's batches.
     pub(crate) fn ordinal(&self) -> u64 {
         self.ordinal
     }
 
-    /// Whether a caller waits for it.
+    /// Returns true if a caller waits for it.
     pub(crate) fn is_urgent(&self) -> bool {
         self.is_urgent.load(Ordering::Acquire)
     }
 
-    /// Sets the outcome; threads that wait are woken by the caller, once for many.
+    /// Sets the outcome and wakes futures; the caller wakes blocked threads, once for many batches.
     pub(crate) fn settle(&self, outcome: Result<Landed, ClientError>) {
         self.set(Outcome::Whole(Part::new(0, outcome)));
     }
 
-    /// [`settle`](Self::settle) of a batch that was split: all parts, in order.
+    /// [`settle`](Self::settle) of a split batch with the outcomes of all its parts, in order.
     pub(crate) fn settle_in_parts(&self, parts: Vec<Part>) {
         self.set(Outcome::Split(parts));
     }
@@ -200,20 +200,20 @@ impl Delivery {
         self.told.notify_waiters();
     }
 
-    /// Whether it has its outcome.
+    /// Returns true if the outcome is set.
     pub(crate) fn is_settled(&self) -> bool {
         self.outcome.get().is_some()
     }
 
-    /// What became of its `records` records, once that is known: parts, each with how many of them
-    /// it has.
+    /// The parts of its `records` records, each with its number of records; empty without an
+    /// outcome.
     pub(crate) fn parts(&self, records: u32) -> impl Iterator<Item = (&Part, u32)> {
         let parts = self.outcome.get().map(Outcome::parts).unwrap_or_default();
         let ends = parts.iter().skip(1).map(|part| part.first).chain([records]);
         parts.iter().zip(ends).map(|(part, end)| (part, end - part.first))
     }
 
-    /// [`parts`](Self::parts) that were not delivered, and why.
+    /// The [`parts`](Self::parts) that were not delivered, with the reasons.
     pub(crate) fn failures(
         &self,
         records: u32,

@@ -1,4 +1,4 @@
-//! The queues of every topic that a producer has sent to.
+//! The queues of all topics that a producer has sent to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,37 +7,37 @@ use super::partitioner::Turn;
 use super::queue::Queue;
 use crate::types::{PartitionIndex, TopicName, TopicPartition};
 
-/// All topics of a producer.
+/// The topics of a producer.
 #[derive(Debug)]
 pub(crate) struct Topics {
     batch_size: usize,
-    /// What makes records without a key begin elsewhere in each producer.
+    /// Makes records without a key start at a different partition in each producer.
     seed: u64,
     by_name: RwLock<BTreeMap<TopicName, Arc<TopicQueues>>>,
 }
 
-/// One topic.
+/// The queues of one topic.
 #[derive(Debug)]
 pub(crate) struct TopicQueues {
-    /// A queue for each partition.
+    /// The queue of each partition.
     pub(crate) queues: Vec<Arc<Queue>>,
-    /// Where its next record without a key goes.
+    /// The position of records without a key.
     pub(crate) turn: Turn,
 }
 
 impl Topics {
-    /// No topic yet; batches are full at `batch_size` bytes.
+    /// No topics; batches are full at `batch_size` bytes.
     pub(crate) fn new(batch_size: usize, seed: u64) -> Self {
         Self { batch_size, seed, by_name: RwLock::default() }
     }
 
-    /// A topic that was sent to before.
+    /// Returns a known topic.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<TopicQueues>> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// The topic with `partitions` partitions. Its queues stay when their number grows, so that
-    /// nothing in them is lost or overtaken; a topic does not shrink.
+    /// Registers a topic with `partitions` partitions. Existing queues are kept when a topic grows,
+    /// so that their records are neither lost nor overtaken; a topic does not shrink.
     pub(crate) fn learn(&self, name: &TopicName, partitions: usize) -> Arc<TopicQueues> {
         let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
         let known = by_name.get(name);
@@ -56,7 +56,7 @@ impl Topics {
         topic
     }
 
-    /// The names of all topics sent to.
+    /// The names of all known topics.
     pub(crate) fn names(&self) -> Vec<TopicName> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }

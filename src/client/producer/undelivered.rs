@@ -1,4 +1,4 @@
-//! Batches whose outcome is open, for flushing; and failures, for those who never asked.
+//! Batches without an outcome, for flushing, and failures that no caller has received.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::tickets::Delivery;
 use crate::client::{ClientError, DeliveryFailure};
 
-/// Failures that are told one by one; of the rest, only how many records.
+/// The number of failures reported individually; of the rest, only the records are counted.
 const LISTED_MAX: usize = 100;
 
-/// A producer's batches that are not delivered: not yet, or never.
+/// The batches of a producer that are not delivered yet, or have failed.
 #[derive(Debug, Default)]
 pub(crate) struct Undelivered {
     state: Mutex<State>,
@@ -23,18 +23,18 @@ struct State {
     failed: Failed,
 }
 
-/// Batches with failures, each with the number of its records, until they are reported.
+/// Failed batches with their numbers of records, until they are reported.
 #[derive(Debug, Default)]
 struct Failed {
     batches: Vec<(Arc<Delivery>, u32)>,
-    /// Records of further batches, which nobody can ask about any more.
+    /// Records of further batches whose tickets are all dropped.
     beyond: u64,
-    /// How many batches were left when they were last looked through.
+    /// The number of batches left after the last cleanup.
     kept: usize,
 }
 
 impl Undelivered {
-    /// Enters a batch that `make` opens under the number it is given.
+    /// Registers a batch that `make` creates with the number assigned to it.
     pub(crate) fn open(
         &self,
         make: impl FnOnce(u64) -> Delivery,
@@ -50,7 +50,7 @@ impl Undelivered {
         Ok(delivery)
     }
 
-    /// Fails everything that is still open, now and later: nobody sends any more.
+    /// Fails everything open, now and in future, when the sending task ends.
     pub(crate) fn close_all(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -61,7 +61,7 @@ impl Undelivered {
         }
     }
 
-    /// A batch of `records` records has its outcome.
+    /// Records that a batch of `records` records has an outcome.
     pub(crate) fn close(&self, delivery: &Arc<Delivery>, records: u32) {
         let mut state = self.state();
         state.open.remove(&delivery.ordinal());
@@ -70,17 +70,17 @@ impl Undelivered {
         }
     }
 
-    /// The number that the next batch will have.
+    /// The number of the next batch.
     pub(crate) fn next_ordinal(&self) -> u64 {
         self.state().next_ordinal
     }
 
-    /// Whether every batch numbered below `ordinal` has its outcome.
+    /// Returns true if every batch numbered below `ordinal` has an outcome.
     pub(crate) fn none_open_below(&self, ordinal: u64) -> bool {
         self.state().open.first_key_value().is_none_or(|(first, _)| *first >= ordinal)
     }
 
-    /// Reports, once, the failures that no ticket was asked about.
+    /// Reports, once, the failures that no caller has received from a ticket.
     pub(crate) fn report(&self) -> Result<(), ClientError> {
         let Failed { batches, beyond, .. } = std::mem::take(&mut self.state().failed);
         let mut unlisted = beyond;
@@ -115,8 +115,8 @@ impl Failed {
         }
     }
 
-    /// Forgets the batches whose failures were all asked about. Beyond those that can be listed it
-    /// keeps only what somebody still has a ticket of, and may ask about.
+    /// Removes batches whose failures were all received. Beyond the number that can be listed,
+    /// keeps only batches of which a ticket still exists.
     fn look_through(&mut self) {
         let (mut listed, mut beyond) = (0, 0_u64);
         self.batches.retain(|(delivery, records)| {
@@ -136,7 +136,7 @@ impl Failed {
     }
 }
 
-/// The failures of a batch that no ticket was asked about: how many records, and why.
+/// The failures of a batch that no caller has received: numbers of records, with the reasons.
 fn unseen(delivery: &Delivery, records: u32) -> impl Iterator<Item = (u32, &ClientError)> {
     let failures = delivery.failures(records);
     let unseen = failures.map(|(part, count, error)| (count.saturating_sub(part.seen()), error));
@@ -154,7 +154,7 @@ mod tests {
     use crate::io::ManualClock;
     use crate::types::{PartitionIndex, Timestamp, TopicPartition};
 
-    /// A producer's failures, of batches of one record each.
+    /// Failures of a producer with batches of one record.
     struct Failing {
         undelivered: Undelivered,
         bells: Arc<Bells>,
@@ -177,7 +177,7 @@ mod tests {
             Ticket::new(delivery, 0, Timestamp::from_millis(0))
         }
 
-        /// How many failures are reported one by one, and how many beyond.
+        /// The number of failures reported one by one, and of those beyond.
         fn reported(&self) -> (usize, u64) {
             match self.undelivered.report() {
                 Ok(()) => (0, 0),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_were_asked_about_are_not_reported() {
+    fn failures_received_from_tickets_are_not_reported_again() {
         let failing = Failing::new();
         for _ in 0..1_000 {
             failing.fail().outcome().unwrap().unwrap_err();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_nobody_can_ask_about_are_counted_and_not_kept() {
+    fn failures_whose_tickets_are_dropped_are_counted_and_not_kept() {
         let failing = Failing::new();
         for _ in 0..10_000 {
             drop(failing.fail());

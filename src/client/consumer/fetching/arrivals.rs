@@ -1,4 +1,4 @@
-//! What was fetched and not yet taken, in order of arrival, and who waits for it.
+//! The queue of fetched chunks, in order of arrival, and the wakeup for its readers.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use super::chunk::Chunk;
 use crate::client::ClientError;
 use crate::client::bell::Bell;
 
-/// A queue between the fetching task and callers. Its bytes are bounded by the task, which stops
-/// fetching while there are too many.
+/// A queue from the fetch task to callers. The fetch task bounds its size: it stops fetching while
+/// too many bytes wait.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     state: Mutex<State>,
@@ -18,29 +18,29 @@ pub(crate) struct Arrivals {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Result<Chunk, ClientError>>,
-    /// By slot.
+    /// Queued bytes by slot.
     bytes: Vec<usize>,
-    /// Why nothing more will come.
+    /// The error after which no more chunks arrive.
     failure: Option<ClientError>,
     is_closed: bool,
 }
 
-/// What a caller finds.
+/// The result of taking a chunk.
 #[derive(Debug)]
 pub(crate) enum Taken {
     /// The next chunk.
     Chunk(Chunk),
-    /// Nothing now.
+    /// No chunk at present.
     Nothing,
 }
 
 impl Arrivals {
-    /// Where callers wait for a change.
+    /// The wakeup for callers that wait for a change.
     pub(crate) fn changed(&self) -> &Bell {
         &self.changed
     }
 
-    /// Puts a chunk at the end, unless it `is_stale`.
+    /// Appends a chunk, unless it `is_stale`. The check runs under the queue's lock.
     pub(crate) fn push(&self, chunk: Chunk, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
         if is_stale(&chunk) {
@@ -52,7 +52,7 @@ impl Arrivals {
         self.changed.wake_all();
     }
 
-    /// Puts back a chunk that was taken, before all others, unless it `is_stale`.
+    /// Returns a chunk to the front of the queue, unless it `is_stale`.
     pub(crate) fn put_back(&self, chunk: Chunk, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
         if is_stale(&chunk) {
@@ -62,14 +62,14 @@ impl Arrivals {
         state.queue.push_front(Ok(chunk));
     }
 
-    /// Puts an error at the end, for a caller to meet in its place.
+    /// Appends an error, which a caller receives in its order.
     pub(crate) fn fail(&self, error: ClientError) {
         self.state().queue.push_back(Err(error));
         self.changed.wake_all();
     }
 
-    /// Puts an error at the end if `gives_up` its partition, which is called with the queue held: a
-    /// caller that sees the partition given up finds the error here.
+    /// Appends an error if `gives_up` returns true. It is called under the queue's lock, so a
+    /// caller that sees the partition given up also finds the error here.
     pub(crate) fn fail_if(&self, error: ClientError, gives_up: impl FnOnce() -> bool) {
         let mut state = self.state();
         if gives_up() {
@@ -79,21 +79,21 @@ impl Arrivals {
         }
     }
 
-    /// Nothing more will come: every caller who finds nothing meets the error.
+    /// Ends the queue with an error, returned to every caller once the queue has no chunk for it.
     pub(crate) fn fail_for_good(&self, error: ClientError) {
         self.state().failure = Some(error);
         self.changed.wake_all();
     }
 
-    /// Why nothing more will come, if that is so.
+    /// Returns the error that ended the queue.
     pub(crate) fn failure(&self) -> Option<ClientError> {
         self.state().failure.clone()
     }
 
-    /// Takes the first chunk that `is_wanted`; others stay.
+    /// Takes the first chunk that `is_wanted`; others stay queued.
     ///
     /// # Errors
-    /// An error that stands before it; why nothing more will come; and [`ClientError::Closed`].
+    /// An error queued before it, the error that ended the queue, and [`ClientError::Closed`].
     pub(crate) fn take(&self, is_wanted: impl Fn(&Chunk) -> bool) -> Result<Taken, ClientError> {
         let mut state = self.state();
         if state.is_closed {
@@ -116,8 +116,8 @@ impl Arrivals {
         }
     }
 
-    /// Forgets the chunks that `is_stale`. One that has become so before this is either found here
-    /// or not let in afterwards: both look while they hold the queue.
+    /// Removes chunks that are stale. A chunk that became stale before this call is either removed
+    /// here or rejected by `push` later: both check under the queue's lock.
     pub(crate) fn purge(&self, is_stale: impl Fn(&Chunk) -> bool) {
         let mut state = self.state();
         let State { queue, bytes, .. } = &mut *state;
@@ -130,12 +130,12 @@ impl Arrivals {
         });
     }
 
-    /// Bytes that wait, by slot; slots without any may be missing at the end.
+    /// Returns the queued bytes by slot; trailing slots without any may be missing.
     pub(crate) fn bytes(&self) -> Vec<usize> {
         self.state().bytes.clone()
     }
 
-    /// Ends it: callers are told, nothing more is taken.
+    /// Closes the queue: callers fail from now on.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -145,7 +145,7 @@ impl Arrivals {
         self.changed.wake_all();
     }
 
-    /// Whether it was ended.
+    /// Returns true once closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.state().is_closed
     }

@@ -1,9 +1,9 @@
-//! What one fetch brought of one partition, read batch by batch and record by record.
+//! The records fetched from one partition by one request, read batch by batch and record by record.
 //!
-//! A batch is checked and unpacked when its first record is wanted. Records before the position,
-//! which a batch may begin with, are passed over, and so are batches that carry no records for
-//! consumers. The position after a batch is the batch's end, since offsets may have gaps: after
-//! compaction, and in topics that count bytes.
+//! A batch is verified and decompressed when its first record is read. Records before the position,
+//! with which a batch may start, are skipped, and so are control batches. After a batch the
+//! position is the batch's end rather than the last record's, since offsets may have gaps: after
+//! compaction, and in topics whose offsets count bytes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::record::{
 };
 use crate::types::{Offset, Timestamp, TopicPartition};
 
-/// Batches of one partition, and how far they have been read.
+/// Batches of a partition, with the reading position.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// Number of the partition in the assignment.
+    /// The partition's slot in the assignment.
     pub(crate) slot: usize,
-    /// Which of the slot's seeks this was fetched after.
+    /// The generation of the slot when this was fetched.
     pub(crate) generation: u32,
     partition: TopicPartition,
     /// Batches not yet opened.
@@ -45,33 +45,33 @@ struct OpenBatch {
     max_timestamp: Timestamp,
 }
 
-/// What comes next in a batch.
+/// The next step in reading a batch.
 #[derive(Debug)]
 enum Step {
     Message(Message),
-    /// Only records at or beyond this limit.
+    /// Only records at or beyond this limit are left.
     Limit(Offset),
     End,
 }
 
-/// Where a chunk comes from.
+/// The origin of a chunk: the partition and position that were fetched.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) slot: usize,
     pub(crate) generation: u32,
     pub(crate) partition: TopicPartition,
     pub(crate) position: Offset,
-    /// Whether a batch that was fetched before ended at the position.
+    /// True if the previously fetched batch ended at the position.
     pub(crate) is_boundary: bool,
 }
 
 impl Source {
-    /// The place that its records begin at.
+    /// The expected start of its records.
     pub(crate) fn place(&self) -> Place {
         Place { position: self.position, is_boundary: self.is_boundary }
     }
 
-    /// The error of what is wrong with the records there.
+    /// The error for damaged records at this position.
     pub(crate) fn damaged(&self, damage: impl Into<Damage>) -> ClientError {
         let source = Arc::new(damage.into());
         ClientError::Damaged { partition: self.partition.clone(), offset: self.position, source }
@@ -79,7 +79,7 @@ impl Source {
 }
 
 impl Chunk {
-    /// The batches in `records`, to be read from the source's position.
+    /// Batches in `records`, read from the source's position.
     pub(crate) fn new(source: Source, records: Bytes, check_crcs: bool) -> Self {
         Self {
             slot: source.slot,
@@ -93,18 +93,18 @@ impl Chunk {
         }
     }
 
-    /// Bytes it had when it came.
+    /// The size in bytes when it was fetched.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// The offset from which the next message is taken.
+    /// The offset from which the next message is read.
     pub(crate) fn position(&self) -> Offset {
         self.position
     }
 
-    /// The next message below `limit`; `None` when there is none, and then the position is the
-    /// chunk's end, or the limit where that comes first.
+    /// Returns the next message below `limit`. At `None` there is no more, and the position is the
+    /// chunk's end, or the limit if that comes first.
     pub(crate) fn next_below(
         &mut self,
         limit: Option<Offset>,
@@ -113,8 +113,8 @@ impl Chunk {
         self.advance(limit, decompressor).map_err(|source| self.damaged(source)).transpose()
     }
 
-    /// Gives the sink the records below `limit` until it is full. Whether there may be more; if
-    /// not, the position is as [`next_below`](Self::next_below) leaves it.
+    /// Passes the records below `limit` to the sink until it is full. Returns true if there may be
+    /// more; otherwise the position is as [`next_below`](Self::next_below) leaves it.
     pub(crate) fn read_into(
         &mut self,
         limit: Option<Offset>,
@@ -176,7 +176,7 @@ impl Chunk {
         }
     }
 
-    /// Opens the next batch with records for consumers; false when there is none.
+    /// Opens the next batch with records for consumers; false if there is none.
     fn open_next(&mut self, decompressor: &mut Decompressor) -> Result<bool, RecordError> {
         loop {
             let bytes = self.rest.clone();
@@ -225,7 +225,8 @@ impl OpenBatch {
         }
     }
 
-    /// The next record at or beyond `position`. One at or beyond `limit` is left where it is.
+    /// Returns the next record at or beyond `position`. A record at or beyond `limit` is not
+    /// consumed.
     fn next_from(&mut self, position: Offset, limit: Option<Offset>) -> Result<Step, RecordError> {
         let mut records = self.walk.resume(&self.origin.bytes);
         loop {
@@ -245,8 +246,8 @@ impl OpenBatch {
         }
     }
 
-    /// Gives the sink the records at or beyond `position`, and moves that. Whether the batch is
-    /// over; else the sink is full, or the position at the limit.
+    /// Passes the records at or beyond `position` to the sink and advances the position. Returns
+    /// true at the end of the batch; otherwise the sink is full, or the position is at the limit.
     fn read_into(
         &mut self,
         position: &mut Offset,
@@ -262,6 +263,8 @@ impl OpenBatch {
             let Some(record) = records.next().transpose()? else { return Ok(true) };
             let offset = self.base_offset.plus(i64::from(record.offset_delta));
             if let Some(limit) = limit.filter(|limit| offset >= *limit) {
+                // Leave `walk` unadvanced: a later call with a higher limit must find this record
+                // again.
                 *position = limit;
                 return Ok(false);
             }

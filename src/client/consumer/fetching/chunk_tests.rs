@@ -1,4 +1,4 @@
-//! Chunks give out every record at or beyond the position, once, whatever the gaps.
+//! Chunks return every record at or beyond the position once, whatever the gaps.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::record::{
 };
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
-/// A batch of `count` records from `base`, as a log has it; `delta` is what its header says.
+/// A batch of `count` records from offset `base`, as in a log, whose header has the given `delta`.
 fn batch(base: i64, count: i64, delta: i32, compression: Compression) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for number in base..base + count {
@@ -52,7 +52,7 @@ fn offsets(chunk: &mut Chunk, limit: Option<i64>) -> Vec<i64> {
 }
 
 #[test]
-fn records_before_the_position_are_passed_over() {
+fn records_before_the_position_are_skipped() {
     for compression in Compression::ALL {
         let bytes = [batch(10, 5, 4, compression), batch(15, 5, 4, compression)].concat();
         for position in 8..20 {
@@ -72,11 +72,11 @@ fn the_position_after_a_gap_is_the_end_of_the_batch() {
     assert_eq!(first.position(), Offset::new(501));
     let mut second = chunk(0, bytes[..bytes.len() - 1].to_vec());
     assert_eq!(offsets(&mut second, None), [10, 11]);
-    assert_eq!(second.position(), Offset::new(110), "a batch cut off is not there");
+    assert_eq!(second.position(), Offset::new(110), "a truncated batch is ignored");
 }
 
 #[test]
-fn what_lies_beyond_a_limit_stays() {
+fn records_beyond_a_limit_are_kept_for_later() {
     let bytes = [batch(0, 5, 4, Compression::Lz4), batch(100, 5, 4, Compression::None)].concat();
     let mut chunk = chunk(0, bytes);
     assert_eq!(offsets(&mut chunk, Some(3)), [0, 1, 2]);
@@ -87,7 +87,7 @@ fn what_lies_beyond_a_limit_stays() {
 }
 
 #[test]
-fn a_message_has_all_parts_of_its_record_and_keeps_them_detached() {
+fn a_message_has_all_parts_of_its_record_and_a_detached_copy_keeps_them() {
     let mut chunk = chunk(7, batch(7, 1, 0, Compression::Gzip));
     let message = chunk.next_below(None, &mut Decompressor::default()).unwrap().unwrap();
     let check = |message: &Message| {
@@ -102,7 +102,7 @@ fn a_message_has_all_parts_of_its_record_and_keeps_them_detached() {
 }
 
 #[test]
-fn damage_is_told_with_its_place() {
+fn damage_is_reported_with_its_offset() {
     let mut bytes = [batch(0, 2, 1, Compression::None), batch(2, 2, 1, Compression::None)].concat();
     *bytes.last_mut().unwrap() ^= 1;
     let mut chunk = chunk(0, bytes);
@@ -115,7 +115,7 @@ fn damage_is_told_with_its_place() {
     assert_eq!(Arc::strong_count(&source), 1);
 }
 
-/// What a sink was given, which takes `room` records.
+/// A sink that collects up to `room` records.
 #[derive(Debug)]
 struct Given {
     room: usize,
@@ -146,7 +146,7 @@ impl Sink for Given {
 }
 
 #[test]
-fn a_sink_is_given_what_messages_say_in_pieces_of_any_size() {
+fn a_sink_receives_the_same_records_as_messages_in_pieces_of_any_size() {
     for compression in Compression::ALL {
         let bytes = [batch(10, 5, 9, compression), batch(20, 5, 4, compression)].concat();
         for (position, limit) in [(0, None), (12, Some(22)), (16, None), (10, Some(17))] {
@@ -177,7 +177,7 @@ fn a_sink_is_given_what_messages_say_in_pieces_of_any_size() {
 }
 
 #[test]
-fn a_sink_keeps_what_came_before_damage() {
+fn a_sink_keeps_records_that_precede_damage() {
     let mut bytes = [batch(0, 2, 1, Compression::None), batch(2, 2, 1, Compression::None)].concat();
     *bytes.last_mut().unwrap() ^= 1;
     let mut chunk = chunk(0, bytes);

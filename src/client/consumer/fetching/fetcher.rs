@@ -1,8 +1,8 @@
-//! The task that fetches ahead: one request at a time at each broker, while there is room.
+//! The task that fetches ahead: one request at a time per broker, while the buffer has space.
 //!
-//! Answers are handed over as they are; only the headers of their batches are looked at, for where
-//! to fetch next. Connecting, looking up offsets and asking for metadata are jobs beside it, whose
-//! results come back as events.
+//! Responses are queued undecoded; only batch headers are read here, to find the next fetch
+//! position. Connecting, offset lookups and metadata requests are separate jobs whose results
+//! arrive as events.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -26,34 +26,35 @@ use crate::config::HostPort;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, list_offsets as at};
 
-/// How long one look-up of offsets may take before it is begun anew.
+/// The time limit of one offset lookup, after which it starts again.
 const LOOK_UP_MAX: Duration = Duration::from_secs(30);
 
-/// The task's state.
+/// The state of the fetch task.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     shared: Arc<Shared>,
     routes: HashMap<HostPort, Route>,
     jobs: JoinSet<Event>,
-    /// Requests under way, for seeks that make them worthless.
+    /// Fetch requests in flight by broker; a seek may make one obsolete.
     under_way: HashMap<HostPort, Vec<Source>>,
     resolving: BTreeSet<usize>,
-    /// Slots that met an error, and until when they are left alone.
+    /// Slots that failed, with the time until which they are not fetched.
     resting: HashMap<usize, Duration>,
     refusals: Refusals,
-    /// Of partitions whose batches were not dense.
+    /// Offset rules of partitions in which a gap was found.
     rules: HashMap<TopicPartition, OffsetRules>,
     stale: BTreeSet<TopicName>,
     is_refreshing: bool,
     refresh_not_before: Duration,
     next_refresh: Duration,
     backoff: Backoff,
-    /// When partitions failed last, and until when they rest.
+    /// The time of the last failure, and the time until which partitions that failed then are not
+    /// fetched.
     rest: (Duration, Duration),
     turns: usize,
 }
 
-/// What a job came to.
+/// The result of a job.
 #[derive(Debug)]
 enum Event {
     Connected(HostPort, Result<Connection, ClientError>),
@@ -65,7 +66,7 @@ enum Event {
 }
 
 impl Fetcher {
-    /// The task of the consumer that `shared` belongs to.
+    /// The fetch task of the consumer that owns `shared`.
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let backoff = new_backoff(&shared);
         let next_refresh = shared.now().saturating_add(shared.metadata_max_age());
@@ -106,7 +107,7 @@ impl Fetcher {
         }
     }
 
-    /// Begins all that can be begun, and tells when to look again.
+    /// Starts all possible work, and returns the time of the next check.
     fn turn(&mut self, now: Duration) -> Duration {
         self.turns = self.turns.wrapping_add(1);
         let slots = self.shared.assignment.snapshot();
@@ -123,7 +124,8 @@ impl Fetcher {
         next.min(self.refresh(now).unwrap_or(Duration::MAX))
     }
 
-    /// A request that waits at a broker for what nobody wants any more holds up the next one.
+    /// Drops the connection of a request that waits at a broker for a position no longer wanted: it
+    /// would delay the next request.
     fn abandon_stale(&mut self, slots: &[Slot]) {
         for (address, sources) in &self.under_way {
             let is_stale = sources.iter().any(|s| slots[s.slot].generation != s.generation);
@@ -133,7 +135,7 @@ impl Fetcher {
         }
     }
 
-    /// What to ask each broker, for the streams that have room.
+    /// The fetch request for each broker, for the streams with buffer space.
     fn orders(&mut self, slots: &[Slot], room: &[bool]) -> HashMap<HostPort, Order> {
         let topology = self.shared.brokers.topology();
         let mut orders: HashMap<HostPort, Order> = HashMap::new();
@@ -160,7 +162,8 @@ impl Fetcher {
         orders
     }
 
-    /// Sends `order` if the broker can be asked now; else tells when to look again.
+    /// Sends `order` if the broker can take a request now; otherwise returns the time to check
+    /// again.
     fn fetch(&mut self, address: &HostPort, order: Order, now: Duration) -> Option<Duration> {
         let shared = &self.shared;
         let routes = self.routes.entry(address.clone());
@@ -196,7 +199,7 @@ impl Fetcher {
         None
     }
 
-    /// Asks where the slots begin that do not know it.
+    /// Looks up the start offsets of slots that have none yet.
     fn resolve(&mut self, slots: &[Slot]) {
         let mut sources = Vec::new();
         let mut asked = Vec::new();
@@ -223,7 +226,7 @@ impl Fetcher {
         });
     }
 
-    /// Asks for the state of stale topics, or of all when it is old.
+    /// Requests metadata of stale topics, or of all topics when it is too old.
     fn refresh(&mut self, now: Duration) -> Option<Duration> {
         if self.is_refreshing {
             return None;
@@ -249,7 +252,7 @@ impl Fetcher {
     fn take_in(&mut self, event: Result<Event, tokio::task::JoinError>) {
         let event = match event {
             Ok(event) => event,
-            // Jobs are never aborted while the task lives, and do not panic.
+            // Jobs are never aborted while this task lives, and do not panic.
             Err(error) => unreachable!("a job of the consumer ended: {error}"),
         };
         let now = self.shared.now();
@@ -290,12 +293,12 @@ impl Fetcher {
         }
     }
 
-    /// Hands over what was fetched of one partition.
+    /// Handles the result for one partition.
     fn take_over(&mut self, fetched: Fetched, now: Duration) {
         let Fetched { source, outcome } = fetched;
         match outcome {
             Ok(haul) => self.hand_over(source, &haul, now),
-            // Given up for a seek elsewhere.
+            // The request was abandoned because of a seek.
             Err(ClientError::Closed) => {}
             Err(error) if error.code() == Some(ErrorCode::OffsetOutOfRange) => {
                 self.beyond(source, now);
@@ -343,7 +346,7 @@ impl Fetcher {
         }
     }
 
-    /// Asks whether the first batch may be out of order like this; nothing is fetched meanwhile.
+    /// Requests the offset rules, which may permit this fault; the slot is not fetched meanwhile.
     fn ask_rules(&mut self, source: Source, fault: OrderFault, now: Duration) {
         self.resting.insert(source.slot, now.saturating_add(LOOK_UP_MAX));
         let brokers = Arc::clone(&self.shared.brokers);
@@ -357,7 +360,7 @@ impl Fetcher {
         });
     }
 
-    /// Fetches once more what is in order by the rules, and stops at what is not.
+    /// Fetches again if the rules permit the fault, and gives up the partition otherwise.
     fn out_of_order(
         &mut self,
         source: &Source,
@@ -375,7 +378,7 @@ impl Fetcher {
         }
     }
 
-    /// The log does not have the position.
+    /// Handles a position outside the log.
     fn beyond(&mut self, source: Source, now: Duration) {
         let start = match self.shared.config.out_of_range {
             OutOfRange::Earliest => Start::Earliest,
@@ -389,7 +392,7 @@ impl Fetcher {
         self.shared.assignment.aim(source.slot, source.generation, start);
     }
 
-    /// Asks what the log does have, for the error that says so.
+    /// Looks up the log's offset range for the error message.
     fn ask_range(&mut self, source: Source, now: Duration) {
         let limit = now.saturating_add(LOOK_UP_MAX);
         self.resting.insert(source.slot, limit);
@@ -418,7 +421,7 @@ impl Fetcher {
     ) {
         self.resting.remove(&source.slot);
         match range {
-            // It was out of range then, and is not any more.
+            // The position was outside the log then, and is inside now.
             Ok((earliest, latest)) if (earliest..=latest).contains(&source.position) => {}
             Ok((earliest, latest)) => {
                 let error = ClientError::OffsetOutOfRange {
@@ -445,18 +448,18 @@ impl Fetcher {
                 Ok(found) => {
                     let row = found.iter().find(|row| row.partition == source.partition);
                     let offset = row.and_then(|row| row.offset);
-                    // No record of that time or later yet.
+                    // No record has that timestamp or a later one yet.
                     let start = offset.map_or(Start::Latest, Start::Offset);
                     self.shared.assignment.aim(source.slot, source.generation, start);
                 }
                 Err(error) => self.stumble(source, error.clone(), now),
             }
         }
-        // Who waits for the end may be there already.
+        // A caller waiting for the end may have reached it already.
         self.shared.arrivals.changed().wake_all();
     }
 
-    /// An error of one partition: tried again after a rest, or given out.
+    /// Handles an error of one partition: a pause before the next attempt, or a returned error.
     fn stumble(&mut self, source: &Source, error: ClientError, now: Duration) {
         match error.remedy() {
             Remedy::Reject | Remedy::Fatal => self.shared.stop(source, error),
@@ -469,8 +472,8 @@ impl Fetcher {
         }
     }
 
-    /// Until when a partition rests that failed `now`. Those of one lost connection rest together:
-    /// a pause each would make the longest of it.
+    /// The end of the pause of a partition that failed at `now`. Partitions of one lost connection
+    /// share a pause: advancing the backoff for each would lengthen it many times over.
     fn rest_until(&mut self, now: Duration) -> Duration {
         if self.rest.0 != now {
             self.rest = (now, now.saturating_add(self.backoff.next_pause()));
@@ -478,7 +481,7 @@ impl Fetcher {
         self.rest.1
     }
 
-    /// Gives a partition up whose records are damaged, until the broker has others.
+    /// Gives up a partition whose records are damaged, until the broker returns intact ones.
     fn refuse(&mut self, source: &Source, error: &ClientError, now: Duration) {
         self.refusals.refuse(&self.shared, source, error, now);
     }

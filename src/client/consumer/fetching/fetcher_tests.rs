@@ -1,4 +1,4 @@
-//! Facts about what the fetching task hands over.
+//! Tests of the fetch task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,25 +27,25 @@ fn batch(base_offset: i64) -> Vec<u8> {
     batch
 }
 
-/// The same with another value in its last record, which its checksum does not know of.
+/// The same batch with a changed value in its last record, so that its checksum is wrong.
 fn rotten(base_offset: i64) -> Vec<u8> {
     let mut batch = batch(base_offset);
     *batch.iter_mut().rev().nth(1).unwrap() ^= 1;
     batch
 }
 
-/// Batches as an answer has them.
+/// Batches as in a fetch response.
 fn haul_of(batches: &[Vec<u8>]) -> Haul {
     let high_watermark = Some(Offset::new(100));
     Haul { records: batches.concat().into(), high_watermark, is_dry: false }
 }
 
-/// Two records, as an answer has them.
+/// Two records as in a fetch response.
 fn haul() -> Haul {
     haul_of(&[batch(0)])
 }
 
-/// A consumer of one partition from its begin, with room for one chunk, and its fetcher.
+/// A consumer of one partition from its start, with buffer space for one chunk, and its fetcher.
 fn reading(background: &Background) -> (Arc<Shared>, Fetcher) {
     let clock = Arc::new(ManualClock::default());
     let brokers = Brokers::new(ClientConfig::default(), clock, background.tasks().clone());
@@ -65,7 +65,7 @@ fn has_room(shared: &Shared) -> bool {
 }
 
 #[test]
-fn what_arrives_after_a_seek_takes_no_room() {
+fn records_that_arrive_after_a_seek_take_no_buffer_space() {
     let background = Background::start().unwrap();
     let (shared, mut fetcher) = reading(&background);
     let source = shared.slots()[0].source(0, Offset::ZERO);
@@ -75,31 +75,31 @@ fn what_arrives_after_a_seek_takes_no_room() {
     assert!(has_room(&shared));
     fetcher.hand_over(source, &haul(), Duration::ZERO);
     assert!(next(&shared).is_none());
-    assert!(has_room(&shared), "nobody gets what takes it");
+    assert!(has_room(&shared), "the stale records are dropped");
 }
 
 #[test]
-fn what_is_put_back_during_a_seek_takes_no_room() {
+fn records_put_back_during_a_seek_take_no_buffer_space() {
     let background = Background::start().unwrap();
     let (shared, mut fetcher) = reading(&background);
     fetcher.hand_over(shared.slots()[0].source(0, Offset::ZERO), &haul(), Duration::ZERO);
     assert!(next(&shared).is_some());
-    // A seek that has not come to what is being read.
+    // A seek that has not yet reached the chunk being read.
     shared.assignment.seek(0, Start::Offset(Offset::ZERO));
     shared.set_paused(0, true);
     shared.set_paused(0, false);
     assert!(next(&shared).is_none());
-    assert!(has_room(&shared), "nobody gets what takes it");
+    assert!(has_room(&shared), "the stale records are dropped");
 }
 
 #[test]
-fn behind_damage_that_a_caller_finds_nothing_is_given_out_until_sound_records_come() {
+fn after_damage_found_by_a_caller_nothing_is_returned_until_intact_records_arrive() {
     let background = Background::start().unwrap();
     let (shared, mut fetcher) = reading(&background);
     let source = |at| shared.slots()[0].source(0, Offset::new(at));
     let now = Duration::ZERO;
     fetcher.hand_over(source(0), &haul_of(&[batch(0), rotten(2), batch(4)]), now);
-    // What was fetched ahead.
+    // Records fetched ahead.
     fetcher.hand_over(source(6), &haul_of(&[batch(6)]), now);
     let late = source(8);
     assert_eq!(next(&shared).unwrap().offset().get(), 0);
@@ -112,7 +112,7 @@ fn behind_damage_that_a_caller_finds_nothing_is_given_out_until_sound_records_co
     assert_eq!(shared.received()[0].1, Offset::new(2));
     for _ in 0..2 {
         fetcher.hand_over(source(2), &haul_of(&[rotten(2), batch(4)]), now);
-        assert!(next(&shared).is_none(), "the error is told once");
+        assert!(next(&shared).is_none(), "the error is returned once");
     }
     fetcher.hand_over(source(2), &haul_of(&[batch(2), batch(4)]), now);
     let offsets = || next(&shared).map(|message| message.offset().get());
@@ -120,7 +120,7 @@ fn behind_damage_that_a_caller_finds_nothing_is_given_out_until_sound_records_co
 }
 
 #[test]
-fn batches_out_of_order_are_asked_for_again_and_told_once() {
+fn batches_out_of_order_are_fetched_again_and_reported_once() {
     let background = Background::start().unwrap();
     let (shared, mut fetcher) = reading(&background);
     let source = |at| shared.slots()[0].source(0, Offset::new(at));

@@ -1,4 +1,4 @@
-//! Fetching ahead: one task asks the leaders, and what comes waits in a queue for callers.
+//! Fetching ahead: one task sends fetch requests to the leaders and queues records for callers.
 
 mod arrivals;
 mod chunk;

@@ -1,9 +1,9 @@
-//! What may be wrong with the order of batches without anything being damaged, as far as brokers
-//! tell. They are asked once a fault was seen, so that an answer without any costs nothing.
+//! Exceptions to the expected order of batches that are no sign of damage, as reported by brokers.
+//! They are requested only after a fault was seen, so that sound responses cost nothing.
 //!
-//! Other brokers than streamlog's tell nothing of this: compaction and transactions leave gaps
-//! there, records may be newer than the watermark of their answer, and an unclean election may
-//! replace a batch by another.
+//! Brokers other than streamlog's do not report them: there compaction and transactions leave gaps,
+//! records may be newer than the high watermark of the same response, and an unclean election may
+//! replace a batch.
 
 use std::ops::Range;
 
@@ -18,16 +18,17 @@ use crate::wire::{DescribeConfigsRequest, DescribeLogDirsRequest, ErrorCode};
 
 use super::order::Place;
 
-/// What holds for the offsets of a partition.
+/// The rules for the offsets of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OffsetRules {
-    /// Nothing that a client could rely on.
+    /// No rules that a client could rely on.
     Unknown,
-    /// Batches follow one another below the watermark.
+    /// Batches follow one another below the high watermark.
     Ordered {
-        /// Offsets that may be missing, by rising start.
+        /// Offsets that may be missing, sorted by start.
         gaps: Vec<Range<Offset>>,
-        /// Whether a batch takes more offsets than it has records, those behind them nobody's.
+        /// True if offsets count bytes: a batch then spans more offsets than it has records, and
+        /// the offsets after each record belong to none.
         counts_bytes: bool,
     },
 }
@@ -35,10 +36,10 @@ pub(crate) enum OffsetRules {
 const EVERYWHERE: Range<Offset> = Offset::ZERO..Offset::new(i64::MAX);
 
 impl OffsetRules {
-    /// Asks the brokers for the rules of a partition.
+    /// Requests the rules of a partition from the brokers.
     ///
     /// # Errors
-    /// Those of reaching them.
+    /// Connection errors.
     pub(crate) async fn ask(
         brokers: &Brokers,
         partition: &TopicPartition,
@@ -73,7 +74,7 @@ impl OffsetRules {
         Ok(Self::Ordered { gaps, counts_bytes: unit == "byte" })
     }
 
-    /// Whether such a fault at a place is none.
+    /// Returns true if such a fault at a place is permitted.
     pub(crate) fn allows(&self, fault: OrderFault, place: Place) -> bool {
         match (self, fault) {
             (Self::Unknown, _) => true,
@@ -85,13 +86,13 @@ impl OffsetRules {
     }
 }
 
-/// The end of what may be missing from `from` on.
+/// The end of the offsets that may be missing from `from` on.
 fn covered(gaps: &[Range<Offset>], from: Offset) -> Offset {
     gaps.iter().fold(from, |end, gap| if gap.start <= end { end.max(gap.end) } else { end })
 }
 
-/// The gaps that the leader of a topic without compaction knows of: a person had damage skipped, or
-/// the topic was compacted in former times.
+/// The gaps that the leader of a topic without compaction knows of: skipped damage, or compaction
+/// in the past.
 async fn gaps(
     brokers: &Brokers,
     (leader, partition): (&HostPort, &TopicPartition),
@@ -118,7 +119,7 @@ async fn gaps(
     Ok(gaps)
 }
 
-/// Whether a broker does not tell, and will not when asked again.
+/// Returns true if a broker does not report the rules and will not on another attempt.
 fn is_silent(code: ErrorCode) -> bool {
     matches!(
         code,

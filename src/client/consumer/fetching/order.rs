@@ -1,37 +1,38 @@
-//! The order of the batches in an answer: the first holds the offset asked for, each goes on where
-//! the one before ended, and all end below the watermark told with them.
+//! Verification of the order of batches in a response: the first contains the requested offset,
+//! each continues at the end of the previous one, and all end below the high watermark of the
+//! response.
 //!
-//! Only headers are looked at, once, on the way to where to fetch next. A checksum does not cover
-//! the base offset, so nothing else tells a client of a wrong one.
+//! Only headers are read, in the same pass that finds the next fetch position. A batch's checksum
+//! does not cover its base offset, so no other check would detect a wrong one.
 
 use crate::client::OrderFault;
 use crate::record::{Batch, Batches, HEADER_SIZE, RecordError};
 use crate::types::Offset;
 
-/// The place that an answer was asked to begin at.
+/// The expected start of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The first offset wanted.
+    /// The first requested offset.
     pub(crate) position: Offset,
-    /// Whether the batch before ended there, so that none may begin earlier.
+    /// True if the previous batch ended there, so that no batch may begin earlier.
     pub(crate) is_boundary: bool,
 }
 
-/// The batches of an answer that are in order.
+/// The leading batches of a response that are in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InOrder {
-    /// Their bytes, from the first of the answer on.
+    /// Their size in bytes.
     pub(crate) size: usize,
-    /// The offset after the last of them; `None` when there are none.
+    /// The offset after the last of them; `None` if there are none.
     pub(crate) end: Option<Offset>,
-    /// The fault of the batch behind them, if that is why they end.
+    /// The fault of the batch after them, if that is why they end.
     pub(crate) fault: Option<OrderFault>,
 }
 
-/// Finds the batches that are in order, where `allows` says which faults are none at a place.
+/// Finds the leading batches that are in order; `allows` returns true for permitted faults.
 ///
 /// # Errors
-/// When not even the first batch can be read.
+/// If even the first batch cannot be read.
 pub(crate) fn in_order(
     records: &[u8],
     mut place: Place,
@@ -43,7 +44,7 @@ pub(crate) fn in_order(
     while let Some(batch) = batches.next() {
         let batch = match batch {
             Ok(batch) => batch,
-            // What precedes the bad batch is good; the next fetch begins with it.
+            // The batches before it are usable; the next fetch begins with the unreadable one.
             Err(_) if found.end.is_some() => break,
             Err(error) => return Err(error),
         };
@@ -59,7 +60,8 @@ pub(crate) fn in_order(
     if is_cut_off { Err(cut_off(batches.rest())) } else { Ok(found) }
 }
 
-/// No broker sends less than a whole batch, so a length is wrong.
+/// The error for a partial first batch. Brokers always send a first batch whole, so its length
+/// field is wrong.
 fn cut_off(records: &[u8]) -> RecordError {
     let stated = Batch::peek_len(records).ok().flatten().unwrap_or(HEADER_SIZE);
     RecordError::Truncated { stated, held: records.len() }

@@ -1,4 +1,4 @@
-//! Batches are taken while they are in order, and the first that is not is told.
+//! Batches are accepted while they are in order, and the first fault is reported.
 
 use super::offset_rules::OffsetRules;
 use super::order::{InOrder, Place, in_order};
@@ -6,7 +6,7 @@ use crate::client::OrderFault;
 use crate::record::{BatchBuilder, BatchSettings, Compressor, HeaderMut, RecordError};
 use crate::types::{Offset, Timestamp};
 
-/// A batch with these offsets, the end excluded.
+/// A batch with offsets `base..next`.
 fn batch(base: i64, next: i64) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for _ in base..next {
@@ -30,7 +30,7 @@ fn checked(ranges: &[(i64, i64)], place: Place, rules: Option<&OffsetRules>) -> 
     in_order(&batches(ranges), place, Some(Offset::new(100)), allows).unwrap()
 }
 
-/// The faults that a client finds, first without asking, then by the rules.
+/// The fault found without any rules.
 fn fault(ranges: &[(i64, i64)], place: Place) -> Option<OrderFault> {
     checked(ranges, place, None).fault
 }
@@ -49,7 +49,7 @@ fn ordered(gaps: &[(i64, i64)], counts_bytes: bool) -> OffsetRules {
 }
 
 #[test]
-fn batches_in_order_are_taken_to_their_end_from_wherever_a_reader_begins() {
+fn batches_in_order_are_accepted_from_any_position_in_the_first() {
     let ranges = [(10, 15), (15, 16), (16, 100)];
     let size = batches(&ranges).len();
     for position in 10..15 {
@@ -60,7 +60,7 @@ fn batches_in_order_are_taken_to_their_end_from_wherever_a_reader_begins() {
 }
 
 #[test]
-fn an_answer_that_does_not_begin_where_asked_is_told() {
+fn a_response_that_does_not_begin_at_the_requested_offset_is_a_fault() {
     let ranges = [(10, 15), (15, 16)];
     assert_eq!(fault(&ranges, at(9, false)), Some(missing(9, 10)));
     assert_eq!(fault(&ranges, at(9, true)), Some(missing(9, 10)));
@@ -73,7 +73,7 @@ fn an_answer_that_does_not_begin_where_asked_is_told() {
 }
 
 #[test]
-fn a_gap_or_an_overlap_ends_what_is_taken_before_it() {
+fn batches_before_a_gap_or_an_overlap_are_accepted() {
     for (second, expected) in
         [((16, 20), Some(missing(15, 16))), ((14, 20), Some(repeated(15, 14)))]
     {
@@ -84,7 +84,7 @@ fn a_gap_or_an_overlap_ends_what_is_taken_before_it() {
 }
 
 #[test]
-fn a_batch_beyond_the_watermark_of_its_answer_is_told() {
+fn a_batch_beyond_the_high_watermark_of_its_response_is_a_fault() {
     let (next, high_watermark) = (Offset::new(101), Offset::new(100));
     let beyond = Some(OrderFault::BeyondWatermark { next, high_watermark });
     assert_eq!(fault(&[(90, 101)], at(90, true)), beyond);
@@ -92,7 +92,7 @@ fn a_batch_beyond_the_watermark_of_its_answer_is_told() {
 }
 
 #[test]
-fn a_flipped_bit_of_a_base_offset_is_found_unless_the_broker_has_to() {
+fn a_flipped_bit_in_a_base_offset_is_detected() {
     for bit in 0..63 {
         let base = 32 ^ (1_i64 << bit);
         if base >= i64::MAX - 8 {
@@ -110,12 +110,12 @@ fn a_flipped_bit_of_a_base_offset_is_found_unless_the_broker_has_to() {
         let end = Some(Offset::new(100));
         let found = in_order(&bytes, at(24, false), end, |_, _| false).unwrap();
         assert!(found.fault.is_some(), "bit {bit}");
-        assert_eq!(found.end, Some(Offset::new(32)), "bit {bit}: what precedes it is given out");
+        assert_eq!(found.end, Some(Offset::new(32)), "bit {bit}: earlier batches are accepted");
     }
 }
 
 #[test]
-fn gaps_that_the_broker_knows_of_are_passed_over() {
+fn gaps_known_to_the_broker_are_permitted() {
     let ranges = [(10, 15), (20, 25), (30, 35)];
     let skipped = ordered(&[(14, 17), (17, 20), (25, 30)], false);
     let end = Some(Offset::new(35));
@@ -128,21 +128,21 @@ fn gaps_that_the_broker_knows_of_are_passed_over() {
 }
 
 #[test]
-fn offsets_that_count_bytes_belong_to_nobody_behind_the_records_of_a_batch() {
+fn with_byte_offsets_a_reader_may_start_inside_the_span_of_a_record() {
     let rules = ordered(&[], true);
     assert_eq!(checked(&[(50, 60)], at(44, false), Some(&rules)).fault, None);
     assert_eq!(checked(&[(50, 60)], at(44, true), Some(&rules)).fault, Some(missing(44, 50)));
 }
 
 #[test]
-fn nothing_is_held_against_a_broker_that_tells_no_rules() {
+fn a_broker_without_rules_may_send_any_order() {
     let ranges = [(8, 12), (30, 35), (90, 120)];
     let found = checked(&ranges, at(10, true), Some(&OffsetRules::Unknown));
     assert_eq!((found.end, found.fault), (Some(Offset::new(120)), None));
 }
 
 #[test]
-fn what_cannot_be_read_ends_what_is_taken_and_is_an_error_at_the_beginning() {
+fn an_unreadable_batch_ends_the_accepted_ones_and_is_an_error_at_the_start() {
     let mut bytes = batches(&[(0, 5), (5, 10)]);
     let second = batch(0, 5).len();
     bytes[second + 16] = 1;
@@ -153,7 +153,7 @@ fn what_cannot_be_read_ends_what_is_taken_and_is_an_error_at_the_beginning() {
 }
 
 #[test]
-fn an_answer_without_a_whole_batch_is_an_error() {
+fn a_response_without_a_whole_batch_is_an_error() {
     let bytes = batch(0, 5);
     let (stated, held) = (bytes.len(), bytes.len() - 1);
     let refused = in_order(&bytes[..held], at(0, true), None, |_, _| false);

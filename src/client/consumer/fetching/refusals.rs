@@ -1,5 +1,5 @@
-//! The partitions whose records are damaged, as their brokers say or this client has found. They
-//! are asked for again from time to time, since the damage may be skipped or repaired.
+//! Partitions with damaged records, found by their brokers or by this client. They are fetched
+//! again periodically, since the damage may be skipped or repaired.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::client::consumer::assignment::{Slot, Target};
 use crate::client::consumer::shared::Shared;
 use crate::record::Decompressor;
 
-/// How long a partition is left alone after a refusal.
+/// The pause of a partition after damage was found.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The slots refused lately: their generation, and when to ask again.
+/// Recently refused slots: their generation, and the time of the next attempt.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(HashMap<usize, (u32, Duration)>);
 
 impl Refusals {
-    /// Takes in an error if it is a refusal, and tells whether it is. It is given out unless it was
-    /// the last one of the slot as well.
+    /// Records an error if it reports damage, and returns true if so. The error is queued for the
+    /// caller unless the slot's last error was the same.
     pub(super) fn refuse(
         &mut self,
         shared: &Shared,
@@ -44,7 +44,8 @@ impl Refusals {
         true
     }
 
-    /// What is still wrong with the first of some records, if their slot was given up there.
+    /// Returns the damage still found in the first of these records, if their slot was given up
+    /// there.
     pub(super) fn still_damaged(
         shared: &Shared,
         source: &Source,
@@ -58,12 +59,12 @@ impl Refusals {
         chunk.next_below(None, &mut Decompressor::default())?.err()
     }
 
-    /// Whether a slot is to be left alone. One that was sought elsewhere is not.
+    /// Returns true if a slot is pausing. A seek ends the pause.
     pub(super) fn rests(&self, number: usize, slot: &Slot) -> bool {
         self.0.get(&number).is_some_and(|(generation, _)| *generation == slot.generation)
     }
 
-    /// Forgets those that are to be asked again `now`; tells when the next is.
+    /// Ends the pauses that are over at `now`; returns the end of the next one.
     pub(super) fn expire(&mut self, now: Duration) -> Option<Duration> {
         self.0.retain(|_, (_, until)| *until > now);
         self.0.values().map(|(_, until)| *until).min()

@@ -1,4 +1,4 @@
-//! What is asked of one broker, and what its answer means for each partition.
+//! Fetch requests to one broker, and the results by partition.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -14,16 +14,16 @@ use crate::types::{LeaderEpoch, Offset, TopicId, TopicName};
 use crate::wire::fetch::{Partition, RequestPartition, RequestTopic, Topic};
 use crate::wire::{ErrorCode, FetchRequest, FetchResponse, Records};
 
-/// The last version that names topics.
+/// The last version that identifies topics by name (KIP-516).
 const LAST_BY_NAME: i16 = 12;
 
-/// Partitions asked about in one request.
+/// The partitions of one fetch request.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     rows: Vec<Row>,
 }
 
-/// One partition asked about.
+/// A partition to fetch.
 #[derive(Clone, Debug)]
 struct Row {
     source: Source,
@@ -32,26 +32,26 @@ struct Row {
     epoch: LeaderEpoch,
 }
 
-/// What became of one partition asked about.
+/// The result for one partition.
 #[derive(Debug)]
 pub(crate) struct Fetched {
-    /// What was asked.
+    /// The requested position.
     pub(crate) source: Source,
-    /// The records, or why there are none.
+    /// The records, or the error.
     pub(crate) outcome: Result<Haul, ClientError>,
 }
 
-/// Records of one partition and how far its log reaches.
+/// Records of a partition, and its high watermark.
 #[derive(Debug)]
 pub(crate) struct Haul {
     pub(crate) records: Bytes,
     pub(crate) high_watermark: Option<Offset>,
-    /// Whether the whole answer had no records, so that none were left out for others' sake.
+    /// True if the whole response had no records, so that none were left out for lack of space.
     pub(crate) is_dry: bool,
 }
 
 impl Haul {
-    /// The fault of an answer without any records, if the log reaches beyond the position.
+    /// The fault of a response without any records although the log reaches beyond the position.
     pub(crate) fn withheld(&self, position: Offset) -> Option<OrderFault> {
         let end = self.high_watermark.filter(|end| self.is_dry && *end > position)?;
         Some(OrderFault::Missing { from: position, to: end })
@@ -59,7 +59,8 @@ impl Haul {
 }
 
 impl Order {
-    /// Asks about one more partition. The answer waits for records only if it may for each.
+    /// Adds a partition. The response waits for records only if `may_wait` is true for every
+    /// partition.
     pub(crate) fn add(&mut self, source: Source, may_wait: bool, topology: &Topology) {
         let info = topology.topic(&source.partition.topic);
         let partition = info.and_then(|info| info.partition(source.partition.partition));
@@ -68,18 +69,18 @@ impl Order {
         self.rows.push(Row { source, may_wait, id, epoch });
     }
 
-    /// Another partition first, so that none starves behind a full answer.
+    /// Changes which partition comes first, so that none starves when responses are full.
     pub(crate) fn rotate(&mut self, by: usize) {
         let length = self.rows.len().max(1);
         self.rows.rotate_left(by % length);
     }
 
-    /// What is asked about.
+    /// The requested positions.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.rows.iter().map(|row| row.source.clone()).collect()
     }
 
-    /// Sends it.
+    /// Sends the request.
     pub(crate) fn send(
         &self,
         connection: &Connection,
@@ -91,7 +92,7 @@ impl Order {
         connection.submit_with(version, &self.request(config), &[])
     }
 
-    /// Each partition asked about with what the answer says of it.
+    /// Pairs each requested partition with its part of the response.
     pub(crate) fn settle(self, answer: Result<FetchResponse, ClientError>) -> Vec<Fetched> {
         let answer = answer.and_then(|answer| match answer.error_code {
             ErrorCode::None => Ok(answer),
@@ -160,7 +161,7 @@ impl Order {
 fn judge(row: Partition, source: &Source) -> Result<Haul, ClientError> {
     match row.error_code {
         ErrorCode::None => {}
-        // Asking again would bring the same: the broker has looked at the disk.
+        // No retry: the broker has already tried to read its disk.
         ErrorCode::CorruptMessage => return Err(source.damaged(Damage::Refused)),
         code => return Err(ClientError::from_code(code, &source.partition.to_string(), None)),
     }

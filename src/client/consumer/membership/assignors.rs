@@ -1,29 +1,30 @@
-//! Sharing partitions out among members, as every Kafka client computes it.
+//! Assignors: the distribution of partitions among members, computed as by other Kafka clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-/// A way to share partitions out.
+/// An assignment strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Topic by topic, neighbours together: the same number of several topics meets in one member.
+    /// Contiguous ranges, topic by topic: partitions with the same index in several topics go to
+    /// the same member.
     Range,
-    /// Partition by partition, one to each member in turn.
+    /// One partition to each member in turn.
     RoundRobin,
 }
 
-/// A member and the topics it wants.
+/// A member with the topics it subscribed to.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanting {
     pub(crate) member: String,
     pub(crate) topics: BTreeSet<String>,
 }
 
-/// Partitions of topics.
+/// Partitions by topic.
 pub(crate) type Share = BTreeMap<String, Vec<i32>>;
 
 impl Strategy {
-    /// Its name in groups.
+    /// Its name in the group protocol.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Range => "range",
@@ -31,7 +32,7 @@ impl Strategy {
         }
     }
 
-    /// Everyone's share of the topics, which have `counts` partitions each.
+    /// Computes the assignment of every member; `counts` has the number of partitions by topic.
     pub(crate) fn assign(
         self,
         members: &[Wanting],
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_neighbours_and_the_first_members_get_the_rest() {
+    fn ranges_are_contiguous_and_the_first_members_get_the_remainder() {
         let members = [wanting("b", &["t", "u"]), wanting("a", &["t"]), wanting("c", &["t"])];
         let shares = assign(Strategy::Range, &members, &[("t", 7), ("u", 2)]);
         assert_eq!(
@@ -127,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn turns_pass_over_members_that_do_not_want_the_topic() {
+    fn round_robin_skips_members_without_a_subscription_to_the_topic() {
         let members = [wanting("a", &["t"]), wanting("b", &["t", "u"])];
         let shares = assign(Strategy::RoundRobin, &members, &[("t", 3), ("u", 2), ("v", 9)]);
         assert_eq!(shares, [r#"a {"t": [0, 2]}"#, r#"b {"t": [1], "u": [0, 1]}"#]);
     }
 
     #[test]
-    fn every_partition_that_somebody_wants_has_one_owner() {
+    fn every_subscribed_partition_has_one_owner() {
         for strategy in [Strategy::Range, Strategy::RoundRobin] {
             for count in 0..20 {
                 let members: Vec<Wanting> =

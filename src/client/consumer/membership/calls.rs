@@ -1,4 +1,4 @@
-//! What a member says to its coordinator, and how the answers are read.
+//! Group protocol requests of a member, and reading the responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use crate::wire::{
     TopicPartitions, WireError, join_group, leave_group, sync_group,
 };
 
-/// What groups of consumers are for.
+/// The protocol type of consumer groups.
 const PROTOCOL_TYPE: &str = "consumer";
 
-/// The version of subscriptions and assignments, which all clients know.
+/// The version of subscriptions and assignments, supported by all clients.
 const BLOB_VERSION: i16 = 1;
 
-/// Who a member is within a generation of its group.
+/// A member's id with the generation of its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seat {
     pub(crate) generation: i32,
@@ -37,7 +37,7 @@ fn unreadable(error: &WireError) -> ClientError {
     ClientError::from_code(ErrorCode::InconsistentGroupProtocol, &error.to_string(), None)
 }
 
-/// Let me be a member.
+/// Builds a JoinGroup request.
 pub(super) fn join(
     group: &GroupConfig,
     member: &str,
@@ -64,7 +64,7 @@ pub(super) fn join(
     })
 }
 
-/// What every member wants, as the leader is told.
+/// Reads every member's subscription, which only the group's leader receives.
 pub(super) fn wants(answer: &JoinGroupResponse) -> Result<Vec<Wanting>, ClientError> {
     let wanting = |member: &join_group::Member| {
         let subscription = Subscription::from_blob(&member.metadata);
@@ -75,7 +75,7 @@ pub(super) fn wants(answer: &JoinGroupResponse) -> Result<Vec<Wanting>, ClientEr
     answer.members.iter().map(wanting).collect()
 }
 
-/// What is my share? The leader brings everyone's.
+/// Builds a SyncGroup request. The leader's carries every member's assignment.
 pub(super) fn sync(
     group: &GroupConfig,
     joined: &JoinGroupResponse,
@@ -99,14 +99,14 @@ pub(super) fn sync(
         generation_id: joined.generation_id,
         member_id: joined.member_id.clone(),
         group_instance_id: group.instance_id.clone(),
-        // Brokers refuse who does not say what the group has agreed on.
+        // Brokers refuse a request without the agreed protocol (KIP-559).
         protocol_type: Some(PROTOCOL_TYPE.to_owned()),
         protocol_name: joined.protocol_name.clone(),
         assignments,
     })
 }
 
-/// The partitions of a share as it came; empty is nothing at all.
+/// Reads the partitions of an assignment; an empty blob assigns none.
 pub(crate) fn share(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
     if blob.is_empty() {
         return Ok(Vec::new());
@@ -123,7 +123,7 @@ pub(crate) fn share(blob: &[u8]) -> Result<Vec<TopicPartition>, ClientError> {
     Ok(share)
 }
 
-/// I am alive.
+/// Builds a heartbeat.
 pub(super) fn heartbeat(group: &GroupConfig, seat: &Seat) -> HeartbeatRequest {
     HeartbeatRequest {
         group_id: group_id(group),
@@ -133,7 +133,8 @@ pub(super) fn heartbeat(group: &GroupConfig, seat: &Seat) -> HeartbeatRequest {
     }
 }
 
-/// I leave. A member with a name of its own does not: it keeps its share until it is back.
+/// Builds a LeaveGroup request. A static member sends none: it keeps its assignment until it
+/// returns (KIP-345).
 pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest> {
     group.instance_id.is_none().then(|| LeaveGroupRequest {
         group_id: group_id(group),
@@ -145,7 +146,7 @@ pub(super) fn leave(group: &GroupConfig, name: &str) -> Option<LeaveGroupRequest
     })
 }
 
-/// So far have I come.
+/// Builds an OffsetCommit request of a member.
 pub(super) fn commit(
     group: &GroupConfig,
     seat: &Seat,
@@ -159,7 +160,7 @@ pub(super) fn commit(
     }
 }
 
-/// How far had we come?
+/// Builds a request for the committed offsets of an assignment.
 pub(super) fn stored(group: &GroupConfig, share: &[TopicPartition]) -> OffsetFetchRequest {
     committed::question(&group_id(group), Some(share))
 }

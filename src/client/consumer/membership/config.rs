@@ -1,4 +1,4 @@
-//! The settings of a group's member.
+//! The settings of a group member.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use super::assignors::Strategy;
 use crate::client::ConsumerConfig;
 use crate::config::{Key, Kind, millis, switch};
 
-/// When a message's offset is stored for the group.
+/// The time at which a message's offset is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Commit {
-    /// Once the next message is asked for: what is not finished is given out again after a crash.
+    /// After the next message was requested: messages not processed before a crash are read again.
     #[default]
     Processed,
-    /// Once it is given out: after a crash it is not given out again.
+    /// After the message was returned: it is not read again after a crash.
     Received,
-    /// When the program says so.
+    /// At the request of the application.
     Manual,
 }
 
-/// How a consumer takes part in a group.
+/// The settings of a consumer's group membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// The group; `None` reads without one.
+    /// The group; `None` reads without a group.
     pub id: Option<String>,
-    /// A name of the member that outlives its connection: it comes back to its share.
+    /// The static member id: a member that returns under the same id gets its assignment back.
     pub instance_id: Option<String>,
-    /// A member not heard of for so long is put out.
+    /// The time without a heartbeat after which a member is removed from the group.
     pub session_timeout: Duration,
-    /// How often it lets itself be heard.
+    /// The heartbeat interval.
     pub heartbeat_interval: Duration,
-    /// How long a rebalance waits for the members.
+    /// The time that a rebalance waits for members.
     pub rebalance_timeout: Duration,
-    /// When offsets are stored.
+    /// The time at which offsets are committed.
     pub commit: Commit,
-    /// How often they are.
+    /// The interval between commits.
     pub commit_interval: Duration,
-    /// Ways to share partitions out, the best first; all members must have one in common.
+    /// Assignment strategies in order of preference; all members must have one in common.
     pub strategies: Vec<Strategy>,
 }
 
@@ -55,7 +55,7 @@ impl Default for GroupConfig {
 }
 
 impl GroupConfig {
-    /// The settings of a member, as settings of its consumer.
+    /// The settings of a member, set through its consumer.
     pub const KEYS: &[Key<ConsumerConfig>] = &[
         Key {
             name: "group.id",

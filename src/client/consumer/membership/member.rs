@@ -1,4 +1,4 @@
-//! The task of a member: it joins, stays, joins again when the group changes, and leaves.
+//! The task of a group member: joins, heartbeats, commits, rejoins after a change, and leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,46 +20,46 @@ use crate::config::HostPort;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, JoinGroupResponse};
 
-/// How much longer than a rebalance its answer may take.
+/// The time beyond the rebalance timeout that a response may take.
 const REBALANCE_SLACK: Duration = Duration::from_secs(10);
 
-/// The task's state.
+/// The state of the membership task.
 #[derive(Debug)]
 pub(crate) struct Member {
     shared: Arc<Shared>,
     standing: Arc<Standing>,
     topics: Vec<TopicName>,
-    /// The name the coordinator gave; empty before.
+    /// The member id assigned by the coordinator; empty at first.
     name: String,
     committed: BTreeMap<TopicPartition, Offset>,
-    /// What was shared out, if this member leads.
+    /// The basis of the current assignment, if this member is the group's leader.
     led: Option<Led>,
     heard_at: Duration,
     backoff: Backoff,
 }
 
-/// What the leader of a group shared out.
+/// The basis of an assignment that this leader computed.
 #[derive(Debug)]
 struct Led {
     members: Vec<Wanting>,
     counts: BTreeMap<String, usize>,
 }
 
-/// Why a member does not stay as it is.
+/// The reason why a member leaves its stable state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// The group is shared out anew.
+    /// The group is rebalancing.
     Rejoin,
-    /// The group went on without the member.
+    /// The group moved to a new generation without this member.
     Lost,
-    /// The coordinator does not know the member.
+    /// The coordinator does not know the member id.
     Unknown,
-    /// It was told to leave, and has.
+    /// The consumer was closed, and the member has left.
     Left,
 }
 
 impl Member {
-    /// The task of the consumer that `shared` belongs to.
+    /// The membership task of the consumer that owns `shared`.
     pub(crate) fn new(
         shared: Arc<Shared>,
         standing: Arc<Standing>,
@@ -78,7 +78,7 @@ impl Member {
         }
     }
 
-    /// Takes part in the group until it leaves, or cannot.
+    /// Takes part in the group until the member leaves or fails for good.
     pub(crate) async fn run(mut self) {
         loop {
             let Err(error) = self.take_part().await else { break };
@@ -103,13 +103,13 @@ impl Member {
         self.step_down();
     }
 
-    /// Takes part by way of one coordinator. Only leaving is success.
+    /// Takes part through one coordinator. Returns `Ok` only after leaving.
     async fn take_part(&mut self) -> Result<(), ClientError> {
         let group = self.group().id.as_deref().unwrap_or_default();
         let coordinator = self.brokers().coordinator(group).await?;
         let connection = self.brokers().open(&coordinator).await?;
         loop {
-            // After a lost connection the place may still be there.
+            // A reconnect within the session timeout keeps the membership.
             if self.standing.place().is_none() {
                 let leaving = self.standing.leaving.clone();
                 let joining = self.join(&connection, &coordinator);
@@ -123,9 +123,11 @@ impl Member {
             match self.stay(&connection).await? {
                 Change::Left => return Ok(()),
                 Change::Rejoin => {
-                    // What was given out behind the commit would be given out to others again.
+                    // Stop returning messages: those returned after the commit would be read again
+                    // by others.
                     self.shared.hold();
-                    // What cannot be stored now is read again by whoever gets the partition.
+                    // Offsets that cannot be committed now are read again by the partition's next
+                    // owner.
                     let _ = self.commit().await;
                     self.step_down();
                 }
@@ -138,7 +140,7 @@ impl Member {
         }
     }
 
-    /// An error of joining after which joining is tried again at once.
+    /// Accepts an error of joining after which to rejoin at once; returns any other.
     fn forgive(&mut self, error: ClientError) -> Result<(), ClientError> {
         match error.code() {
             Some(ErrorCode::UnknownMemberId) => self.name.clear(),
@@ -148,7 +150,7 @@ impl Member {
         Ok(())
     }
 
-    /// Joins, and begins with the share.
+    /// Joins the group and starts reading the assigned partitions.
     async fn join(
         &mut self,
         connection: &Connection,
@@ -185,7 +187,8 @@ impl Member {
         Ok(())
     }
 
-    /// Asks to be let in, with the name that the coordinator insists on.
+    /// Sends JoinGroup, a second time with the assigned id if the coordinator requires one
+    /// (KIP-394).
     async fn ask_in(&mut self, connection: &Connection) -> Result<JoinGroupResponse, ClientError> {
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         loop {
@@ -201,7 +204,7 @@ impl Member {
         }
     }
 
-    /// Computes everyone's share.
+    /// Computes the assignment of every member.
     async fn share_out(
         &mut self,
         joined: &JoinGroupResponse,
@@ -233,12 +236,12 @@ impl Member {
         Ok(names.iter().filter_map(count).collect())
     }
 
-    /// Lets itself be heard and stores offsets until something changes.
+    /// Sends heartbeats and commits offsets until something changes.
     async fn stay(&mut self, connection: &Connection) -> Result<Change, ClientError> {
         let GroupConfig { heartbeat_interval, commit_interval, .. } = *self.group();
         let leaving = self.standing.leaving.clone();
         let mut commit_at = self.shared.now().saturating_add(commit_interval);
-        // Who comes back here after an error may not have been heard for a while.
+        // After a reconnect the last heartbeat may be long ago, so the next may be due at once.
         let mut heartbeat_at = self.heard_at.saturating_add(heartbeat_interval);
         let mut recount_at = self.shared.now().saturating_add(self.shared.metadata_max_age());
         loop {
@@ -267,7 +270,7 @@ impl Member {
         }
     }
 
-    /// A leader looks whether topics have grown, and has them shared out anew.
+    /// The leader checks whether topics have grown, and starts a rebalance if so.
     async fn recount(&self) -> Result<Option<Change>, ClientError> {
         let Some(led) = &self.led else { return Ok(None) };
         let counts = self.count_partitions(&led.members).await?;
@@ -283,7 +286,7 @@ impl Member {
         Ok(())
     }
 
-    /// Stores how far the program has come, where that changed.
+    /// Commits offsets that have changed.
     async fn commit(&mut self) -> Result<(), ClientError> {
         let offsets = match self.group().commit {
             Commit::Manual => return Ok(()),
@@ -296,7 +299,8 @@ impl Member {
         let offsets: Vec<(TopicPartition, Offset)> = offsets.into_iter().filter(is_new).collect();
         match self.standing.commit(&self.shared, &offsets).await {
             Ok(()) => self.committed.extend(offsets),
-            // Nobody needs them. Whatever else kept offsets from being stored, a heartbeat tells.
+            // A deleted topic needs no offsets. Other causes of a refusal show in the next
+            // heartbeat.
             Err(ClientError::TopicNotFound { .. }) => {
                 tracing::debug!("offsets of a topic that is gone are not stored");
             }
@@ -305,7 +309,7 @@ impl Member {
         Ok(())
     }
 
-    /// Stores offsets and leaves. Failing costs the others a session timeout, no more.
+    /// Commits and leaves. After a failure the others only wait for the session timeout.
     async fn leave(&mut self, connection: &Connection) {
         if let Err(error) = self.commit().await {
             tracing::warn!(%error, "the last offsets were not stored");
@@ -316,8 +320,9 @@ impl Member {
         }
     }
 
-    /// Leaves a group that it has asked to be let into. Its connection is no use: an answer is due
-    /// there that comes when all others have joined, and requests behind it wait.
+    /// Leaves a group whose JoinGroup response is still pending. This needs a new connection: the
+    /// broker answers in order, so requests behind the pending one would wait for the other members
+    /// to join.
     async fn withdraw(&self, coordinator: &HostPort) -> Result<(), ClientError> {
         if self.name.is_empty() {
             return Ok(());
@@ -333,7 +338,7 @@ impl Member {
         Ok(())
     }
 
-    /// Gives up the share: nothing of it is given out any more.
+    /// Gives up the assignment: none of its records are returned any more.
     fn step_down(&self) {
         self.standing.set_place(None);
         self.shared.assign(Vec::new());
@@ -354,7 +359,7 @@ impl Drop for Member {
     }
 }
 
-/// What an answer means for a member that stays; other errors are the connection's.
+/// The change that a response means for a stable member; other errors concern the connection.
 fn changed(outcome: Result<(), ClientError>) -> Result<Option<Change>, ClientError> {
     match outcome {
         Ok(()) => Ok(None),

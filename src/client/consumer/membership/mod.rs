@@ -1,9 +1,10 @@
-//! A consumer as a member of a group: which partitions are its share, and how far it has come.
+//! Group membership of a consumer: its assignment, and its committed offsets.
 //!
-//! One task of the client joins, tells that the member lives, stores its offsets, and takes part in
-//! rebalances, all while the program works on a message: a slow program is never put out of its
-//! group for it. When the share changes, what was fetched of the old one is not given out any more.
-//! The member that leads computes everyone's share; the broker only passes it on.
+//! A task of the client joins the group, sends heartbeats, commits offsets and takes part in
+//! rebalances while the application processes messages. A slow application is therefore never
+//! removed from its group. After a change of assignment, records fetched for the old one are no
+//! longer returned. The member that leads the group computes the assignment; the broker only
+//! distributes it.
 
 mod assignors;
 mod calls;

@@ -1,4 +1,4 @@
-//! Where a member stands in its group, for its task and its callers.
+//! The state of a member in its group, shared by its task and the consumer's callers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,20 +15,20 @@ use crate::io::Gate;
 use crate::types::{Offset, TopicPartition};
 use crate::wire::ErrorCode;
 
-/// A member's place, while it has one, and its end.
+/// The membership of a consumer, and the signals to end it.
 #[derive(Debug)]
 pub(crate) struct Standing {
     group: GroupConfig,
     place: Mutex<Option<Place>>,
-    /// Cancelled when the member is to leave.
+    /// Cancelled to make the member leave.
     pub(crate) leaving: CancellationToken,
-    /// Cancelled when its task is over.
+    /// Cancelled when the membership task has ended.
     pub(crate) over: CancellationToken,
-    /// Where callers wait for that.
+    /// Notified when the membership task has ended.
     pub(crate) changed: Gate,
 }
 
-/// Who the member is, and who keeps the group.
+/// The member's id and generation, with the coordinator that assigned them.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) coordinator: HostPort,
@@ -36,7 +36,7 @@ pub(crate) struct Place {
 }
 
 impl Standing {
-    /// Not in the group yet.
+    /// A member that has not joined yet.
     pub(crate) fn new(group: GroupConfig) -> Self {
         Self {
             group,
@@ -47,32 +47,32 @@ impl Standing {
         }
     }
 
-    /// The settings.
+    /// The group settings.
     pub(crate) fn group(&self) -> &GroupConfig {
         &self.group
     }
 
-    /// The member's place, if it has one.
+    /// The current membership, if there is one.
     pub(crate) fn place(&self) -> Option<Place> {
         self.lock().clone()
     }
 
-    /// The member got a place, or lost it.
+    /// Sets or clears the current membership.
     pub(crate) fn set_place(&self, place: Option<Place>) {
         *self.lock() = place;
     }
 
-    /// The task is over.
+    /// Marks the membership task as ended.
     pub(crate) fn end(&self) {
         self.set_place(None);
         self.over.cancel();
         self.changed.wake_all();
     }
 
-    /// Waits until the member has its share, or its consumer is closed.
+    /// Waits until the member has an assignment, or its consumer is closed.
     ///
     /// # Errors
-    /// Why it will never have one, and [`ClientError::Timeout`].
+    /// The error that ended the membership, and [`ClientError::Timeout`].
     pub(crate) async fn placed(&self, shared: &Shared) -> Result<(), ClientError> {
         let elapsed = shared.brokers.config().timeout.max(self.group.rebalance_timeout);
         let attempt = || match shared.arrivals.failure() {
@@ -84,7 +84,7 @@ impl Standing {
         placed.map_err(|_| ClientError::Timeout { operation, elapsed, last_error: None })?
     }
 
-    /// Stores offsets of the member's share for the group.
+    /// Commits offsets of assigned partitions.
     pub(crate) async fn commit(
         &self,
         shared: &Shared,
@@ -98,11 +98,13 @@ impl Standing {
             if let Some(error) = shared.arrivals.failure() {
                 return Err(error);
             }
-            // As the broker would say: a rebalance is under way, or the member is not known.
+            // The error that a broker would return: a rebalance is in progress, or the member is
+            // unknown.
             return refused(ErrorCode::RebalanceInProgress, "committing offsets");
         };
-        // The broker knows the member, not its share. Who looked at the share first could commit
-        // what it has lost with the place of the generation in which it has lost it.
+        // The broker checks the generation, not the assignment, so check it here. Read the
+        // generation first: in the other order, a rebalance in between would commit offsets of a
+        // lost partition under the new generation.
         let share = shared.assignment.assigned();
         if let Some((lost, _)) = offsets.iter().find(|(partition, _)| !share.contains(partition)) {
             let about = format!("{lost} is not this member's any more");

@@ -1,16 +1,16 @@
-//! Counting what was delivered, by topic and window of time, and telling it to a topic.
+//! The delivery audit: counts delivered records by topic and time window, and publishes the counts.
 //!
-//! Off, it costs a comparison for each record. On, a record adds to a number of its batch; a batch
-//! that was delivered adds its numbers to the producer's, and every ten seconds, and when somebody
-//! flushes, these go to the topic `streamlog.audit` as records of JSON:
+//! Disabled, it costs a comparison per record. Enabled, each record increments a counter of its
+//! batch, and a delivered batch adds its counters to the producer's. Every ten seconds, and on
+//! every flush, these are sent to the topic `streamlog.audit` as JSON records:
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `tier` | what the producer was told it belongs to |
-//! | `producer` | which one it is; no other has this name |
-//! | `number` | 0, 1, 2, … of its records, so that none is counted twice or missed unseen |
-//! | `topic`, `from_ms`, `window_ms` | what was counted, by the time of the records |
-//! | `count` | how many more were delivered than it has told before |
+//! | `tier` | the tier configured for the producer |
+//! | `producer` | the unique name of the producer |
+//! | `number` | 0, 1, 2, … within the producer, to detect lost and repeated records |
+//! | `topic`, `from_ms`, `window_ms` | the topic, and the window of record timestamps |
+//! | `count` | records delivered since the producer's previous count for the window |
 
 mod tally;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What one producer has counted and not told yet.
+//! A producer's counts that are not published yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use crate::client::producer::tickets::Landed;
 use crate::client::{ClientError, ProducerConfig};
 use crate::types::TopicName;
 
-/// Where counts are told.
+/// The topic to which counts are published.
 pub(crate) const TOPIC: &str = "streamlog.audit";
-/// The width of a window, unless told otherwise.
+/// The default width of a window.
 const WINDOW: Duration = Duration::from_mins(10);
 
-/// The audit of a producer. Callers tell, the sending task counts.
+/// The audit of a producer. The sending task counts, callers publish.
 #[derive(Debug)]
 pub(crate) struct Audit {
     tier: String,
@@ -27,45 +27,45 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Of the next record that is told.
+    /// The number of the next audit record.
     number: u64,
     counts: BTreeMap<(TopicName, i64), u64>,
 }
 
 impl Audit {
-    /// That of a producer of this name, if its settings ask for one.
+    /// Creates the audit of the producer with this name, if its settings enable it.
     pub(crate) fn of(config: &ProducerConfig, producer: String) -> Option<Self> {
         let tier = config.audit.clone()?;
         let window = config.audit_window.unwrap_or(WINDOW);
         Some(Self { tier, window, producer, state: Mutex::default() })
     }
 
-    /// The width of the windows in which it counts.
+    /// The width of a window.
     pub(crate) fn window(&self) -> Duration {
         self.window
     }
 
-    /// A batch of `topic` was delivered.
+    /// Counts a delivered batch of `topic`.
     pub(crate) fn count(&self, topic: &TopicName, windows: &Windows, landed: &Landed) {
         if topic.as_str() == TOPIC {
             return;
         }
         let mut state = self.state();
         for &(start, count) in windows.counts() {
-            // Readers see the time that the log gave them.
+            // Count by the broker's timestamp, since consumers see that.
             let start = landed.log_append_time.map_or(start, |time| start_of(self.window, time));
             let all = state.counts.entry((topic.clone(), start)).or_default();
             *all = all.saturating_add(u64::from(count));
         }
     }
 
-    /// Whether there is something to tell.
+    /// Returns true if there are unpublished counts.
     pub(crate) fn has_counts(&self) -> bool {
         !self.state().counts.is_empty()
     }
 
-    /// Tells counts by `send`, each under a number of its own, until all are told or it takes no
-    /// more, which it says by false; what it did not take stays. Whether it took any.
+    /// Publishes counts by `send`, each with its own number, until none are left or `send` returns
+    /// false; a count that was not accepted is kept. Returns true if any was accepted.
     pub(crate) fn tell(
         &self,
         mut send: impl FnMut(&str) -> Result<bool, ClientError>,

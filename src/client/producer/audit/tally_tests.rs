@@ -1,4 +1,4 @@
-//! Counting by window, and telling each count once.
+//! Counting by window, and publishing each count once.
 
 use std::time::Duration;
 
@@ -49,13 +49,13 @@ fn told(audit: &Audit) -> Vec<(u64, String, i64, u64)> {
 }
 
 #[test]
-fn a_window_has_the_records_of_its_times() {
+fn a_window_counts_the_records_with_its_timestamps() {
     assert_eq!(windows(&[0, 99, 100, 50, 350]).counts(), [(0, 3), (100, 1), (300, 1)]);
     assert_eq!(windows(&[-1, -100, -101]).counts(), [(-100, 2), (-200, 1)]);
 }
 
 #[test]
-fn what_was_delivered_is_told_once_and_numbered() {
+fn delivered_records_are_published_once_with_consecutive_numbers() {
     let audit = audit();
     let landed = Landed::default();
     audit.count(&topic("a"), &windows(&[5, 105]), &landed);
@@ -70,7 +70,7 @@ fn what_was_delivered_is_told_once_and_numbered() {
 }
 
 #[test]
-fn a_count_that_cannot_be_sent_stays() {
+fn a_count_that_cannot_be_sent_is_kept() {
     let audit = audit();
     audit.count(&topic("a"), &windows(&[5, 105]), &Landed::default());
     let mut sent = 0;
@@ -84,7 +84,7 @@ fn a_count_that_cannot_be_sent_stays() {
 }
 
 #[test]
-fn the_time_of_the_log_counts_and_the_audit_itself_does_not() {
+fn the_broker_timestamp_is_used_and_audit_records_are_not_counted() {
     let audit = audit();
     let landed = Landed { log_append_time: Some(Timestamp::from_millis(750)), ..Landed::default() };
     audit.count(&topic("a"), &windows(&[5, 105]), &landed);

@@ -1,4 +1,4 @@
-//! Counts become records of the audit's topic, by the producer that has counted.
+//! Publishing counts as records of the audit topic, through the producer they belong to.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::client::producer::handle::{Producer, ProducerRecord, Shared};
 use crate::client::{ClientError, Ticket};
 use crate::record::BatchBuilder;
 
-/// How long counts wait at the most, unless somebody flushes.
+/// The maximum age of unpublished counts.
 pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
 
 const RECORD: ProducerRecord<'_> = ProducerRecord {
@@ -20,13 +20,14 @@ const RECORD: ProducerRecord<'_> = ProducerRecord {
 };
 
 impl Producer {
-    /// Whether everything has its outcome after this flush, so that all is counted: also when
-    /// records failed, others were delivered.
+    /// Returns true if all records have an outcome after this flush, so that every delivered record
+    /// is counted, even if others failed.
     pub(crate) fn leaves_counts(flushed: &Result<(), ClientError>) -> bool {
         matches!(flushed, Ok(()) | Err(ClientError::Delivery { .. }))
     }
 
-    /// Hands over what was counted; whether there was anything. It may have to find the topic.
+    /// Sends the unpublished counts, looking up the audit topic if necessary; true if there were
+    /// any.
     pub(crate) fn tell_counts(&self) -> Result<bool, ClientError> {
         if !self.shared.has_counts() {
             return Ok(false);
@@ -50,13 +51,13 @@ impl Producer {
 }
 
 impl Shared {
-    /// Whether something was counted that is not told.
+    /// Returns true if there are unpublished counts.
     pub(crate) fn has_counts(&self) -> bool {
         self.audit.as_ref().is_some_and(super::Audit::has_counts)
     }
 
-    /// Hands over what was counted, where the topic is known and as far as there is room; whether
-    /// it did.
+    /// Sends the unpublished counts if the audit topic is known and as far as there is buffer
+    /// space; true if any was sent.
     pub(crate) fn tell_counts(&self) -> Result<bool, ClientError> {
         let Some(audit) = &self.audit else { return Ok(false) };
         let Some(topic) = self.topics.get(TOPIC) else { return Ok(false) };

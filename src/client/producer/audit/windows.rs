@@ -1,24 +1,24 @@
-//! How many records of one batch belong to each window of time.
+//! Counts of one batch by time window.
 
 use std::time::Duration;
 
 use crate::types::Timestamp;
 
-/// The counts of a batch. Its records came one after the other: nearly always it is one window.
+/// The counts of a batch. Its records are consecutive, so it nearly always has a single window.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     counts: Vec<(i64, u32)>,
 }
 
 impl Windows {
-    /// One more record of this time, for windows of this width.
+    /// Counts a record with this timestamp, in windows of this width.
     pub(crate) fn add(&mut self, width: Duration, time: Timestamp) {
         self.count(start_of(width, time));
     }
 
-    /// One more record of this time, which is counted in `whole`.
+    /// Counts a record that is already counted in `whole`, for a part of that batch.
     pub(crate) fn add_from(&mut self, whole: &Self, time: Timestamp) {
-        // Windows do not overlap: the record's is the last that begins no later than it.
+        // Windows do not overlap, so the record's window is the last that starts at or before it.
         let starts = whole.counts.iter().map(|(start, _)| *start);
         if let Some(start) = starts.filter(|start| *start <= time.millis()).max() {
             self.count(start);
@@ -32,13 +32,13 @@ impl Windows {
         }
     }
 
-    /// The counts, by the first millisecond of their windows.
+    /// The counts, by the first millisecond of each window.
     pub(crate) fn counts(&self) -> &[(i64, u32)] {
         &self.counts
     }
 }
 
-/// The first millisecond of the window that a time belongs to.
+/// The first millisecond of the window that contains a timestamp.
 pub(crate) fn start_of(width: Duration, time: Timestamp) -> i64 {
     let width = i64::try_from(width.as_millis()).unwrap_or(i64::MAX).max(1);
     time.millis().saturating_sub(time.millis().rem_euclid(width))

@@ -1,14 +1,14 @@
-//! Records handed over as columns, in the layout that Arrow gives them: the ends of all values, and
-//! the bytes of all in one piece.
+//! Records given as columns in Arrow's layout: the end offsets of all values, and their bytes in
+//! one buffer.
 //!
-//! The parts come from outside and are believed in nothing: an end that does not fit is an error,
-//! and sends no record of the batch.
+//! The input is not trusted: an inconsistent end offset is an error, and no record of the batch is
+//! sent.
 
 use crate::config::ConfigError;
 use crate::record::Header;
 use crate::types::{PartitionIndex, Timestamp};
 
-/// Which rows of a column are null: a bit for each, set where there is a value.
+/// A null bitmap: a bit per row, set if the row has a value.
 #[derive(Clone, Debug, Default)]
 pub struct Validity(Option<Vec<u8>>);
 
@@ -27,12 +27,12 @@ pub struct NumbersGiven<T> {
     numbers: Vec<T>,
 }
 
-/// A column of headers: for each row, a stretch of the keys and values.
+/// A column of headers: for each row, a range of the keys and values.
 #[derive(Clone, Debug, Default)]
 pub struct HeadersGiven {
-    /// Which rows have a list.
+    /// The rows that have a list.
     pub validity: Validity,
-    /// Where each row's stretch ends, and before all of them 0.
+    /// The end of each row's range, preceded by 0.
     pub ends: Vec<i32>,
     /// The names.
     pub keys: BytesGiven,
@@ -40,16 +40,16 @@ pub struct HeadersGiven {
     pub values: BytesGiven,
 }
 
-/// Records as columns; those that are `None` say nothing.
+/// Records as columns; a missing column means nulls.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnsGiven {
-    /// How many records.
+    /// The number of records.
     pub rows: usize,
     /// Their topics.
     pub topic: Option<BytesGiven>,
     /// Their partitions.
     pub partition: Option<NumbersGiven<i32>>,
-    /// Their times, in microseconds.
+    /// Their timestamps in microseconds.
     pub timestamp: Option<NumbersGiven<i64>>,
     /// Their keys.
     pub key: Option<BytesGiven>,
@@ -60,7 +60,7 @@ pub struct ColumnsGiven {
 }
 
 impl Validity {
-    /// By the bits, the lowest of each byte first; `None` is "all are there".
+    /// Wraps a bitmap whose lowest bit is the first row of each byte; `None` means no nulls.
     pub fn new(bits: Option<Vec<u8>>) -> Self {
         Self(bits)
     }
@@ -76,10 +76,10 @@ impl Validity {
 }
 
 impl BytesGiven {
-    /// The value of row `n` lies between ends `n` and `n + 1`.
+    /// A column in which the value of row `n` lies between ends `n` and `n + 1`.
     ///
     /// # Errors
-    /// If the ends fall, or lie beyond the bytes.
+    /// If the ends decrease or exceed the bytes.
     pub fn new(validity: Validity, ends: Vec<i32>, bytes: Vec<u8>) -> Result<Self, ConfigError> {
         check_ends(&ends, bytes.len())?;
         Ok(Self { validity, ends, bytes })
@@ -98,7 +98,7 @@ impl BytesGiven {
 }
 
 impl<T: Copy> NumbersGiven<T> {
-    /// A number for each row; what stands where a row is null says nothing.
+    /// A column with a number per row; the numbers of null rows are ignored.
     pub fn new(validity: Validity, numbers: Vec<T>) -> Self {
         Self { validity, numbers }
     }
@@ -134,7 +134,7 @@ impl HeadersGiven {
 }
 
 impl ColumnsGiven {
-    /// Fails if a column has fewer rows than there are.
+    /// Fails if a column has fewer rows than the batch.
     ///
     /// # Errors
     /// [`ConfigError`] naming the column.
@@ -156,7 +156,7 @@ impl ColumnsGiven {
         self.headers.as_ref().map_or(Ok(()), |headers| headers.check(rows))
     }
 
-    /// The topic of a row, if it names one that is a text.
+    /// The topic of a row, if it is present and valid UTF-8.
     pub(crate) fn topic(&self, row: usize) -> Option<&str> {
         std::str::from_utf8(self.topic.as_ref()?.get(row)?).ok()
     }
@@ -165,7 +165,7 @@ impl ColumnsGiven {
         self.partition.as_ref()?.get(row).map(PartitionIndex)
     }
 
-    /// The time of a row, in whole milliseconds, towards the past.
+    /// The timestamp of a row, rounded down to milliseconds.
     pub(crate) fn timestamp(&self, row: usize) -> Option<Timestamp> {
         let micros = self.timestamp.as_ref()?.get(row)?;
         Some(Timestamp::from_millis(micros.div_euclid(1000)))
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_say_what_their_columns_say() {
+    fn rows_have_the_values_of_their_columns() {
         let keys = texts(&[Some("a"), Some("b"), Some("c")]);
         let columns = ColumnsGiven {
             rows: 2,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_fit_are_refused() {
+    fn inconsistent_columns_are_refused() {
         for ends in [vec![0, 2, 1], vec![0, 9], vec![-1, 0]] {
             assert!(BytesGiven::new(Validity::default(), ends, vec![0; 3]).is_err());
         }

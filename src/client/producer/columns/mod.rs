@@ -1,4 +1,4 @@
-//! Records that come as columns, for whoever has many at once: their parts, and sending them.
+//! Records given as columns: their layout, and sending them.
 
 mod given;
 mod sending;

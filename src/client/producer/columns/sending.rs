@@ -1,4 +1,4 @@
-//! Handing over many records at once.
+//! Sending many records with one call.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::client::producer::topics::TopicQueues;
 use crate::client::{ClientError, Producer, ProducerRecord};
 use crate::config::ConfigError;
 
-/// The topic of the row before, which is nearly always that of the next.
+/// The topic of the previous row, which nearly always is the topic of the next.
 type Known<'a> = Option<(&'a str, Arc<TopicQueues>)>;
 
 impl Producer {
-    /// Hands over the records of all rows, in order: to `topic`, or each to the topic it names.
-    /// Those that bear no time get the time of the call.
+    /// Sends the records of all rows in order, to `topic` or to the topic in each row. Records
+    /// without a timestamp get the time of the call.
     ///
     /// # Errors
-    /// As [`send`](Self::send) of the first record that could not be handed over; those before it
-    /// are on their way. A row without a topic is one of them.
+    /// As [`send`](Self::send), for the first record that could not be sent, for instance a row
+    /// without a topic. The records before it are sent.
     pub fn send_columns(
         &self,
         topic: Option<&str>,
@@ -46,12 +46,13 @@ impl Producer {
         Ok(())
     }
 
-    /// Where everything delivered so far lies; `None` if that cannot be told for certain.
+    /// The offsets of everything delivered so far; `None` if the brokers did not report all of
+    /// them.
     pub fn landings(&self) -> Option<Vec<Landing>> {
         self.shared.landings.all()
     }
 
-    /// Hands over a record if nothing has to be waited for or looked up in tables that all share.
+    /// Sends a record if this requires neither waiting nor a lookup in shared tables.
     fn append_known<'a>(
         &self,
         known: &mut Known<'a>,

@@ -1,10 +1,10 @@
-//! Cutting a batch in two.
+//! Splitting a batch in two.
 
 use crate::client::producer::audit::Windows;
 use crate::client::producer::lane::{Packed, finished, sequence_after};
 use crate::record::{Batch, BatchBuilder, Compressor, Decompressor, Limits, ProducerStamp};
 
-/// What one half is made of.
+/// The content of a half.
 #[derive(Debug, Default)]
 struct Half {
     builder: BatchBuilder,
@@ -12,11 +12,11 @@ struct Half {
 }
 
 impl Packed {
-    /// Its halves, in order: of equal size, not compressed, as far as records allow, so that one
-    /// large record among small ones is soon alone. Their records keep their sequence numbers.
+    /// Splits the batch into halves of about equal uncompressed size, in order, so that a single
+    /// large record is isolated after few splits. Records keep their sequence numbers.
     ///
-    /// Gives the batch back if it has less than two records, or unpacks to more than any reader
-    /// would take.
+    /// Returns the batch unchanged if it has less than two records, or exceeds the limits of
+    /// decompression.
     pub(crate) fn halves(mut self, compressor: &mut Compressor) -> Result<[Self; 2], Self> {
         let Some(([mut front, mut back], stamp)) = cut(&self) else { return Err(self) };
         let count = front.builder.record_count();
@@ -45,7 +45,7 @@ impl Packed {
     }
 }
 
-/// The records of both halves, neither of which is empty, and the stamp of the batch.
+/// The records of both halves, neither of them empty, and the producer stamp of the batch.
 fn cut(whole: &Packed) -> Option<([Half; 2], Option<ProducerStamp>)> {
     let batch = Batch::parse(&whole.bytes).ok().filter(|batch| batch.record_count() > 1)?;
     let payload = batch.decompressed(&mut Decompressor::default()).ok()?;

@@ -1,8 +1,9 @@
-//! What becomes of a batch that its topic does not take for its size.
+//! Splitting batches that exceed the size limit of their topic.
 //!
-//! It took no sequence number at the broker, so its halves go out in its place under the numbers
-//! that their records have had all along, and are cut again as long as they are refused. Only a
-//! record that is refused alone is given up. The batch is settled once all its parts have ended.
+//! The broker has not advanced the sequence for a refused batch, so its halves are sent in its
+//! place with the sequence numbers that their records have already. A half that is refused is split
+//! again. Only a record that is refused alone is given up. The batch is settled once all its parts
+//! have an outcome.
 
 mod halves;
 mod parts;

@@ -1,41 +1,41 @@
-//! How a batch ended: as one, or in the parts that it was split into.
+//! The outcome of a batch, as a whole or in the parts that it was split into.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::client::ClientError;
 use crate::client::producer::tickets::Landed;
 
-/// Records of a batch that ended together.
+/// Records of a batch with a common outcome.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The number of its first record within the batch.
+    /// The index of its first record within the batch.
     pub(crate) first: u32,
-    /// Where they are, or why they are not.
+    /// The records' offsets, or the error.
     pub(crate) outcome: Result<Landed, ClientError>,
     seen: AtomicU32,
 }
 
-/// How a batch ended. Its parts are in order and leave out no record.
+/// The outcome of a batch. Its parts are in order and cover every record.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// All records together.
+    /// All records have the same outcome.
     Whole(Part),
-    /// Not all together.
+    /// The outcomes of parts.
     Split(Vec<Part>),
 }
 
 impl Part {
-    /// The records from number `first` on.
+    /// The part that starts at record `first`.
     pub(crate) fn new(first: u32, outcome: Result<Landed, ClientError>) -> Self {
         Self { first, outcome, seen: AtomicU32::new(0) }
     }
 
-    /// One more of its tickets was told.
+    /// Counts a ticket that has returned the failure to its caller.
     pub(crate) fn see(&self) {
         self.seen.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How many of its tickets were told of the failure.
+    /// The number of tickets that have returned the failure.
     pub(crate) fn seen(&self) -> u32 {
         self.seen.load(Ordering::Acquire)
     }
@@ -50,7 +50,7 @@ impl Outcome {
         }
     }
 
-    /// The part that has record number `index`.
+    /// The part that contains record `index`.
     pub(crate) fn part_of(&self, index: u32) -> &Part {
         let parts = self.parts();
         let behind = parts.partition_point(|part| part.first <= index);

@@ -1,4 +1,4 @@
-//! The batches of one partition that were split and have not ended.
+//! The split batches of one partition without an outcome.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use crate::client::producer::lane::{Packed, Settled};
 use crate::client::producer::tickets::Landed;
 use crate::record::Compressor;
 
-/// By the ordinals of the batches. A lane has one; nearly always it is empty.
+/// Split batches by number. Each lane has such a map, nearly always empty.
 #[derive(Debug, Default)]
 pub(crate) struct Splits {
     open: BTreeMap<u64, Split>,
 }
 
-/// One batch.
+/// One split batch.
 #[derive(Debug)]
 struct Split {
-    /// How many records it has.
+    /// The number of records.
     records: u32,
-    /// How many of them have ended.
+    /// The number of records with an outcome.
     ended: u32,
     parts: Vec<Part>,
-    /// Bytes of the largest part that was delivered, not compressed.
+    /// The size of the largest part delivered, before compression.
     largest: usize,
 }
 
 impl Splits {
-    /// The halves of a batch that was refused for this reason; the batch if they would be refused
-    /// as well, or if it cannot be cut.
+    /// Splits a batch that was refused as too large. Returns it unchanged if it was refused for
+    /// another reason or cannot be split.
     pub(crate) fn split(
         &mut self,
         batch: Packed,
@@ -45,8 +45,8 @@ impl Splits {
         Ok(halves)
     }
 
-    /// A batch, or a part of one, has ended. Tells how large batches of this partition may be, if
-    /// that was learned from one: all of its parts were delivered.
+    /// Records the outcome of a batch, or of a part. Returns the accepted batch size if all parts
+    /// of a split batch were delivered.
     pub(crate) fn end(
         &mut self,
         part: Packed,
@@ -70,7 +70,7 @@ impl Splits {
         let Split { records, ended, mut parts, largest } = self.open.remove(&ordinal)?;
         assert_eq!(ended, records, "records of batch {ordinal} have ended");
         parts.sort_unstable_by_key(|part| part.first);
-        // One that is too large alone says nothing about how many of the others go together.
+        // A record that is too large alone says nothing about the accepted size of batches.
         let is_delivered = parts.iter().all(|part| part.outcome.is_ok());
         part.delivery.settle_in_parts(parts);
         settled.push((part.delivery, records));

@@ -1,4 +1,4 @@
-//! What the halves of a batch have in common with it, and what a partition learns from them.
+//! Properties that halves share with their batch, and the batch size learned from splitting.
 
 use crate::client::ClientError;
 use crate::client::producer::lane::Packed;
@@ -8,8 +8,7 @@ use crate::client::producer::tickets::Ticket;
 use crate::io::SeededRandom;
 use crate::record::{Batch, Compression, Compressor, Decompressor, HeaderMut, Limits};
 
-/// The first batch of a world in which records of these sizes, each 100 ms after the one before,
-/// were sent.
+/// The first batch sent for records of these sizes, with timestamps 100 ms apart.
 fn sent(sizes: &[usize], compression: Compression) -> Packed {
     let mut world = World::with_sizes(1 << 20, usize::MAX, compression);
     for (time, &size) in (0..).step_by(100).zip(sizes) {
@@ -19,7 +18,7 @@ fn sent(sizes: &[usize], compression: Compression) -> Packed {
     world.under_way.pop_front().unwrap()
 }
 
-/// The sizes of the values of a batch.
+/// The sizes of the values in a batch.
 fn sizes(batch: &Packed) -> Vec<usize> {
     let parsed = Batch::parse(&batch.bytes).unwrap();
     parsed.check_checksum().unwrap();
@@ -35,7 +34,7 @@ fn sequences(batch: &Packed) -> (i32, i32) {
 }
 
 #[test]
-fn halves_have_half_the_bytes_and_each_a_record() {
+fn halves_have_about_equal_sizes_and_at_least_one_record() {
     let cases: [(&[usize], usize); 5] = [
         (&[10, 10, 10, 10], 2),
         (&[10, 10, 10, 10, 500], 4),
@@ -76,7 +75,7 @@ fn records_keep_their_sequence_numbers_and_windows() {
 }
 
 #[test]
-fn after_a_split_batches_are_as_large_as_the_parts_that_were_taken() {
+fn after_a_split_new_batches_have_the_size_of_the_accepted_parts() {
     let mut world = World::with_sizes(4_000, 1_000, Compression::None);
     for _ in 0..2 {
         for _ in 0..1_000 {
@@ -95,7 +94,7 @@ fn after_a_split_batches_are_as_large_as_the_parts_that_were_taken() {
 }
 
 #[test]
-fn a_record_that_is_too_large_alone_makes_no_batch_smaller() {
+fn a_record_that_is_too_large_alone_does_not_reduce_the_batch_size() {
     let mut world = World::with_sizes(1_000, 500, Compression::None);
     let mut random = SeededRandom::new(0);
     for padding in [0, 600, 0] {
@@ -111,7 +110,7 @@ fn a_record_that_is_too_large_alone_makes_no_batch_smaller() {
 }
 
 #[test]
-fn a_batch_is_settled_when_all_of_its_parts_have_ended() {
+fn a_batch_is_settled_when_all_of_its_parts_have_an_outcome() {
     let mut world = World::with_sizes(10_000, usize::MAX, Compression::None);
     for _ in 0..4 {
         world.append();
