@@ -187,7 +187,7 @@ impl BrokerConfig {
     /// The rows of a settings file: Kafka's form if its name ends in `.properties`, else TOML.
     ///
     /// # Errors
-    /// When it cannot be read, or not be understood.
+    /// If it cannot be read, or not be understood.
     pub fn read_file(path: &Path) -> Result<Vec<(String, String)>, ConfigError> {
         let name = path.display().to_string();
         let text = read_text(&SystemDisk::default(), path)

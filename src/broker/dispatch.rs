@@ -95,7 +95,7 @@ pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
 /// cancelled it waits for nobody any more.
 ///
 /// # Errors
-/// When the connection must be closed instead.
+/// If the connection must be closed instead.
 pub(crate) async fn execute(
     frame: &mut [u8],
     shared: &Arc<Shared>,

@@ -39,7 +39,7 @@ impl Broker {
     /// Starts a broker on this machine's files and clocks, and returns once it answers.
     ///
     /// # Errors
-    /// When the address cannot be listened on, or the data directory not be used.
+    /// If the address cannot be listened on, or the data directory not be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -1,4 +1,4 @@
-//! Addresses as people write them.
+//! Network addresses in text form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use std::str::FromStr;
 pub struct HostPort {
     /// A name or an address; an IPv6 address without brackets.
     pub host: String,
-    /// The port; 0 where any free one will do.
+    /// The port; 0 requests any free port.
     pub port: u16,
 }
 
 impl HostPort {
-    /// This host and port.
+    /// Creates an address from a host and a port.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port }
     }

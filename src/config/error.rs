@@ -1,26 +1,26 @@
-//! One error for all that is wrong with a configuration.
+//! The error that lists every fault of a configuration.
 
 use std::fmt;
 
-/// Everything wrong with a configuration, reported at once.
+/// Every fault of a configuration, reported at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigError {
-    /// At least one.
+    /// The faults; never empty.
     pub faults: Vec<Fault>,
 }
 
-/// One thing wrong with one key.
+/// A fault of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The key as it was given.
     pub key: String,
-    /// What is wrong with it and what would be right.
+    /// The fault, and the values that would be valid.
     pub reason: String,
 }
 
 impl ConfigError {
-    /// `Ok` when there is no fault.
+    /// Returns `Ok` if there is no fault.
     pub fn from_faults(faults: Vec<Fault>) -> Result<(), Self> {
         if faults.is_empty() { Ok(()) } else { Err(Self { faults }) }
     }
@@ -30,7 +30,7 @@ impl ConfigError {
         Self { faults: vec![Fault { key: key.to_owned(), reason: reason.into() }] }
     }
 
-    /// The same, said of the settings in `place`, such as a file.
+    /// Prefixes every key with `place`, such as the name of a file.
     #[must_use]
     pub fn of(mut self, place: impl fmt::Display) -> Self {
         for fault in &mut self.faults {
@@ -41,7 +41,7 @@ impl ConfigError {
 }
 
 impl Fault {
-    /// No setting has this name; the nearest one is offered when it is near.
+    /// Reports an unknown setting and suggests the nearest known name, if any is near.
     pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Self {
         match nearest(name, known) {
             Some(candidate) => Self::unknown_but(name, format!("'{candidate}'")),
@@ -49,13 +49,13 @@ impl Fault {
         }
     }
 
-    /// No setting has this name, but something else was probably meant.
+    /// Reports an unknown setting and suggests `meant`.
     pub fn unknown_but(name: &str, meant: impl fmt::Display) -> Self {
         let reason = format!("unknown setting; did you mean {meant}?");
         Self { key: name.to_owned(), reason }
     }
 
-    /// The value does not fit.
+    /// Reports a value that is not valid for the setting.
     pub fn invalid(name: &str, value: &str, expected: impl fmt::Display) -> Self {
         Self {
             key: name.to_owned(),

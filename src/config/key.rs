@@ -1,4 +1,4 @@
-//! A setting as a row: name, meaning, type, how it is set and shown.
+//! A setting as a row of a table: name, description, type, setter and getter.
 
 use crate::config::{ConfigError, Fault};
 
@@ -22,9 +22,9 @@ pub enum Kind {
 /// One setting of a configuration `C`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<C> {
-    /// Kafka's name for it, or ours where Kafka has none.
+    /// Kafka's name of the setting, or streamlog's own where Kafka has none.
     pub name: &'static str,
-    /// What it does, in one sentence, with its unit.
+    /// A one-sentence description, with the unit.
     pub about: &'static str,
     /// The type of its value.
     pub kind: Kind,
@@ -34,10 +34,10 @@ pub struct Key<C> {
     pub get: fn(&C) -> String,
 }
 
-/// Applies `values` in order; all faults are collected, each by its key.
+/// Applies `values` in order and collects all faults, each under its key.
 ///
 /// # Errors
-/// When a name is unknown (with the nearest known one) or a value does not fit.
+/// If a name is unknown (the nearest known name is suggested) or a value is not valid.
 pub fn set_all<'a, C>(
     config: &mut C,
     keys: &[Key<C>],
@@ -56,7 +56,7 @@ pub fn set_all<'a, C>(
     ConfigError::from_faults(faults)
 }
 
-/// Sets the row of this name; `None` if there is none.
+/// Sets the row with this name; `None` if there is none.
 pub(crate) fn set_row<C>(
     config: &mut C,
     rows: &[Key<C>],

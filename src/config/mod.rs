@@ -1,4 +1,4 @@
-//! Settings: one row per key, whatever it is set from.
+//! Settings: one row per key, shared by every source of values.
 //!
 //! A layer keeps its settings beside the code they rule: a typed struct with `Default`, and `KEYS`,
 //! one [`Key`] per setting under Kafka's name. Files, flags, topic overrides and the generated

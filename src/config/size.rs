@@ -1,10 +1,10 @@
-//! Sizes as people write them.
+//! Byte sizes in text form.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A number of bytes: `1048576`, `1 MiB`, `64MB`, `2g`. Units are binary, whatever their spelling,
-/// as Kafka's defaults are.
+/// A number of bytes: `1048576`, `1 MiB`, `64MB`, `2g`. Units are always binary, as Kafka's
+/// defaults are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
@@ -32,7 +32,7 @@ impl FromStr for ByteSize {
     }
 }
 
-/// The plain number of bytes, which every reader of a configuration understands.
+/// Formats as the plain number of bytes, which every reader of a configuration understands.
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -1,7 +1,7 @@
-//! Texts that settings come from: TOML, and Kafka's `server.properties`.
+//! Configuration files: TOML, and Kafka's `server.properties`.
 //!
-//! Both are flattened to rows of (key, value) in the order of the file. A TOML table is a prefix:
-//! `[log]` with `retention.hours = 24` and `"log.retention.hours" = 24` are the same row.
+//! Both are flattened to (key, value) rows in the order of the file. A TOML table is a prefix:
+//! `[log]` with `retention.hours = 24` and `"log.retention.hours" = 24` give the same row.
 
 use toml::{Table, Value};
 
@@ -10,7 +10,7 @@ use crate::config::ConfigError;
 /// The rows of a TOML text.
 ///
 /// # Errors
-/// When the text is no TOML (with line and column), or a value is a date or a table in a list.
+/// If the text is not TOML (with line and column), or a value is a date or a table in a list.
 pub fn read_toml(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let words = error.to_string();
@@ -54,11 +54,11 @@ fn scalar(key: &str, value: &Value) -> Result<String, ConfigError> {
     }
 }
 
-/// The rows of a properties text: `key=value` or `key: value`, `#` and `!` begin comments, a
+/// The rows of a properties text: `key=value` or `key: value`. `#` and `!` begin comments; a
 /// backslash at the end of a line joins it with the next.
 ///
 /// # Errors
-/// When a line has neither `=` nor `:`.
+/// If a line has neither `=` nor `:`.
 pub fn read_properties(text: &str) -> Result<Vec<(String, String)>, ConfigError> {
     let mut rows = Vec::new();
     let mut lines = text.lines();

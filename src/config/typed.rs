@@ -1,15 +1,15 @@
-//! Values as people type them, in the unit that a setting's name ends in.
+//! Values with units, converted to the unit that a setting's name ends in.
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 use crate::config::ByteSize;
 
-/// Milliseconds of the units that names of settings end in.
+/// Milliseconds per unit that a setting's name may end in.
 const UNITS: [(&str, i64); 4] =
     [("ms", 1), ("seconds", 1000), ("minutes", 60_000), ("hours", 3_600_000)];
 
-/// `7d` for `retention.ms` as `604800000`, `1GiB` for `segment.bytes` as `1073741824`; everything
-/// else as it is. Whoever knows the setting says what is wrong with that.
+/// Converts `7d` for `retention.ms` to `604800000` and `1GiB` for `segment.bytes` to `1073741824`.
+/// Anything else is returned unchanged: the setting itself rejects it if necessary.
 pub fn in_unit_of(key: &str, value: &str) -> String {
     let last = key.rsplit('.').next().unwrap_or(key);
     let number = if ["bytes", "size", "memory"].contains(&last) {
@@ -18,14 +18,15 @@ pub fn in_unit_of(key: &str, value: &str) -> String {
         let unit = UNITS.iter().find(|(name, _)| *name == last);
         unit.zip(duration(value)).and_then(|((_, unit), time)| {
             let millis = i64::try_from(time.as_millis()).ok()?;
-            // A fraction of the unit is said to be wrong as it was typed.
+            // Leave a fraction of the unit as it was typed, so that the setting's error quotes the
+            // user's text.
             (millis % unit == 0).then(|| (millis / unit).to_string())
         })
     };
     number.unwrap_or_else(|| value.to_owned())
 }
 
-/// A time with its units: `90s`, `1h30m`, `7d`, `2w`. A day has 24 hours.
+/// Parses a time with units: `90s`, `1h30m`, `7d`, `2w`. A day has 24 hours.
 pub fn duration(text: &str) -> Option<SignedDuration> {
     let text = text.trim();
     if !text.starts_with(|first: char| first.is_ascii_digit()) {

@@ -1,10 +1,10 @@
-//! Values as they are written, with the range they must lie in.
+//! Values and the ranges they must lie in.
 
 use std::time::Duration;
 
 use crate::config::ByteSize;
 
-/// A whole number from `least` to `most`.
+/// Parses a whole number from `least` to `most`.
 ///
 /// # Errors
 /// With what was expected instead.
@@ -15,7 +15,7 @@ pub fn number<T: TryFrom<i64>>(text: &str, least: i64, most: i64) -> Result<T, S
         .ok_or_else(|| format!("a whole number from {least} to {most}"))
 }
 
-/// A number of bytes from `least` to `most`, with or without a unit.
+/// Parses a number of bytes from `least` to `most`, with or without a unit.
 ///
 /// # Errors
 /// With what was expected instead.
@@ -28,7 +28,7 @@ pub fn size(text: &str, least: u64, most: u64) -> Result<ByteSize, String> {
     }
 }
 
-/// A duration in milliseconds, of at least `least`.
+/// Parses a duration in milliseconds, of at least `least`.
 ///
 /// # Errors
 /// With what was expected instead.
@@ -37,7 +37,7 @@ pub fn millis(text: &str, least: u64) -> Result<Duration, String> {
     parsed.map(Duration::from_millis).ok_or_else(|| format!("milliseconds, at least {least}"))
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 ///
 /// # Errors
 /// With what was expected instead.

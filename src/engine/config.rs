@@ -1,5 +1,5 @@
-//! The settings of an engine, one row each. The settings of a topic are `storage::LogConfig`'s;
-//! their defaults for all topics are set here under the names Kafka gives them on a broker.
+//! The settings of an engine, one row each. `storage::LogConfig` has the settings of a topic; their
+//! defaults for all topics are set here under the names that Kafka gives them on a broker.
 
 use std::path::PathBuf;
 
@@ -18,13 +18,13 @@ pub struct EngineConfig {
     pub broker_id: BrokerId,
     /// Defaults and limits of topic creation.
     pub metadata: MetadataConfig,
-    /// Unflushed bytes of all logs beyond which producers wait, and the threads that flush.
+    /// The limit of unflushed bytes, beyond which producers wait, and the flush threads.
     pub flusher: FlusherOptions,
     /// Intervals of retention, compaction and scrubbing, and the largest size of the directory.
     pub upkeep: UpkeepOptions,
-    /// The state kept of idempotent producers.
+    /// The limits of the state kept for idempotent producers.
     pub producers: ProducerLimits,
-    /// Logs that are recovered at a time after an unclean stop.
+    /// The number of logs recovered in parallel after an unclean stop.
     pub recovery_threads: usize,
     /// The defaults of topic settings.
     pub log: LogConfig,
@@ -161,11 +161,11 @@ impl EngineConfig {
         },
     ];
 
-    /// Applies rows of (key, value), by the names that settings have on a broker. Of one name the
-    /// last row counts.
+    /// Applies rows of (key, value), under the names that settings have on a broker. If a name
+    /// occurs several times, the last row wins.
     ///
     /// # Errors
-    /// With every unknown key and every value that does not fit.
+    /// With every unknown key and every invalid value.
     pub fn set<'a>(
         &mut self,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -177,7 +177,7 @@ impl EngineConfig {
         self.validate()
     }
 
-    /// Sets the setting of this name; `None` if the engine has none.
+    /// Applies the setting with this name; `None` if the engine has none.
     pub(crate) fn set_one(&mut self, name: &str, value: &str) -> Option<Result<(), Fault>> {
         set_row(self, Self::KEYS, name, value)
             .or_else(|| set_row(&mut self.metadata, MetadataConfig::KEYS, name, value))
@@ -185,16 +185,16 @@ impl EngineConfig {
             .or_else(|| set_default(&mut self.log, name, value))
     }
 
-    /// The names of the settings that are read when the engine starts, and never again.
+    /// The names of the settings that are only read when the engine starts.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         let own = names(Self::KEYS).chain(names(MetadataConfig::KEYS));
         own.chain(names(ScrubOptions::KEYS))
     }
 
-    /// Checks the settings that only make sense together.
+    /// Checks settings against each other.
     ///
     /// # Errors
-    /// With everything that does not fit.
+    /// With every combination that is not valid.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         self.log.validate()
     }

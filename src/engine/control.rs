@@ -1,7 +1,7 @@
-//! Work that is not on the way of records: metadata, groups, opening of logs.
+//! Work off the path of records: metadata, groups, opening of logs.
 //!
 //! It has a thread of its own, so that neither load on the shards nor a slow disk delays a
-//! heartbeat. Calls that wait for a disk go to a small pool beside it.
+//! heartbeat. Calls that block on a disk go to a small pool beside it.
 
 use std::future::Future;
 use std::io;
@@ -16,10 +16,10 @@ use crate::engine::Failure;
 use crate::io::FileRange;
 use crate::replication::{Partition, ReadRequest};
 
-/// Ranges of files that are read at a time for the shards.
+/// The number of file ranges that are read for the shards in parallel.
 pub(crate) const COLD_READS: usize = 4;
 
-/// Where the shards send such work.
+/// The handle by which the shards submit such work.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     runtime: Handle,
@@ -29,19 +29,21 @@ pub(crate) struct Control {
     failure: Arc<Failure>,
 }
 
-/// The broker stops, or the work failed with a panic.
+/// The broker is stopping, or the work panicked.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the broker stops")]
 pub(crate) struct Unavailable;
 
 impl Control {
-    /// Control over the runtime of `handle`. Work that panics is reported to `failure`.
+    /// Creates the control of the runtime behind `handle`. Work that panics is reported to
+    /// `failure`.
     pub(crate) fn new(runtime: Handle, failure: Arc<Failure>) -> Self {
         let cold_reads = Arc::new(Semaphore::new(COLD_READS));
         Self { runtime, running: Arc::default(), cold_reads, failure }
     }
 
-    /// Runs `work` on the control thread and waits for it. It is finished even if the caller goes.
+    /// Runs `work` on the control thread and waits for it. It is completed even if the caller is
+    /// dropped.
     pub(crate) async fn run<F>(&self, work: F) -> Result<F::Output, Unavailable>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
@@ -62,7 +64,7 @@ impl Control {
         self.spawn(watch);
     }
 
-    /// Runs `work`, which may wait for a disk, on the pool and waits for it.
+    /// Runs `work`, which may block on a disk, on the pool and waits for it.
     pub(crate) async fn run_blocking<T, F>(&self, work: F) -> Result<T, Unavailable>
     where
         T: Send + 'static,
@@ -92,12 +94,12 @@ impl Control {
         Unavailable
     }
 
-    /// Reads ranges of partitions and checks them, so that they are vouched for afterwards, or
-    /// known to be damaged. The rest of the pool is never waiting behind such reads.
+    /// Reads and verifies ranges of partitions; afterwards each is known to be sound or damaged. A
+    /// limit on such reads keeps the rest of the pool free for other work.
     pub(crate) async fn check(&self, unchecked: Vec<(Arc<Partition>, ReadRequest)>) {
         let read = self.read_cold(move || {
             for (partition, request) in unchecked {
-                // Whoever asks again is told.
+                // Drop the error: the request that reads this range again gets it.
                 if let Err(error) = partition.read(request) {
                     tracing::debug!(partition = %partition.id(), %error, "a read that checks");
                 }
@@ -106,7 +108,7 @@ impl Control {
         let _: Result<(), Unavailable> = read.await;
     }
 
-    /// Reads a range that is to be sent into memory, and checks it.
+    /// Reads a range that is about to be sent into memory and verifies it.
     pub(crate) async fn load(&self, range: FileRange) -> io::Result<Bytes> {
         let read = self.read_cold(move || {
             let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
@@ -120,7 +122,7 @@ impl Control {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        // Fails only when closed, which it never is.
+        // Fails only if the semaphore is closed, which never happens.
         let turn = Arc::clone(&self.cold_reads).acquire_owned().await;
         let read = self.run_blocking(move || {
             let _turn = turn;
@@ -129,20 +131,20 @@ impl Control {
         read.await
     }
 
-    /// Whether ranges are being read for those who send them.
+    /// True while ranges are being read for connections.
     pub(crate) fn is_reading(&self) -> bool {
         self.cold_reads.available_permits() < COLD_READS
     }
 
-    /// Waits until all work has ended, including work that was started meanwhile.
+    /// Waits until all work has ended, including work that is started meanwhile.
     pub(crate) async fn finish(&self) {
         let mut running = self.running.subscribe();
-        // Fails only when the sender is gone, which `self` holds.
+        // Fails only if the sender is gone, and `self` holds it.
         let _ = running.wait_for(|count| *count == 0).await;
     }
 }
 
-/// A task among those that [`Control::finish`] waits for, from its start to its end.
+/// A running task, counted for [`Control::finish`] until it is dropped.
 struct Task(Arc<watch::Sender<usize>>);
 
 impl Task {

@@ -1,13 +1,13 @@
-//! What topics have of which nothing else is said: the broker's configuration, and over it what was
-//! said of all brokers and of this one while they ran.
+//! The default settings of topics: the broker's configuration, overlaid with the dynamic settings
+//! of all brokers and of this broker.
 
 use crate::engine::EngineConfig;
 use crate::engine::topic_settings::set_default;
 use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
 
-/// The settings of a topic without any of its own. What its offsets count is not among those it
-/// inherits: a topic that says nothing of it counts records, and a new one says it for itself.
+/// The settings of a topic without overrides. The offset unit is not inherited: a topic without an
+/// override counts records, and a new topic stores the unit explicitly.
 pub(crate) fn log_defaults(config: &EngineConfig, image: &Image) -> LogConfig {
     let mut defaults = config.log.clone();
     for configs in
@@ -18,9 +18,9 @@ pub(crate) fn log_defaults(config: &EngineConfig, image: &Image) -> LogConfig {
     LogConfig { offset_unit: OffsetUnit::Record, ..defaults }
 }
 
-/// Applies the defaults of topics among `configs`. The other names are settings of the broker
-/// itself, which the engine has no use for. Values were validated when they were written, but maybe
-/// by a later release: a value that does not fit is left out, so that the broker starts.
+/// Applies the topic defaults among `configs`; other names are settings of the broker itself and do
+/// not concern the engine. Values were validated when written, but possibly by a later release: an
+/// invalid value is skipped so that the broker starts.
 pub(crate) fn overlay(defaults: &mut LogConfig, configs: &Configs) {
     for (name, value) in configs {
         if let Some(Err(fault)) = set_default(defaults, name, value) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::metadata::MetadataError;
 use crate::storage::StorageError;
 
-/// An error of an engine: of its start, of a change of its topics, or the reason why it stopped.
+/// An error when an engine starts, when its topics change, or the reason why it stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The data directory cannot be used.
@@ -32,7 +32,8 @@ pub enum EngineError {
     /// The system refused a thread, a signal or a limit.
     #[error("the system refused what the engine needs")]
     System(#[source] io::Error),
-    /// The disk failed while the engine ran: nothing unflushed can be trusted, so it stopped.
+    /// The disk failed while the engine ran, so unflushed data cannot be trusted and the engine
+    /// stopped.
     #[error("the engine stopped: {reason}")]
     Failed {
         /// The cause.
@@ -41,7 +42,7 @@ pub enum EngineError {
     /// The engine is stopping and accepts nothing new.
     #[error("the engine is stopping")]
     Stopping,
-    /// A change was made, but has not reached the partitions of this broker in time.
+    /// A change was made, but did not reach the partitions of this broker in time.
     #[error("the change was made, but is not in use yet: look again in a moment")]
     NotApplied,
 }

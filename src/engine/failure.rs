@@ -1,28 +1,28 @@
-//! The end of an engine by a fault of its disk or of itself.
+//! The failure that ends an engine: of its disk, or a broken invariant.
 
 use std::sync::OnceLock;
 
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
-/// The reason why an engine stopped without being told to.
+/// The reason why an engine stopped by itself.
 #[derive(Debug, Default)]
 pub(crate) struct Failure {
     reason: OnceLock<String>,
-    /// Cancelled when the engine stops, for whatever reason.
+    /// Cancelled when the engine stops, for any reason.
     pub(crate) stopping: CancellationToken,
 }
 
 impl Failure {
-    /// Stops the engine, whose state can no longer be trusted. The first reason is kept.
+    /// Stops the engine, whose state can no longer be trusted. Only the first reason is kept.
     pub(crate) fn report(&self, reason: String) {
         tracing::error!("the broker stops: {reason}");
         let _ = self.reason.set(reason);
         self.stopping.cancel();
     }
 
-    /// Stops the engine if a task has panicked: an invariant is broken, perhaps others with it.
-    /// The thread of a panicked task goes on, so nothing else would stop the engine.
+    /// Stops the engine if a task has panicked: an invariant is broken, perhaps others with it. The
+    /// panic ends only its task, so nothing else would stop the engine.
     pub(crate) fn notice(&self, ended: &JoinError) {
         if ended.is_panic() {
             self.report(ended.to_string());

@@ -1,4 +1,4 @@
-//! Access to an engine from within its process: requests' work without a request.
+//! Access to an engine from within its own process.
 
 use std::sync::Arc;
 
@@ -21,42 +21,42 @@ impl EngineHandle {
         Self { engine: Arc::clone(engine) }
     }
 
-    /// The clock that everything goes by.
+    /// The clock of the engine.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.engine.clock
     }
 
-    /// All topics, in no order.
+    /// All topics, in no particular order.
     pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
         self.engine.partitions.topics()
     }
 
-    /// The topic of this name.
+    /// The topic with this name.
     pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
         self.engine.partitions.topic(name)
     }
 
-    /// Waits while so much is unflushed that the kernel might throttle writers.
+    /// Blocks while so much is unflushed that the kernel might throttle writers.
     pub(crate) fn wait_for_room(&self) {
         if self.engine.logs.flusher.is_over_budget() {
             self.engine.logs.flusher.wait_for_room();
         }
     }
 
-    /// Cancelled when the engine stops, whether it was told to or its disk failed.
+    /// The token that is cancelled when the engine stops, on request or because its disk failed.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.engine.stopping
     }
 
-    /// Why it stopped by itself, if it did.
+    /// The reason why the engine stopped by itself, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
         self.engine.failure.reason()
     }
 
-    /// Creates a topic. Its partitions can be used on return.
+    /// Creates a topic. Its partitions are usable on return.
     ///
     /// # Errors
-    /// When the topic is not valid or exists, or the engine is stopping.
+    /// If the topic is not valid or already exists, or the engine is stopping.
     pub(crate) async fn create_topic(&self, topic: NewTopic) -> Result<TopicId, EngineError> {
         self.check_running()?;
         let engine = Arc::clone(&self.engine);
@@ -64,10 +64,10 @@ impl EngineHandle {
         self.engine.control.run(created).await?
     }
 
-    /// Deletes a topic. Nobody can use it on return; its files are removed a little later.
+    /// Deletes a topic. It can no longer be used on return; its files are removed a little later.
     ///
     /// # Errors
-    /// When the topic is gone already, or the engine is stopping.
+    /// If the topic no longer exists, or the engine is stopping.
     pub(crate) async fn delete_topic(
         &self,
         name: &TopicName,

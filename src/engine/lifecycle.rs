@@ -16,10 +16,10 @@ use crate::metadata::Listener;
 use crate::replication::Partitions;
 use crate::types::WithCauses;
 
-/// Threads that may wait for a disk on behalf of the control thread, besides those of cold reads.
+/// Threads that may block on a disk for the control thread, in addition to those for cold reads.
 const BLOCKING_THREADS: usize = 4;
 
-/// An open data directory with its partitions, which works until it is stopped or its disk fails.
+/// An open data directory with its partitions, which runs until it is stopped or its disk fails.
 pub(crate) struct Engine {
     state: Arc<EngineState>,
     runtime: Runtime,
@@ -27,11 +27,11 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens the data directory and registers this broker, which clients reach by `addresses`.
-    /// `runtime` runs everything that is not on the path of records.
+    /// Opens the data directory and registers this broker with the addresses that clients connect
+    /// to. `runtime` runs everything that is not on the path of records.
     ///
     /// # Errors
-    /// When the data directory cannot be used.
+    /// If the data directory cannot be used.
     pub(crate) fn open(
         config: EngineConfig,
         addresses: Vec<Listener>,
@@ -61,8 +61,8 @@ impl Engine {
         Ok(Self { state, runtime, is_stopped: false })
     }
 
-    /// Leads the partitions that the metadata assigns to this broker, now and from now on, and
-    /// tells `listener` of them. Called once.
+    /// Leads the partitions that the metadata assigns to this broker, now and after each change,
+    /// and notifies `listener`. Called once.
     pub(crate) fn run(&self, listener: Arc<dyn PartitionsListener>) {
         let is_first = self.state.listener.set(listener).is_ok();
         assert!(is_first, "an engine was started twice");
@@ -70,7 +70,7 @@ impl Engine {
         follow(&self.state);
     }
 
-    /// The state shared by everything that works on the engine.
+    /// The state shared by all parts of the engine.
     pub(crate) fn state(&self) -> &Arc<EngineState> {
         &self.state
     }
@@ -80,10 +80,10 @@ impl Engine {
         EngineHandle::new(&self.state)
     }
 
-    /// Ends it: everything is flushed, the next start needs no recovery.
+    /// Stops the engine: everything is flushed, and the next start needs no recovery.
     ///
     /// # Errors
-    /// [`EngineError::Failed`] when the disk had failed, and the errors of the last flush.
+    /// [`EngineError::Failed`] if the disk had failed, and the errors of the last flush.
     pub(crate) fn stop(&mut self) -> Result<(), EngineError> {
         if std::mem::replace(&mut self.is_stopped, true) {
             return Ok(());
@@ -95,30 +95,31 @@ impl Engine {
         state.logs.upkeep.stop();
         let high_watermarks = state.partitions.high_watermarks();
         let led = state.partitions.topics();
-        // Who still holds the engine's state holds no log any more, nor the directory's lock.
+        // Other holders of the engine's state must no longer hold logs or the lock of the data
+        // directory.
         state.partitions.replace([]);
         let closed = match state.failure.reason() {
             Some(reason) => Err(EngineError::Failed { reason }),
             None => state.logs.data.close(&high_watermarks).map_err(EngineError::from),
         };
-        // After the last flush, which those who wait may be waiting for.
+        // Only after the last flush: a request may be waiting for exactly that flush.
         for partition in led.iter().flat_map(|topic| topic.partitions()) {
             partition.stop("its data directory was closed");
         }
-        // Handles may be left in other hands; they only read, and must not keep the next one out.
+        // Callers may still hold file handles. They only read, and must not prevent the next start.
         state.logs.data.unlock();
         closed
     }
 }
 
-/// An engine that is dropped ends as if it had been told to; nobody hears how that went.
+/// Dropping an engine stops it; errors are lost.
 impl Drop for Engine {
     fn drop(&mut self) {
         let _ = self.stop();
     }
 }
 
-/// Keeps the metadata going for as long as the engine does; when that cannot be, it stops.
+/// Runs the metadata for the lifetime of the engine, and stops the engine if it fails.
 fn attend(state: &Arc<EngineState>) {
     let attending = Arc::clone(state);
     state.control.start(async move {
@@ -131,7 +132,7 @@ fn attend(state: &Arc<EngineState>) {
     });
 }
 
-/// One thread for the work, and a few beside it that wait for disks.
+/// Creates the control runtime: one worker thread, and a few threads that may block on disks.
 pub(crate) fn control_runtime() -> Result<Runtime, EngineError> {
     Builder::new_multi_thread()
         .worker_threads(1)

@@ -1,8 +1,8 @@
-//! Matching the logs of a data directory with the topics of its metadata journal, at a start.
+//! Matching the logs of a data directory with the topics of its metadata journal, at startup.
 //!
-//! A log that has lost its `partition.metadata` gets it again, where the journal leaves no doubt
-//! whose it is. With logs that the journal does not know nothing starts: rather than a topic that
-//! nobody wants it is the journal that has lost something.
+//! A log that lost its `partition.metadata` gets it back if the journal leaves no doubt about its
+//! topic. If the journal does not know some logs, startup fails: more likely the journal has lost
+//! something than that nobody wants those topics.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::metadata::{Image, StoreError};
 use crate::storage::{DataDir, OffsetUnit, PartitionMetadata, StorageError};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
-/// Partitions that a message names.
+/// The maximum number of partitions listed in a message.
 const NAMED_MAX: usize = 5;
 
-/// Refuses to begin a new journal in a data directory that must have one.
+/// Refuses to create a new journal in a data directory that must already have one.
 ///
 /// # Errors
 /// `JournalMissing`.
@@ -35,10 +35,10 @@ pub(super) fn require_journal(
     Ok(())
 }
 
-/// Identifies what can be, and refuses what the journal does not know.
+/// Identifies logs where possible, and refuses logs that the journal does not know.
 ///
 /// # Errors
-/// `UnknownLogs`, and as the disk fails.
+/// `UnknownLogs`, or the error of the disk.
 pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), EngineError> {
     let mut unknown = Vec::new();
     for partition in data.unidentified() {
@@ -79,11 +79,11 @@ pub(super) fn match_logs(data: &DataDir, image: &Image) -> Result<(), EngineErro
     Err(EngineError::UnknownLogs { dir, count, partitions })
 }
 
-/// The topic a log belongs to that does not say so itself.
+/// The topic that a log without `partition.metadata` belongs to.
 enum Owner {
     Topic(PartitionMetadata),
     Deleted(PartitionMetadata),
-    /// More than one topic has had its name.
+    /// Several topics have had this name.
     Doubtful,
     Unknown,
 }
@@ -111,7 +111,7 @@ fn owner(image: &Image, partition: &TopicPartition) -> Owner {
     }
 }
 
-/// Whether the journal has the partition, or says that its log is to be removed.
+/// Returns true if the journal has the partition or says that its log is to be removed.
 fn is_known(image: &Image, partition: &TopicPartition, id: TopicId) -> bool {
     let topic = image.topic_by_id(id).filter(|topic| topic.name == partition.topic);
     topic.is_some_and(|topic| topic.partition(partition.partition).is_some())

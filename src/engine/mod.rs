@@ -1,7 +1,7 @@
 //! A node without connections: data directory, metadata, partitions, and the threads behind them.
 //!
-//! A [`Broker`](crate::broker::Broker) puts connections and group coordinators before it; an
-//! embedding program uses it as it is. Either way it is the same code and the same data directory.
+//! A [`Broker`](crate::broker::Broker) adds connections and group coordinators; an embedding
+//! program uses the engine directly. The code and the data directory are the same in both cases.
 
 mod config;
 mod control;

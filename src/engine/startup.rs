@@ -1,4 +1,4 @@
-//! The steps of a start, in their order: data, then metadata.
+//! The steps of a startup, in order: data, then metadata.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::storage::{
 };
 use crate::types::WithCauses;
 
-/// Where in the data directory the metadata is.
+/// The metadata's directory within the data directory.
 pub(crate) const METADATA_DIR: &str = "metadata";
 
-/// Opens the data directory, recovering what has to be, and starts its flusher.
+/// Opens the data directory, recovers logs where necessary, and starts the flusher.
 pub(crate) fn open_data(
     config: &EngineConfig,
     (disk, clock): (&Arc<dyn Disk>, &Arc<dyn Clock>),
@@ -53,8 +53,8 @@ pub(crate) fn open_data(
     Ok(Arc::new(LocalLogs { data, flusher, upkeep }))
 }
 
-/// The settings of a log that is opened before anybody has asked for its partition: its topic's or,
-/// until those are known, the broker's, by which nothing is deleted that the topic may want kept.
+/// The settings of a log that is opened before its partition is known: those of its topic or, until
+/// these are known, the broker's, but without deletion or compaction, which the topic may not want.
 fn configs(defaults: &LogConfig, partitions: Arc<Partitions>) -> LogConfigs {
     let defaults = defaults.clone();
     let nothing_goes = CleanupPolicy { delete: false, compact: false };
@@ -71,13 +71,13 @@ fn configs(defaults: &LogConfig, partitions: Arc<Partitions>) -> LogConfigs {
     })
 }
 
-/// What happens when the disk fails: the broker stops.
+/// Returns the handler of disk failures: it stops the broker.
 fn fatal(failure: &Arc<Failure>) -> Box<dyn Fn(&StorageError) + Send + Sync> {
     let failure = Arc::clone(failure);
     Box::new(move |error| failure.report(WithCauses(error).to_string()))
 }
 
-/// Tells what recovery found.
+/// Logs the result of recovery.
 fn report(data: &DataDir) {
     let start = data.start_report();
     let path = data.path().display();
@@ -97,7 +97,7 @@ fn report(data: &DataDir) {
     }
 }
 
-/// Opens the metadata and takes office: every partition of ours gets a new leader epoch.
+/// Opens the metadata and registers this broker: each of its partitions gets a new leader epoch.
 pub(crate) async fn open_metadata(
     config: &EngineConfig,
     clock: &Arc<dyn Clock>,

@@ -23,7 +23,7 @@ pub(crate) struct EngineState {
     pub(crate) partitions: Arc<Partitions>,
     /// Their logs.
     pub(crate) logs: Arc<LocalLogs>,
-    /// Changes whenever an image has been applied to `partitions`.
+    /// Notified whenever an image has been applied to `partitions`.
     pub(crate) applied: watch::Sender<()>,
     /// Runs everything that is not on the path of records.
     pub(crate) control: Control,
@@ -35,16 +35,16 @@ pub(crate) struct EngineState {
     pub(super) listener: OnceLock<Arc<dyn PartitionsListener>>,
 }
 
-/// A follower of the partitions that an engine leads.
+/// An observer of the partitions that an engine leads.
 pub(crate) trait PartitionsListener: Send + Sync {
-    /// Called after each change of the partitions, before anybody is told of the change.
+    /// Called after each change of the partitions, before callers are told that it is complete.
     fn partitions_changed(&self, engine: &Arc<EngineState>);
 
-    /// Returns whether everything that lives on the partitions of a topic has been started.
+    /// Returns true if everything that depends on the partitions of a topic has been started.
     fn is_ready(&self, topic: &Topic) -> bool;
 }
 
-/// The listener of an engine with nothing on its partitions.
+/// The listener of an engine on which nothing else depends.
 pub(crate) struct NoListener;
 
 impl PartitionsListener for NoListener {
@@ -56,7 +56,7 @@ impl PartitionsListener for NoListener {
 }
 
 impl EngineState {
-    /// The cluster as it is now.
+    /// The current image of the cluster.
     pub(crate) fn image(&self) -> Arc<Image> {
         Arc::clone(&self.metadata.image().borrow())
     }
@@ -66,14 +66,14 @@ impl EngineState {
         self.logs.flusher.room().await;
     }
 
-    /// Tells the listener, if there is one yet, that the partitions have changed.
+    /// Notifies the listener, if there is one yet, that the partitions have changed.
     pub(super) fn partitions_changed(self: &Arc<Self>) {
         if let Some(listener) = self.listener.get() {
             listener.partitions_changed(self);
         }
     }
 
-    /// Returns whether the listener is ready for a topic.
+    /// Returns true if the listener is ready for a topic.
     pub(super) fn is_ready(&self, topic: &Topic) -> bool {
         self.listener.get().is_some_and(|listener| listener.is_ready(topic))
     }

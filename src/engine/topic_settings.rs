@@ -1,4 +1,4 @@
-//! A topic's settings: what was said of the topic, over what was said of the broker.
+//! A topic's settings: its overrides on top of the broker's defaults.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::record::{Limits, ProduceRules, TimestampType};
 use crate::storage::LogConfig;
 use crate::types::Timestamp;
 
-/// A setting that is fixed when a topic is made.
+/// A setting that is fixed when a topic is created.
 pub(crate) const OFFSET_UNIT: &str = "offset.unit";
 
-/// Names under which a broker's configuration sets the default of all topics, where Kafka's differ
-/// from the topic's own. Values are in the topic's unit.
+/// Broker settings whose names differ from those of the topic settings for which they are the
+/// default. Values are in the topic setting's unit.
 const BROKER_NAMES: &[(&str, &str)] = &[
     ("log.cleaner.delete.retention.ms", "delete.retention.ms"),
     ("log.cleaner.max.compaction.lag.ms", "max.compaction.lag.ms"),
@@ -36,7 +36,7 @@ const BROKER_NAMES: &[(&str, &str)] = &[
     ("message.max.bytes", "max.message.bytes"),
 ];
 
-/// Names for the same in larger units, and how many milliseconds one of them has.
+/// Broker settings in larger units, and the number of milliseconds per unit.
 const SCALED_NAMES: &[(&str, &str, u64)] = &[
     ("log.retention.hours", "retention.ms", 3_600_000),
     ("log.retention.minutes", "retention.ms", 60_000),
@@ -44,20 +44,20 @@ const SCALED_NAMES: &[(&str, &str, u64)] = &[
     ("log.roll.jitter.hours", "segment.jitter.ms", 3_600_000),
 ];
 
-/// The names under which [`set_default`] knows settings.
+/// The names accepted by [`set_default`].
 pub(crate) fn broker_names() -> impl Iterator<Item = &'static str> {
     let own = LogConfig::KEYS.iter().map(|key| key.name);
     let renamed = BROKER_NAMES.iter().map(|(name, _)| *name);
     own.chain(renamed).chain(SCALED_NAMES.iter().map(|(name, ..)| *name))
 }
 
-/// The name under which a broker's configuration sets this setting of all topics.
+/// The name of the broker setting that is the default of this topic setting.
 pub(crate) fn broker_name(topic_key: &'static str) -> &'static str {
     let renamed = BROKER_NAMES.iter().find(|(_, key)| *key == topic_key);
     renamed.map_or(topic_key, |(name, _)| name)
 }
 
-/// Sets a default of all topics by its name on a broker. `None` if no setting has this name.
+/// Sets a default of all topics by its broker name. `None` if there is no such setting.
 pub(crate) fn set_default(
     defaults: &mut LogConfig,
     name: &str,
@@ -66,7 +66,7 @@ pub(crate) fn set_default(
     if let Some((_, key, scale)) = SCALED_NAMES.iter().find(|(known, ..)| *known == name) {
         let scaled = match value.trim().parse::<u64>() {
             Ok(number) => number.saturating_mul(*scale).to_string(),
-            // −1, for ever, has no unit; anything else is refused by the row itself.
+            // −1, for ever, has no unit; the row itself refuses anything else.
             Err(_) => value.to_owned(),
         };
         return Some(set_row(defaults, key, &scaled, name));
@@ -74,7 +74,7 @@ pub(crate) fn set_default(
     topic_key(name).map(|key| set_row(defaults, key, value, name))
 }
 
-/// The setting of topics whose default is set by this name on a broker.
+/// The topic setting whose default is set by this broker name.
 pub(crate) fn topic_key(name: &str) -> Option<&'static str> {
     let scaled = SCALED_NAMES.iter().map(|(known, key, _)| (*known, *key));
     let renamed = BROKER_NAMES.iter().copied().chain(scaled).find(|(known, _)| *known == name);
@@ -82,7 +82,7 @@ pub(crate) fn topic_key(name: &str) -> Option<&'static str> {
     renamed.map(|(_, key)| key).or_else(own)
 }
 
-/// The milliseconds that a value of this name counts in: more than one for a larger unit.
+/// Milliseconds per unit of the broker setting with this name.
 pub(crate) fn unit(name: &str) -> u64 {
     SCALED_NAMES.iter().find(|(known, ..)| *known == name).map_or(1, |(.., scale)| *scale)
 }
@@ -99,7 +99,7 @@ fn set_row(defaults: &mut LogConfig, key: &str, value: &str, name: &str) -> Resu
 /// The settings of a topic with these overrides.
 ///
 /// # Errors
-/// With every override that is unknown or does not fit.
+/// With every override that is unknown or not valid.
 pub(crate) fn resolve(
     defaults: &LogConfig,
     overrides: &Configs,
@@ -111,7 +111,7 @@ pub(crate) fn resolve(
     Ok(Arc::new(config))
 }
 
-/// Judges a topic's overrides: all must fit, and what cannot change must not.
+/// Returns the check of a topic's overrides: all must be valid, and immutable settings unchanged.
 pub(crate) fn check_configs(
     defaults: &LogConfig,
 ) -> impl Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync {
@@ -125,14 +125,14 @@ pub(crate) fn check_configs(
     }
 }
 
-/// What a topic asks of the batches it stores.
+/// The rules that a topic's settings impose on produced batches.
 pub(crate) fn produce_rules(config: &LogConfig, now: Timestamp) -> ProduceRules {
     let batch_bytes_max = usize::try_from(config.max_message_size.0).unwrap_or(usize::MAX);
     let (earliest, latest) = match config.timestamp_type {
         TimestampType::CreateTime => {
             (now.minus(config.timestamp_before_max), now.plus(config.timestamp_after_max))
         }
-        // What the client says is not kept.
+        // The client's timestamp is overwritten, so it need not be checked.
         TimestampType::LogAppendTime => {
             (Timestamp::from_millis(i64::MIN), Timestamp::from_millis(i64::MAX))
         }

@@ -12,19 +12,19 @@ use crate::metadata::NewTopic;
 use crate::storage::OffsetUnit;
 use crate::types::{TopicId, TopicName};
 
-/// The longest time that a change may take to reach the partitions of this broker.
+/// The maximum time until a change reaches the partitions of this broker.
 pub(crate) const APPLIED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Creates a topic. Its partitions can be used on return.
+/// Creates a topic. Its partitions are usable on return.
 ///
 /// # Errors
-/// When the topic is not valid or exists, the disk is full, or the engine is stopping.
+/// If the topic is not valid or already exists, the disk is full, or the engine is stopping.
 pub(crate) async fn create_topic(
     engine: &Arc<EngineState>,
     topic: NewTopic,
     within: Duration,
 ) -> Result<TopicId, EngineError> {
-    // Groups need the internal topics to go on, even on a full disk.
+    // Groups need the internal topics to keep working, even on a full disk.
     if !topic.name.is_internal() {
         engine.logs.data.require_room()?;
     }
@@ -40,8 +40,8 @@ pub(crate) async fn create_topic(
     Ok(id)
 }
 
-/// Makes explicit what cannot change after the creation of a topic, so that a default of brokers
-/// that changes later does not affect it.
+/// Stores the settings that cannot change after creation explicitly, so that a later change of the
+/// broker's defaults does not affect the topic.
 pub(crate) fn settled(engine: &EngineState, mut topic: NewTopic) -> NewTopic {
     let unit = engine.config.log.offset_unit;
     if unit != OffsetUnit::Record {
@@ -50,10 +50,10 @@ pub(crate) fn settled(engine: &EngineState, mut topic: NewTopic) -> NewTopic {
     topic
 }
 
-/// Deletes a topic. Nobody can use it on return; its files are removed a little later.
+/// Deletes a topic. It can no longer be used on return; its files are removed a little later.
 ///
 /// # Errors
-/// When the topic is gone already, or the engine is stopping.
+/// If the topic no longer exists, or the engine is stopping.
 pub(crate) async fn delete_topic(
     engine: &Arc<EngineState>,
     (name, id): (&TopicName, TopicId),
@@ -69,7 +69,7 @@ pub(crate) async fn delete_topic(
 /// Waits until this broker's partitions of the topics match the metadata.
 ///
 /// # Errors
-/// `NotApplied` when that takes longer than `within`.
+/// `NotApplied` if that takes longer than `within`.
 pub(crate) async fn applied(
     engine: &EngineState,
     topics: &[TopicId],

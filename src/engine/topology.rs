@@ -1,7 +1,7 @@
-//! Keeps the partitions of this broker as the cluster's image says they are.
+//! Keeps the partitions of this broker in line with the cluster image.
 //!
-//! The image is applied as a whole: states in between may be skipped. A partition that goes on
-//! under the same leader epoch is kept with all who wait for it; any other is stopped.
+//! An image is applied as a whole: intermediate images may be skipped. A partition that keeps its
+//! leader epoch is kept with all its waiting requests; any other is stopped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::replication::{Partition, PartitionSpec, Topic};
 use crate::storage::{LogConfig, OffsetUnit, Remedy};
 use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
 
-/// How long what is left of deleted topics waits before its removal is tried again.
+/// The pause before another attempt to remove the remains of deleted topics.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Applies the image as it is now, and from now on each that follows.
+/// Applies the current image, and every later image from now on.
 pub(crate) fn follow(engine: &Arc<EngineState>) {
     let mut images = engine.metadata.image();
     let mut image = Arc::clone(&images.borrow_and_update());
@@ -26,7 +26,8 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
     let following = Arc::clone(engine);
     engine.control.start(async move {
         loop {
-            // The first image too: a crash may have come between a tombstone and the removal.
+            // Also for the first image: a crash may have come between the tombstone and the
+            // removal.
             remove_deleted(&following, &image).await;
             let stays = deleted(&following, &following.image()).next().is_some();
             tokio::select! {
@@ -44,7 +45,7 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
     });
 }
 
-/// Makes the partitions what the image says, and tells who waits that its topics can be used.
+/// Brings the partitions in line with the image, and notifies callers that wait for it.
 fn apply(engine: &Arc<EngineState>, image: &Image) {
     let defaults = log_defaults(&engine.config, image);
     let topics: Vec<_> = image.topics().map(|topic| lead(engine, topic, &defaults)).collect();
@@ -58,15 +59,15 @@ fn apply(engine: &Arc<EngineState>, image: &Image) {
         }
     }
     for partition in engine.partitions.topics().iter().flat_map(|topic| topic.partitions()) {
-        // A log may have been opened, by recovery or by upkeep, before its settings were known.
+        // Recovery or upkeep may have opened the log before its settings were known.
         engine.logs.data.set_config(partition.id(), partition.topic_id(), partition.config());
     }
     engine.partitions_changed();
     engine.applied.send_replace(());
 }
 
-/// Returns whether the image as it is now has been applied to a topic, which may be a deleted one,
-/// and the listener is ready for it.
+/// Returns true if the current image has been applied to a topic (which may be deleted), and the
+/// listener is ready for it.
 pub(crate) fn is_applied(engine: &EngineState, id: TopicId) -> bool {
     let image = engine.image();
     let now = engine.partitions.topic_by_id(id);
@@ -82,7 +83,8 @@ pub(crate) fn is_applied(engine: &EngineState, id: TopicId) -> bool {
     serves && engine.is_ready(&now)
 }
 
-/// The settings of a topic. What does not fit was written past us; the topic is served anyway.
+/// The settings of a topic. If invalid overrides were stored without validation, the topic is
+/// served with the broker's settings.
 fn settings(topic: &TopicImage, defaults: &LogConfig) -> Arc<LogConfig> {
     resolve(defaults, &topic.configs).unwrap_or_else(|error| {
         tracing::error!("topic {} keeps the broker's settings: {error}", topic.name);
@@ -90,8 +92,8 @@ fn settings(topic: &TopicImage, defaults: &LogConfig) -> Arc<LogConfig> {
     })
 }
 
-/// The settings of a topic whose own, or the broker's with them, make no sense: but for what its
-/// offsets count, and that it is not compacted where they count bytes.
+/// The fallback settings of a topic whose overrides are not valid: the broker's, but with the
+/// topic's offset unit, and without compaction if offsets count bytes.
 fn instead(topic: &TopicImage, defaults: &LogConfig) -> LogConfig {
     let mut config = defaults.clone();
     let unit = topic.configs.get(OFFSET_UNIT).and_then(|unit| unit.parse().ok());
@@ -109,7 +111,7 @@ fn led<'a>(
     topic.numbered().filter(move |(_, partition)| partition.leader() == me)
 }
 
-/// A topic's partitions on this broker, those that go on taken over.
+/// A topic's partitions on this broker; partitions with an unchanged leader epoch are kept.
 fn lead(engine: &EngineState, topic: &TopicImage, defaults: &LogConfig) -> Topic {
     let config = settings(topic, defaults);
     let before = engine.partitions.topic_by_id(topic.id);
@@ -145,7 +147,7 @@ fn begin(
     Partition::new(spec, Arc::clone(&engine.logs))
 }
 
-/// The deleted topics of which this broker may have data.
+/// The deleted topics of which this broker may still have data.
 fn deleted<'a>(
     engine: &EngineState,
     image: &'a Image,
@@ -154,7 +156,7 @@ fn deleted<'a>(
     image.tombstones().filter(move |(_, tombstone)| tombstone.pending.contains(&me))
 }
 
-/// Removes the logs of deleted topics. Only a tombstone with the topic's id entitles to that.
+/// Removes the logs of deleted topics. Only a tombstone with the topic's id permits that.
 async fn remove_deleted(engine: &Arc<EngineState>, image: &Image) {
     for (id, tombstone) in deleted(engine, image) {
         let (removing, removed) = (Arc::clone(engine), Arc::clone(tombstone));
@@ -172,10 +174,11 @@ async fn remove_deleted(engine: &Arc<EngineState>, image: &Image) {
     }
 }
 
-/// Removes all logs of a topic that can be, and tells whether that were all there are.
+/// Removes the logs of a topic where possible, and returns true if none are left.
 fn remove_logs(engine: &EngineState, id: TopicId, tombstone: &Tombstone) -> bool {
     let logs = &engine.logs;
-    // A log that does not say whose it is may be one of these: what tells so must not go first.
+    // An unidentified log may belong to this topic. Keep the tombstone until that is decided: it is
+    // the only record of the topic's id.
     let is_doubtful = |partition: &TopicPartition| {
         usize::try_from(partition.partition.0).is_ok_and(|number| number < tombstone.partitions)
             && partition.topic.as_str() == tombstone.name

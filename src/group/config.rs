@@ -143,7 +143,7 @@ impl GroupConfig {
     /// What no single key shows.
     ///
     /// # Errors
-    /// When the shortest session is longer than the longest.
+    /// If the shortest session is longer than the longest.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if self.min_session_timeout <= self.max_session_timeout {
             return Ok(());

@@ -58,7 +58,7 @@ impl Coordinator {
     /// Takes over a record of the log, in its order, before [`Self::finish_loading`].
     ///
     /// # Errors
-    /// When the record cannot be understood: it is left out, and the caller reports it.
+    /// If the record cannot be understood: it is left out, and the caller reports it.
     ///
     /// # Panics
     /// If loading has finished.

@@ -1,27 +1,28 @@
-//! A bound on memory that many connections share.
+//! A memory budget shared by many connections.
 //!
-//! Memory is charged as bytes come, never for what was only announced: who announces much and
-//! sends nothing takes nothing from others. So that half frames cannot hold all of it and wait for
-//! each other for ever, a part as large as the largest frame is kept back. Whoever finds the rest
-//! used up waits for others to finish or for that part, which goes to one frame at a time, until
-//! that frame is done; a frame that has it needs nothing more.
+//! Memory is charged as bytes arrive, not when a length is announced, so a peer that announces much
+//! and sends nothing takes nothing from others. Partly received frames could together exhaust the
+//! budget and wait for each other for ever. To prevent this deadlock, a reserve as large as the
+//! largest frame is set aside. A frame that finds the budget used up waits for memory or for the
+//! reserve, which belongs to one frame at a time until that frame is complete. A frame that holds
+//! the reserve needs nothing more.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes are charged in units, so that a semaphore's count spans any budget.
+/// Bytes are charged in units, so that the count of a semaphore can express any budget.
 const UNIT: usize = 1024;
 
-/// Bytes that may be held at once by all who share it. Who asks first is served first.
+/// The number of bytes that all connections together may hold. Requests are served in order.
 #[derive(Clone, Debug)]
 pub struct Budget {
     units: Arc<Semaphore>,
-    /// The part kept back, for one frame at a time.
+    /// The reserve, for one frame at a time.
     last_part: Arc<Semaphore>,
 }
 
-/// What one frame holds of a budget, given back when dropped.
+/// The part of a budget that a frame holds; released on drop.
 #[derive(Debug)]
 pub struct Reserved {
     budget: Budget,
@@ -30,20 +31,20 @@ pub struct Reserved {
 }
 
 impl Budget {
-    /// A budget of `bytes` for frames of up to `frame_max` bytes each, which must fit.
+    /// Creates a budget of `bytes` for frames of up to `frame_max` bytes each, which must fit.
     pub fn new(bytes: usize, frame_max: usize) -> Self {
         let units = (bytes.saturating_sub(frame_max) / UNIT).min(Semaphore::MAX_PERMITS);
         Self { units: Arc::new(Semaphore::new(units)), last_part: Arc::new(Semaphore::new(1)) }
     }
 
-    /// An account with nothing on it.
+    /// Opens an account with nothing charged to it.
     pub fn open(&self) -> Reserved {
         Reserved { budget: self.clone(), held: None, last_part: None }
     }
 }
 
 impl Reserved {
-    /// Waits until `bytes` in all are charged to this account.
+    /// Waits until a total of `bytes` is charged to this account.
     pub async fn grow_to(&mut self, bytes: usize) {
         let more = self.lacking(bytes.div_ceil(UNIT));
         if more == 0 || self.last_part.is_some() {
@@ -60,8 +61,8 @@ impl Reserved {
         }
     }
 
-    /// Gives back what is charged to this account beyond `bytes`; the part kept back too, where
-    /// they find room elsewhere.
+    /// Releases what is charged to this account beyond `bytes`; also the reserve, if the rest of
+    /// the budget has room for them.
     pub fn shrink_to(&mut self, bytes: usize) {
         let needed = bytes.div_ceil(UNIT);
         if let Some(held) = &mut self.held {
@@ -72,14 +73,14 @@ impl Reserved {
         }
     }
 
-    /// Charges `bytes` in all to this account if that needs neither waiting nor the part kept back.
+    /// Charges a total of `bytes` to this account if that needs neither waiting nor the reserve.
     pub fn try_grow_to(&mut self, bytes: usize) -> bool {
         let more = self.lacking(bytes.div_ceil(UNIT));
         let taken = Arc::clone(&self.budget.units).try_acquire_many_owned(more);
         taken.map(|more| self.add(more)).is_ok()
     }
 
-    /// Units that are not charged yet of so many.
+    /// The number of units still to be charged to reach `units`.
     fn lacking(&self, units: usize) -> u32 {
         let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         u32::try_from(units.saturating_sub(held)).unwrap_or(u32::MAX)
@@ -101,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the account can grow without waiting; if not, it leaves the queue again.
+    /// Returns true if the account can grow without waiting; otherwise leaves the queue again.
     fn grows(account: &mut Reserved, bytes: usize) -> bool {
         let growing = pin!(account.grow_to(bytes));
         growing.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
@@ -112,7 +113,7 @@ mod tests {
         let budget = Budget::new(30 * UNIT, 10 * UNIT);
         let (mut one, mut two, mut three) = (budget.open(), budget.open(), budget.open());
         assert!(grows(&mut one, 15 * UNIT));
-        assert!(grows(&mut two, 6 * UNIT), "the part kept back serves one");
+        assert!(grows(&mut two, 6 * UNIT), "the reserve serves one frame");
         assert!(grows(&mut two, 10 * UNIT), "as far as a frame may grow");
         assert!(grows(&mut three, 5 * UNIT));
         assert!(!grows(&mut three, 6 * UNIT));
@@ -131,10 +132,10 @@ mod tests {
         one.shrink_to(5 * UNIT + 1);
         one.shrink_to(7 * UNIT);
         assert!(grows(&mut two, 14 * UNIT));
-        assert!(grows(&mut one, 7 * UNIT), "the part kept back serves one");
+        assert!(grows(&mut one, 7 * UNIT), "the reserve serves one frame");
         assert!(!grows(&mut two, 15 * UNIT));
         one.shrink_to(6 * UNIT);
-        assert!(grows(&mut two, 15 * UNIT), "the part kept back is needed no longer");
+        assert!(grows(&mut two, 15 * UNIT), "the reserve is no longer needed");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Cuts a stream of bytes into frames, in place.
+//! Splits a stream of bytes into frames, in place.
 
 use std::io;
 
@@ -8,20 +8,21 @@ use tokio::net::TcpStream;
 /// Bytes of the length prefix.
 const PREFIX: usize = 4;
 
-/// How much room a read gets at least, so that one call takes what a pipelining client sent.
+/// The minimum free space of the buffer before a read, so that one call receives the requests that
+/// a pipelining client has sent.
 const READ_ROOM: usize = 64 * 1024;
 
 /// A large frame gets a buffer of its size at once if no more than this is missing, or no more than
-/// has come: growing by doubling copies all of it, and holds up to twice as much.
+/// has arrived: growing by doubling would copy all of it and hold up to twice as much.
 const TRUSTED: usize = 2 << 20;
 
-/// Why a connection cannot go on.
+/// A fault after which a connection cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The peer announced a length no frame has.
+    /// The peer announced an invalid frame length.
     #[error("a frame of {length} bytes was announced; the limit is {max}")]
     Length {
-        /// What the four bytes said.
+        /// The announced length.
         length: i32,
         /// The setting `socket.request.max.bytes`.
         max: usize,
@@ -29,46 +30,46 @@ pub enum FrameError {
     /// The peer closed the connection in the middle of a frame.
     #[error("the connection ended inside a frame, {missing} bytes before its end")]
     Truncated {
-        /// Bytes that were still to come.
+        /// The number of bytes that were still missing.
         missing: usize,
     },
-    /// The system refused.
+    /// The socket returned an error.
     #[error("reading from the connection failed")]
     Io(#[from] io::Error),
 }
 
-/// What has been received and not yet taken.
+/// Received bytes that have not been consumed yet.
 ///
-/// Frames come out in the buffer they were read into: one by one, or all whole ones together. An
-/// empty buffer holds no memory: an idle connection costs none.
+/// Frames are returned in the buffer that they were read into, singly or all complete frames
+/// together. An empty buffer holds no memory, so an idle connection costs none.
 #[derive(Debug)]
 pub struct FrameBuffer {
     bytes: BytesMut,
     frame_max: usize,
 }
 
-/// Whole frames that were received together, to be looked at where they are.
+/// Complete frames that were received together, read in place.
 #[derive(Debug)]
 pub struct Frames {
     bytes: BytesMut,
 }
 
 impl FrameBuffer {
-    /// A buffer that refuses frames of more than `frame_max` bytes.
+    /// Creates a buffer that refuses frames of more than `frame_max` bytes.
     pub fn new(frame_max: usize) -> Self {
         Self { bytes: BytesMut::new(), frame_max }
     }
 
-    /// Reads what the socket has now. 0 means that the peer has closed its end.
+    /// Reads the available bytes from the socket. Returns 0 if the peer has closed its end.
     ///
     /// # Errors
-    /// `WouldBlock` when there is nothing; otherwise as the socket.
+    /// `WouldBlock` if nothing is available; otherwise the error of the socket.
     pub fn fill(&mut self, stream: &TcpStream) -> io::Result<usize> {
         self.make_room();
         stream.try_read_buf(&mut self.bytes)
     }
 
-    /// Reads what the socket has now, but not much of it: a beginning.
+    /// Reads at most `READ_ROOM` of the available bytes: the beginning of a request.
     ///
     /// # Errors
     /// As [`FrameBuffer::fill`].
@@ -77,7 +78,7 @@ impl FrameBuffer {
         stream.try_read_buf(&mut (&mut self.bytes).limit(READ_ROOM))
     }
 
-    /// Makes room for the next read, and tells how many bytes the buffer can hold then.
+    /// Reserves space for the next read and returns the resulting capacity of the buffer.
     pub fn make_room(&mut self) -> usize {
         let (missing, held) = (self.missing(), self.held());
         let room = self.bytes.capacity() - held;
@@ -92,10 +93,10 @@ impl FrameBuffer {
         self.bytes.capacity()
     }
 
-    /// The next whole frame, without its length; `None` when more bytes are needed.
+    /// The next complete frame, without its length; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// [`FrameError::Length`] when the announced length is negative or beyond the limit.
+    /// [`FrameError::Length`] if the announced length is negative or exceeds the limit.
     pub fn next_frame(&mut self) -> Result<Option<BytesMut>, FrameError> {
         let Some(size) = self.whole_at(0)? else { return Ok(None) };
         let mut frame = self.take(size);
@@ -103,10 +104,10 @@ impl FrameBuffer {
         Ok(Some(frame))
     }
 
-    /// All whole frames; `None` when more bytes are needed.
+    /// All complete frames; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// As [`FrameBuffer::next_frame`], after the frames before the one at fault have been taken.
+    /// Like [`FrameBuffer::next_frame`], once the frames before the invalid one have been taken.
     pub fn next_frames(&mut self) -> Result<Option<Frames>, FrameError> {
         let Some(mut end) = self.whole_at(0)? else { return Ok(None) };
         while let Ok(Some(size)) = self.whole_at(end) {
@@ -115,7 +116,7 @@ impl FrameBuffer {
         Ok(Some(Frames { bytes: self.take(end) }))
     }
 
-    /// Bytes still to come of the frame begun; 0 between frames.
+    /// The number of bytes that complete the current frame; 0 between frames.
     pub fn missing(&self) -> usize {
         match self.announced_at(0) {
             Ok(Some(size)) => size.saturating_sub(self.bytes.len()),
@@ -125,7 +126,7 @@ impl FrameBuffer {
         }
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub fn held(&self) -> usize {
         self.bytes.len()
     }
@@ -138,13 +139,13 @@ impl FrameBuffer {
         taken
     }
 
-    /// The size, prefix included, of the frame at `position` if all of it is here.
+    /// The size, including its prefix, of the frame at `position` if it is complete.
     fn whole_at(&self, position: usize) -> Result<Option<usize>, FrameError> {
         let held = self.bytes.len() - position;
         Ok(self.announced_at(position)?.filter(|size| *size <= held))
     }
 
-    /// The size, prefix included, that the frame at `position` announces.
+    /// The size, including its prefix, that the frame at `position` announces.
     fn announced_at(&self, position: usize) -> Result<Option<usize>, FrameError> {
         let Some(prefix) = self.bytes[position..].first_chunk::<PREFIX>() else { return Ok(None) };
         let length = i32::from_be_bytes(*prefix);
@@ -157,7 +158,7 @@ impl FrameBuffer {
 }
 
 impl Frames {
-    /// The frames in their order, each without its length.
+    /// The frames in order, each without its length.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let mut rest = self.bytes.as_mut();
         std::iter::from_fn(move || {
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_length_is_told_after_the_frames_before_it() {
+    fn an_impossible_length_is_reported_after_the_frames_before_it() {
         let mut buffer = holding(b"\0\0\0\x02ab\xff\0\0\0");
         assert_eq!(buffer.next_frames().unwrap().unwrap().iter_mut().count(), 1);
         assert!(matches!(buffer.next_frames(), Err(FrameError::Length { .. })));
@@ -223,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn who_announces_much_and_sends_little_is_given_little_room() {
+    fn a_large_announced_length_reserves_little_until_bytes_arrive() {
         let mut buffer = FrameBuffer { bytes: [0x7f; PREFIX][..].into(), frame_max: usize::MAX };
         buffer.make_room();
         assert!(buffer.bytes.capacity() <= 2 * READ_ROOM);
     }
 
     #[test]
-    fn a_length_no_frame_has_is_refused_before_its_bytes_come() {
+    fn an_invalid_length_is_refused_before_its_bytes_arrive() {
         for prefix in [[0xff; 4], [0, 0, 0, 17], [0x7f, 0xff, 0xff, 0xff]] {
             let refused = holding(&prefix).next_frame();
             assert!(matches!(refused, Err(FrameError::Length { .. })), "{prefix:?} passed");

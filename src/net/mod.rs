@@ -1,8 +1,8 @@
-//! One framed connection: bytes in as whole frames, answers out as buffers and file ranges.
+//! One framed connection: complete frames in, responses out as buffers and file ranges.
 //!
-//! A frame is `length i32 (big-endian, excludes itself)` and that many bytes. This layer knows no
-//! API: it neither reads nor makes the contents of a frame. Memory follows the bytes that arrived,
-//! never the length a stranger claimed.
+//! A frame is `length i32 (big-endian, excludes itself)` followed by that many bytes. This layer
+//! knows no API: it neither parses nor builds the contents of a frame. Memory follows the bytes
+//! that arrived, never the length that a peer announced.
 
 mod budget;
 mod frame;

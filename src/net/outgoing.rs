@@ -1,9 +1,9 @@
-//! Answers on their way out: small buffers gathered into one write, file ranges by `sendfile`.
+//! Outgoing responses: small buffers are gathered into one write, file ranges go by `sendfile`.
 //!
-//! A range that is not in the page cache would keep the whole thread waiting for the disk, and its
-//! bytes, just come from the medium, would go out unchecked. So before each stretch of a file is
-//! sent there is a look, and a cold one is handed to the caller, who has it read and checked where
-//! waiting is allowed, and then goes on here with the bytes.
+//! Sending a range that is not in the page cache would block the whole thread on the disk, and its
+//! bytes would leave unchecked. So each stretch of a file is probed before it is sent. A cold
+//! stretch is returned to the caller, who has it read and checked where blocking is allowed, and
+//! then continues here with the bytes.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
@@ -17,24 +17,24 @@ use tokio::time::timeout;
 
 use crate::io::{FileRange, send_buffers};
 
-/// The most buffers one `writev` takes.
+/// The maximum number of buffers per `writev`.
 const GATHERED_MAX: usize = 64;
 
-/// So much of a file is looked at, and sent, at a time.
+/// The number of bytes of a file that are probed and sent at a time.
 const STRETCH: u64 = 1 << 20;
 
-/// How far writing came.
+/// The progress of a write.
 #[derive(Clone, Debug)]
 #[must_use]
 pub enum Written {
-    /// Everything is out.
+    /// Everything has been written.
     All,
-    /// This range comes next, and is not in memory, or not checked. Writing goes on once
-    /// [`Outgoing::supply`] has got its bytes.
+    /// The next range is not in memory or not verified. Writing continues after
+    /// [`Outgoing::supply`] has received its bytes.
     UntilCold(FileRange),
 }
 
-/// A part of an answer.
+/// A part of a response.
 #[derive(Clone, Debug)]
 pub enum Piece {
     /// Bytes in memory.
@@ -43,17 +43,17 @@ pub enum Piece {
     File(FileRange),
 }
 
-/// Pieces waiting to be written, in order.
+/// Pieces that wait to be written, in order.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
     queued_bytes: u64,
-    /// Bytes of the first range that may be sent, as the last look has shown.
+    /// The number of bytes of the first range that the last probe found sendable.
     looked_at: u64,
 }
 
 impl Outgoing {
-    /// Puts a piece at the end.
+    /// Appends a piece.
     pub fn push(&mut self, piece: Piece) {
         let length = match &piece {
             Piece::Bytes(bytes) => bytes.len() as u64,
@@ -65,29 +65,29 @@ impl Outgoing {
         }
     }
 
-    /// Puts pieces at the end.
+    /// Appends pieces.
     pub fn push_all(&mut self, pieces: impl IntoIterator<Item = Piece>) {
         for piece in pieces {
             self.push(piece);
         }
     }
 
-    /// Bytes pushed since everything was last out.
+    /// The number of bytes pushed since the queue was last empty.
     pub fn queued_bytes(&self) -> u64 {
         self.queued_bytes
     }
 
-    /// Whether everything is out.
+    /// True if everything has been written.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Writes until everything is out, or what comes next is not in memory.
+    /// Writes until the queue is empty or the next piece is not in memory.
     ///
     /// # Errors
-    /// `TimedOut` when the peer takes nothing for `stall_max`. `UnexpectedEof` when a file became
-    /// shorter than its range: part of a frame may be out, so the connection must be closed.
-    /// Otherwise as the socket.
+    /// `TimedOut` if the peer accepts nothing for `stall_max`. `UnexpectedEof` if a file is shorter
+    /// than its range: part of a frame may have been sent, so the connection must be closed.
+    /// Otherwise the error of the socket.
     pub async fn write_to(
         &mut self,
         stream: &TcpStream,
@@ -111,7 +111,7 @@ impl Outgoing {
         Ok(Written::All)
     }
 
-    /// The next stretch of a file, if it cannot be sent as it is.
+    /// The next stretch of a file, if it cannot be sent directly.
     fn cold_stretch(&mut self) -> Option<FileRange> {
         let Some(Piece::File(range)) = self.pieces.front() else { return None };
         self.looked_at = range.length.min(STRETCH);
@@ -119,7 +119,7 @@ impl Outgoing {
         (!is_cached).then(|| FileRange { length: self.looked_at, ..range.clone() })
     }
 
-    /// Sends these bytes in the place of the range that was not in memory.
+    /// Replaces the start of the first range, which was not in memory, with these bytes.
     pub fn supply(&mut self, bytes: Bytes) {
         let Some(Piece::File(range)) = self.pieces.front_mut() else { return };
         let length = range.length.min(bytes.len() as u64);
@@ -179,7 +179,7 @@ impl Outgoing {
     }
 }
 
-/// Sends some of the range, at most `limit` bytes, and tells how many went.
+/// Sends at most `limit` bytes of the range and returns the number sent.
 fn send_range(socket: BorrowedFd<'_>, range: &FileRange, limit: u64) -> io::Result<usize> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let sent = range.file.send_to(socket, range.position, limit)?;

@@ -1,7 +1,7 @@
 //! A view over the bytes of exactly one record batch. Nothing is copied.
 //!
-//! A `Batch` is of format 2, names a known codec, and its offsets, deltas and counts are not
-//! negative and do not overflow. Its checksum and its records are looked at only when asked for.
+//! A `Batch` has format 2 and a known codec; its offsets, deltas and counts are non-negative and do
+//! not overflow. The checksum and the records are only examined on request.
 
 use std::borrow::Cow;
 
@@ -21,31 +21,31 @@ pub struct Batch<'a> {
     payload: &'a [u8],
 }
 
-/// Whose time the records of a batch carry.
+/// The source of the records' timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampType {
-    /// That of the client, a record for itself.
+    /// The client: each record has its own.
     CreateTime,
-    /// That of the leader, the same for all: the batch's max timestamp.
+    /// The leader: all records have the batch's max timestamp.
     LogAppendTime,
 }
 
-/// What an idempotent producer writes into a batch so that it is stored once.
+/// The fields by which the leader recognises a duplicate batch of an idempotent producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProducerStamp {
-    /// The producer.
+    /// The producer id.
     pub id: ProducerId,
-    /// Its incarnation.
+    /// The producer epoch.
     pub epoch: ProducerEpoch,
-    /// Sequence number of the batch's first record.
+    /// The sequence number of the batch's first record.
     pub base_sequence: i32,
 }
 
 impl<'a> Batch<'a> {
-    /// Bytes of the whole batch that starts with `prefix`; `None` while `prefix` is too short to
-    /// tell, which 17 bytes never are.
+    /// The size of the whole batch that starts with `prefix`; `None` if `prefix` has fewer than the
+    /// 17 bytes needed.
     ///
-    /// Fails if the format is not 2 or the length too small for a header.
+    /// Fails if the format is not 2 or the length is too small for a header.
     pub fn peek_len(prefix: &[u8]) -> Result<Option<usize>, RecordError> {
         let Some((start, _)) = prefix.split_first_chunk::<{ header::CRC }>() else {
             return Ok(None);
@@ -62,9 +62,9 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The batch that `bytes` are, from the first to the last.
+    /// Parses `bytes`, which must be exactly one batch.
     ///
-    /// The checksum is not looked at, but for telling a damaged header from a forbidden one.
+    /// The checksum is only used to tell a damaged header field from an illegal one.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, RecordError> {
         let held = bytes.len();
         let stated = Self::peek_len(bytes)?.unwrap_or(HEADER_SIZE);
@@ -87,29 +87,29 @@ impl<'a> Batch<'a> {
         self.bytes
     }
 
-    /// The header's bytes; a changed copy may be stored in their place (see
+    /// The header's bytes; a modified copy may be stored instead (see
     /// [`HeaderMut`](super::HeaderMut)).
     pub fn header(&self) -> &'a [u8; HEADER_SIZE] {
         self.header
     }
 
-    /// The records as they are stored, compressed or not.
+    /// The stored records, compressed or not.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// Bytes of the whole batch.
+    /// The size of the whole batch in bytes.
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Offset of the first record; clients write 0.
+    /// The offset of the first record; clients write 0.
     pub fn base_offset(&self) -> Offset {
         Offset::checked(self.raw_base_offset()).unwrap_or_default()
     }
 
-    /// Offset of the last record (inclusive), which compaction may have removed; in a topic that
-    /// counts bytes, the last one before the next batch.
+    /// The offset of the last record (inclusive), which compaction may have removed. In a topic
+    /// that counts bytes, the last offset before the next batch.
     pub fn last_offset(&self) -> Offset {
         self.base_offset().plus(i64::from(self.last_offset_delta()))
     }
@@ -119,17 +119,17 @@ impl<'a> Batch<'a> {
         self.last_offset().next()
     }
 
-    /// How far the last offset lies beyond the first.
+    /// The distance from the first offset to the last.
     pub fn last_offset_delta(&self) -> u32 {
         self.raw_last_offset_delta().cast_unsigned()
     }
 
-    /// How many records the header says there are; 0 in a batch emptied by compaction.
+    /// The number of records according to the header; 0 in a batch emptied by compaction.
     pub fn record_count(&self) -> u32 {
         self.raw_record_count().cast_unsigned()
     }
 
-    /// Reign of the leader that appended the batch; clients write −1.
+    /// The epoch of the leader that appended the batch; clients write −1.
     pub fn leader_epoch(&self) -> LeaderEpoch {
         LeaderEpoch(i32::from_be_bytes(field::<{ header::LEADER_EPOCH }, 4>(self.header)))
     }
@@ -139,7 +139,7 @@ impl<'a> Batch<'a> {
         Compression::from_id(self.codec()).unwrap_or(Compression::None)
     }
 
-    /// Whose time the records carry.
+    /// The source of the records' timestamps.
     pub fn timestamp_type(&self) -> TimestampType {
         if self.has(header::LOG_APPEND_TIME_BIT) {
             TimestampType::LogAppendTime
@@ -148,28 +148,28 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Whether the batch belongs to a transaction.
+    /// True if the batch belongs to a transaction.
     pub fn is_transactional(&self) -> bool {
         self.has(header::TRANSACTIONAL_BIT)
     }
 
-    /// Whether the batch is a transaction's marker, which consumers skip.
+    /// True if the batch is a transaction marker, which consumers skip.
     pub fn is_control(&self) -> bool {
         self.has(header::CONTROL_BIT)
     }
 
-    /// Whether the base timestamp is the time from which compaction may drop tombstones.
+    /// True if the base timestamp is the time from which compaction may drop tombstones.
     pub fn has_delete_horizon(&self) -> bool {
         self.has(header::DELETE_HORIZON_BIT)
     }
 
-    /// The time that the records' deltas are counted from.
+    /// The timestamp to which the records' deltas are added.
     pub fn base_timestamp(&self) -> Timestamp {
         let field = field::<{ header::BASE_TIMESTAMP }, 8>(self.header);
         Timestamp::from_millis(i64::from_be_bytes(field))
     }
 
-    /// The latest time among the records, as their producer or leader says.
+    /// The largest timestamp of the records, according to their producer or leader.
     pub fn max_timestamp(&self) -> Timestamp {
         let field = field::<{ header::MAX_TIMESTAMP }, 8>(self.header);
         Timestamp::from_millis(i64::from_be_bytes(field))
@@ -187,9 +187,9 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Sequence number of the last record, if an idempotent producer sent the batch.
+    /// The sequence number of the last record, if an idempotent producer sent the batch.
     ///
-    /// It comes from the number of records, since offsets may count bytes; 0 follows 2³¹−1.
+    /// Computed from the number of records, since offsets may count bytes. 0 follows 2³¹−1.
     #[cfg(any(test, feature = "internals"))]
     pub fn last_sequence(&self) -> Option<i32> {
         let base_sequence = self.producer()?.base_sequence.cast_unsigned();
@@ -202,20 +202,20 @@ impl<'a> Batch<'a> {
         u32::from_be_bytes(field::<{ header::CRC }, 4>(self.header))
     }
 
-    /// Whether the bytes are those the checksum was made of. Reads them all.
+    /// Returns true if the checksum matches the bytes. Reads all of them.
     #[cfg(any(test, feature = "internals"))]
     pub fn checksum_matches(&self) -> bool {
         self.check_checksum().is_ok()
     }
 
-    /// Fails if the bytes are not those the checksum was made of. Reads them all.
+    /// Fails unless the checksum matches the bytes. Reads all of them.
     pub fn check_checksum(&self) -> Result<(), RecordError> {
         let stated = self.crc();
         let computed = checksum::of_batch(self.bytes);
         if stated == computed { Ok(()) } else { Err(RecordError::Checksum { stated, computed }) }
     }
 
-    /// The encoded records, unpacked if they are compressed; borrowed if not.
+    /// The encoded records: decompressed, or borrowed if they are not compressed.
     pub fn decompressed(
         &self,
         decompressor: &mut Decompressor,
@@ -223,17 +223,17 @@ impl<'a> Batch<'a> {
         decompressor.decompress(self.compression(), self.payload)
     }
 
-    /// The records within `decompressed`, which [`decompressed`](Self::decompressed) gave.
+    /// The records within `decompressed`, the result of [`decompressed`](Self::decompressed).
     pub fn records<'p>(&self, decompressed: &'p [u8], limits: &Limits) -> Records<'p> {
         Records::new(decompressed, self.record_count(), self.last_offset_delta(), limits)
     }
 
-    /// Offset of one of the batch's records.
+    /// The offset of one of the batch's records.
     pub fn offset_of(&self, record: &Record<'_>) -> Offset {
         self.base_offset().plus(i64::from(record.offset_delta))
     }
 
-    /// Time of one of the batch's records.
+    /// The timestamp of one of the batch's records.
     pub fn timestamp_of(&self, record: &Record<'_>) -> Timestamp {
         match self.timestamp_type() {
             TimestampType::LogAppendTime => self.max_timestamp(),
@@ -244,14 +244,14 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The attribute bits as they are, unknown ones included.
+    /// The raw attribute bits, including unknown ones.
     pub(super) fn attributes(&self) -> i16 {
         i16::from_be_bytes(field::<{ header::ATTRIBUTES }, 2>(self.header))
     }
 
-    /// Holds up what the type promises. A fault in a field that the checksum covers is believed
-    /// only if the checksum holds: else the bytes were damaged on their way, and the sender may
-    /// try again.
+    /// Checks the invariants of the type. An illegal value in a field that the checksum covers is
+    /// only reported as such if the checksum matches. Otherwise the bytes were damaged in transit,
+    /// and the sender may retry.
     fn check_header(&self) -> Result<(), RecordError> {
         let base_offset = self.raw_base_offset();
         if base_offset < 0 {

@@ -1,13 +1,13 @@
-//! Batch after batch through bytes that hold several, as a fetched range or a segment does.
+//! Iteration over bytes that hold several batches, such as a fetched range or a segment.
 
 use super::batch::Batch;
 use super::error::RecordError;
 
-/// The whole batches in some bytes, in order.
+/// The complete batches in a byte slice, in order.
 ///
-/// A batch that is cut off at the end is no error: the iteration ends before it, and it stays in
-/// [`rest`](Self::rest). After an error the iteration is over, and `rest` starts with the batch at
-/// fault.
+/// A batch that is cut off at the end is not an error: the iteration ends before it, and it stays
+/// in [`rest`](Self::rest). After an error the iteration ends, and `rest` starts with the faulty
+/// batch.
 #[derive(Clone, Debug)]
 pub struct Batches<'a> {
     rest: &'a [u8],
@@ -21,13 +21,13 @@ impl<'a> Batches<'a> {
         Self { rest: bytes, position: 0, failed: false }
     }
 
-    /// The bytes not yet given out. When the iteration is over: empty, or a batch that is cut off,
-    /// or, after an error, a bad one and all that follows it.
+    /// The bytes not yet returned. At the end of the iteration: empty, or a batch that is cut off;
+    /// after an error, the faulty batch and everything behind it.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Bytes given out so far: where the next batch starts.
+    /// The number of bytes returned so far: the position of the next batch.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -1,7 +1,7 @@
-//! Writing a batch, record by record.
+//! Building a batch, record by record.
 //!
-//! Records are encoded once, straight into the buffer that becomes the batch, behind the place of
-//! its header. An uncompressed batch is that buffer; it is not copied.
+//! Records are encoded once, directly into the buffer that becomes the batch, behind the space
+//! reserved for the header. An uncompressed batch is that buffer itself, not a copy.
 
 use super::batch::ProducerStamp;
 use super::checksum;
@@ -13,44 +13,44 @@ use super::records::Header;
 use super::varint::{put_varint, put_varlong, varint_size, varlong_size};
 use crate::types::{LeaderEpoch, ProducerEpoch, ProducerId, Timestamp};
 
-/// A batch in the making, and the buffer it is made in.
+/// A batch under construction, with its buffer.
 #[derive(Debug, Default)]
 pub struct BatchBuilder {
-    /// Empty, or the place of the header and the encoded records.
+    /// Empty, or the space for the header followed by the encoded records.
     buffer: Vec<u8>,
     count: i32,
     base_timestamp: Timestamp,
     max_timestamp: Timestamp,
 }
 
-/// What a batch says about all its records.
+/// The attributes that all records of a batch share.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchSettings {
-    /// What makes the batch be stored once.
+    /// The fields by which the leader recognises a duplicate.
     pub producer: Option<ProducerStamp>,
-    /// Whether the batch belongs to a transaction.
+    /// True if the batch belongs to a transaction.
     pub is_transactional: bool,
 }
 
 impl BatchBuilder {
-    /// The most bytes a batch can say it has.
+    /// The largest batch that the length field can express.
     const SIZE_MAX: usize = (i32::MAX as usize) + UNCOUNTED_SIZE;
 
-    /// A builder of empty batches.
+    /// Creates a builder of empty batches.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A builder that writes its next batch into `buffer`, whose contents are dropped.
+    /// Creates a builder that writes its next batch into `buffer` and discards its contents.
     pub fn with_buffer(buffer: Vec<u8>) -> Self {
         let mut builder = Self { buffer, ..Self::default() };
         builder.clear();
         builder
     }
 
-    /// Adds a record and returns its number within the batch, from 0.
+    /// Adds a record and returns its index within the batch, from 0.
     ///
-    /// Fails, and adds nothing, if the batch would become larger than the format can say.
+    /// Fails, and adds nothing, if the batch would become larger than the length field can express.
     pub fn push(
         &mut self,
         timestamp: Timestamp,
@@ -82,7 +82,7 @@ impl BatchBuilder {
         Ok(index.cast_unsigned())
     }
 
-    /// The most bytes that a record with these parts adds to a batch.
+    /// The maximum number of bytes that a record with these parts adds to a batch.
     pub fn record_size_max(
         key: Option<&[u8]>,
         value: Option<&[u8]>,
@@ -92,35 +92,35 @@ impl BatchBuilder {
         content_size(key, value, headers).saturating_add(21)
     }
 
-    /// How many records there are so far.
+    /// The number of records added so far.
     pub fn record_count(&self) -> u32 {
         self.count.cast_unsigned()
     }
 
-    /// Whether there is no record yet.
+    /// True if no record has been added.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes of the batch if it were built now and not compressed.
+    /// The size of the batch if it were built now without compression.
     pub fn size(&self) -> usize {
         self.buffer.len().max(HEADER_SIZE)
     }
 
-    /// Drops the records and keeps the buffer.
+    /// Discards the records but keeps the buffer.
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.count = 0;
     }
 
-    /// The finished batch, with base offset 0. The builder is empty afterwards.
+    /// Finishes the batch, with base offset 0. The builder is empty afterwards.
     ///
-    /// Records that their codec cannot make smaller are stored as they are.
+    /// Records that the codec cannot make smaller are stored uncompressed.
     ///
-    /// Fails only if the codec does; the records are then still there.
+    /// Fails only if the codec does; the records are then kept.
     ///
     /// # Panics
-    /// If there is no record.
+    /// If there are no records.
     pub fn build(
         &mut self,
         settings: &BatchSettings,
@@ -140,7 +140,7 @@ impl BatchBuilder {
         Ok(batch)
     }
 
-    /// The place of the header and the compressed records, where that saves anything.
+    /// The space for the header followed by the compressed records, if that is smaller.
     fn packed(&self, compressor: &mut Compressor) -> Result<Option<Vec<u8>>, RecordError> {
         if compressor.compression() == Compression::None {
             return Ok(None);
@@ -187,11 +187,11 @@ impl BatchBuilder {
     }
 }
 
-/// Bytes of the parts of a record that do not depend on its batch.
+/// The size of those parts of a record that do not depend on its batch.
 fn content_size(key: Option<&[u8]>, value: Option<&[u8]>, headers: &[Header<'_>]) -> usize {
     let mut size = nullable_size(key).saturating_add(nullable_size(value)).saturating_add(1);
     if !headers.is_empty() {
-        // One byte of the count is in the sum already.
+        // One byte of the count is already included.
         size = size.saturating_add(varint_size(length_of(headers.len())).saturating_sub(1));
         for header in headers {
             size = size
@@ -226,7 +226,7 @@ fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
     out.extend_from_slice(bytes.unwrap_or_default());
 }
 
-/// A length as the format says it. `push` refuses what is longer before it is written.
+/// A length as the format encodes it. `push` refuses larger lengths before they are written.
 fn length_of(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(i32::MAX)
 }

@@ -1,18 +1,18 @@
-//! CRC-32C of a batch: over everything after the checksum itself.
+//! The CRC-32C of a batch: over everything behind the checksum itself.
 
 use super::header::{HEADER_SIZE, UNCHECKED_SIZE, checked_part};
 
-/// The checksum of the batch that `bytes` are, whatever checksum is in them.
+/// Computes the checksum of the batch in `bytes`, regardless of the checksum stored in it.
 pub(super) fn of_batch(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes.get(UNCHECKED_SIZE..).unwrap_or_default())
 }
 
-/// The checksum of a batch whose header changed from `before` to `after`, its `payload_size` bytes
-/// of records staying as they are.
+/// Computes the checksum of a batch whose header changed from `before` to `after`, while its
+/// `payload_size` bytes of records stay the same.
 ///
 /// The records are not read: a CRC is linear, so the checksum changes by the difference of the two
-/// headers' own, carried over as many bytes as follow. Damage is not hidden by it: what was wrong
-/// by some bits before is wrong by the same bits after.
+/// headers' checksums, shifted by the bytes that follow. Damage stays detectable: the error in the
+/// old checksum is the same in the new one.
 pub(super) fn after_header_change(
     checksum: u32,
     before: &[u8; HEADER_SIZE],
@@ -23,15 +23,15 @@ pub(super) fn after_header_change(
     checksum ^ carried_over(change, payload_size)
 }
 
-/// What `change` in the checksum becomes when `size` equal bytes follow: its product with the
-/// polynomial x^(8 × size). `crc32c::crc32c_combine` does the same forty times slower.
+/// Returns the effect of `change` on the checksum after `size` equal bytes: its product with the
+/// polynomial x^(8 × size). Equivalent to `crc32c::crc32c_combine`, but forty times faster.
 fn carried_over(change: u32, size: usize) -> u32 {
     let powers = POWERS.iter().enumerate().filter(|(bit, _)| (size >> bit) & 1 == 1);
     powers.fold(change, |product, (_, power)| multiply(product, *power))
 }
 
-/// The generator of CRC-32C without its highest term. The lowest term of a polynomial is in the
-/// highest bit.
+/// The generator of CRC-32C without its highest term. The highest bit holds the lowest term of a
+/// polynomial.
 const GENERATOR: u32 = 0x82f6_3b78;
 
 /// x^(8 × 2^n) for every bit n of a batch's size.
@@ -47,11 +47,11 @@ const POWERS: [u32; 32] = {
     powers
 };
 
-/// The product of two polynomials over the bits 0 and 1, modulo the generator.
+/// The product of two polynomials over GF(2), modulo the generator.
 const fn multiply(left: u32, right: u32) -> u32 {
     let (mut left, mut multiple, mut product) = (left, right, 0);
     while left != 0 {
-        // All ones where the highest bit is set, so that the loop does not branch on data.
+        // All ones if the highest bit is set, so that the loop does not branch on data.
         product ^= multiple & (left >> 31).wrapping_neg();
         multiple = (multiple >> 1) ^ (GENERATOR & (multiple & 1).wrapping_neg());
         left <<= 1;

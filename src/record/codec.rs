@@ -1,12 +1,12 @@
-//! Which codec, by the number in a batch's attributes and by its name in settings.
+//! The codecs: their numbers in a batch's attributes and their names in settings.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How the records of a batch are compressed.
+/// The codec of a batch's records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
     /// RFC 1952.
@@ -19,22 +19,22 @@ pub enum Compression {
     Zstd,
 }
 
-/// A codec, and how hard it tries.
+/// A codec and its compression level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     /// The codec.
     pub compression: Compression,
-    /// In the codec's own scale; `None` is its default.
+    /// The level on the codec's own scale; `None` for its default.
     pub level: Option<i32>,
 }
 
-/// A name that is not one of a codec.
+/// An unknown codec name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a codec is none, gzip, snappy, lz4 or zstd, not {0:?}")]
 pub struct UnknownCompression(pub String);
 
 impl Compression {
-    /// Every codec, by rising number.
+    /// Every codec, in order of their numbers.
     pub const ALL: [Self; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
 
     /// The codec with this number.
@@ -42,7 +42,7 @@ impl Compression {
         Self::ALL.get(usize::from(id)).copied()
     }
 
-    /// Its number in a batch's attributes.
+    /// The number in a batch's attributes.
     pub const fn id(self) -> u8 {
         match self {
             Self::None => 0,
@@ -53,12 +53,12 @@ impl Compression {
         }
     }
 
-    /// Whether it can be told how hard to try.
+    /// True if the codec has compression levels.
     pub const fn has_levels(self) -> bool {
         matches!(self, Self::Gzip | Self::Lz4 | Self::Zstd)
     }
 
-    /// Its name in settings.
+    /// The name in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,6 +1,6 @@
-//! A place in a stranger's bytes, from which the parts of a record are taken one by one.
+//! A position in untrusted bytes, from which the parts of a record are read in turn.
 //!
-//! Nothing is taken that is not there, and nothing is copied.
+//! Reads never go beyond the end, and nothing is copied.
 
 use super::error::RecordFault;
 use super::varint::{unzigzag_32, unzigzag_64};
@@ -11,7 +11,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Nothing to take.
+    /// A cursor without bytes.
     pub(super) const EMPTY: Cursor<'static> = Cursor { rest: &[] };
 
     pub(super) fn new(bytes: &'a [u8]) -> Self {
@@ -23,7 +23,7 @@ impl<'a> Cursor<'a> {
         self.rest
     }
 
-    /// How many bytes are not yet taken.
+    /// The number of bytes not yet taken.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -44,27 +44,27 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// A number of at most five bytes.
+    /// A variable-length `i32`, of at most five bytes.
     #[inline]
     pub(super) fn varint(&mut self) -> Result<i32, RecordFault> {
         let folded = self.unsigned(5)?;
         u32::try_from(folded).map(unzigzag_32).map_err(|_| RecordFault::Varint)
     }
 
-    /// A number of at most ten bytes.
+    /// A variable-length `i64`, of at most ten bytes.
     #[inline]
     pub(super) fn varlong(&mut self) -> Result<i64, RecordFault> {
         self.unsigned(10).map(unzigzag_64)
     }
 
-    /// Bytes with their length before them.
+    /// Bytes preceded by their length.
     #[inline]
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], RecordFault> {
         let length = self.varint()?;
         self.take(usize::try_from(length).map_err(|_| RecordFault::Length(length))?)
     }
 
-    /// Bytes with their length before them, or `None` for the length −1.
+    /// Bytes preceded by their length, or `None` for the length −1.
     #[inline]
     pub(super) fn nullable_bytes(&mut self) -> Result<Option<&'a [u8]>, RecordFault> {
         match self.varint()? {
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn unsigned(&mut self, size_max: usize) -> Result<u64, RecordFault> {
-        // Almost every number in a record is small, and lengths mostly take two bytes.
+        // Fast paths: almost every number in a record fits one byte, and most lengths fit two.
         match self.rest {
             [low, rest @ ..] if *low < 0x80 => {
                 self.rest = rest;

@@ -16,13 +16,13 @@
 //! | 53 | 4 | base sequence | yes |
 //! | 57 | 4 | number of records | yes |
 
-/// Bytes of a batch before its records.
+/// The size of a batch's header, which precedes the records.
 pub const HEADER_SIZE: usize = 61;
 
-/// Bytes of a batch that its length field does not count: the base offset and the field itself.
+/// The number of bytes not counted by the length field: the base offset and the field itself.
 pub(super) const UNCOUNTED_SIZE: usize = 12;
 
-/// Bytes of a batch before those its checksum covers.
+/// The number of bytes in front of those that the checksum covers.
 pub(super) const UNCHECKED_SIZE: usize = 21;
 
 /// The format this layer reads and writes.
@@ -42,18 +42,18 @@ pub(super) const PRODUCER_EPOCH: usize = 51;
 pub(super) const BASE_SEQUENCE: usize = 53;
 pub(super) const RECORD_COUNT: usize = 57;
 
-/// Attributes: the codec's number.
+/// Attributes: the mask of the codec's number.
 pub(super) const CODEC_BITS: i16 = 0b111;
-/// Attributes: times are the leader's, not the client's.
+/// Attributes: the timestamps are the leader's, not the client's.
 pub(super) const LOG_APPEND_TIME_BIT: i16 = 1 << 3;
 /// Attributes: the batch belongs to a transaction.
 pub(super) const TRANSACTIONAL_BIT: i16 = 1 << 4;
-/// Attributes: the batch is a transaction's marker.
+/// Attributes: the batch is a transaction marker.
 pub(super) const CONTROL_BIT: i16 = 1 << 5;
 /// Attributes: the base timestamp is the time from which compaction may drop tombstones.
 pub(super) const DELETE_HORIZON_BIT: i16 = 1 << 6;
 
-/// The `N` bytes of the field at `AT`.
+/// Reads the `N` bytes of the field at `AT`.
 pub(super) fn field<const AT: usize, const N: usize>(header: &[u8; HEADER_SIZE]) -> [u8; N] {
     const { assert!(AT + N <= HEADER_SIZE, "the field ends within the header") };
     let mut value = [0; N];

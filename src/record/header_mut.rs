@@ -1,7 +1,7 @@
 //! Changing the header of a batch in place.
 //!
-//! What the checksum does not cover is written as it is. For the rest the checksum is carried
-//! along without reading the records again, and a batch whose checksum was wrong stays wrong.
+//! Fields outside the checksum are simply overwritten. For the others, the checksum is updated
+//! without reading the records again, and a wrong checksum stays wrong.
 
 use super::batch::ProducerStamp;
 use super::checksum;
@@ -10,41 +10,41 @@ use super::header::{self, HEADER_SIZE, field, set_field};
 use super::summary::BatchSummary;
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// A batch's header, to be changed: in the batch itself or in a copy that is sent in its place.
+/// A mutable batch header: of the batch itself or of a copy that is sent instead.
 #[derive(Debug)]
 pub struct HeaderMut<'a> {
     header: &'a mut [u8; HEADER_SIZE],
 }
 
 impl<'a> HeaderMut<'a> {
-    /// The header at the start of `batch`, or `None` where there is not even that.
+    /// The header at the start of `batch`, or `None` if there are too few bytes.
     ///
-    /// The caller has parsed or built the batch.
+    /// The caller must have parsed or built the batch.
     pub fn of_batch(batch: &'a mut [u8]) -> Option<Self> {
         batch.first_chunk_mut().map(Self::new)
     }
 
-    /// This header of a batch that the caller has parsed or built.
+    /// Wraps the header of a batch that the caller has parsed or built.
     pub fn new(header: &'a mut [u8; HEADER_SIZE]) -> Self {
         Self { header }
     }
 
-    /// What the header says now.
+    /// The current contents of the header.
     pub fn summary(&self) -> Result<BatchSummary, RecordError> {
         BatchSummary::parse(self.header)
     }
 
-    /// Places the batch at `offset` in its log.
+    /// Sets the batch's base offset in its log.
     pub fn set_base_offset(&mut self, offset: Offset) {
         set_field::<{ header::BASE_OFFSET }, 8>(self.header, offset.get().to_be_bytes());
     }
 
-    /// Stamps the reign of the leader that appends the batch.
+    /// Sets the epoch of the leader that appends the batch.
     pub fn set_leader_epoch(&mut self, epoch: LeaderEpoch) {
         set_field::<{ header::LEADER_EPOCH }, 4>(self.header, epoch.0.to_be_bytes());
     }
 
-    /// Gives all records the time `now` at which the leader appended them.
+    /// Sets the timestamp of all records to `now`, the time of the append.
     pub fn set_log_append_time(&mut self, now: Timestamp) {
         self.rewrite(|header| {
             let attributes = i16::from_be_bytes(field::<{ header::ATTRIBUTES }, 2>(header));
@@ -54,14 +54,14 @@ impl<'a> HeaderMut<'a> {
         });
     }
 
-    /// Corrects the latest time among the records, where a client stated another.
+    /// Corrects the max timestamp if the client's was wrong.
     pub fn set_max_timestamp(&mut self, timestamp: Timestamp) {
         self.rewrite(|header| {
             set_field::<{ header::MAX_TIMESTAMP }, 8>(header, timestamp.millis().to_be_bytes());
         });
     }
 
-    /// Gives the batch another place in the sequence of a producer, before it is sent again.
+    /// Sets another producer id, epoch or sequence number, before the batch is sent again.
     pub fn set_producer(&mut self, producer: ProducerStamp) {
         self.rewrite(|header| {
             set_field::<{ header::PRODUCER_ID }, 8>(header, producer.id.0.to_be_bytes());
@@ -71,7 +71,7 @@ impl<'a> HeaderMut<'a> {
         });
     }
 
-    /// Widens the batch to end `delta` after its base offset, as in topics that count bytes.
+    /// Sets the last offset to `delta` after the base offset, for topics that count bytes.
     ///
     /// # Panics
     /// If `delta` is negative.

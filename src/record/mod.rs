@@ -1,9 +1,9 @@
 //! Kafka's record batch, format 2, as pure bytes.
 //!
-//! Read with [`Batch`] and [`Batches`] (views, nothing is copied), written with [`BatchBuilder`],
-//! patched in place with [`HeaderMut`], thinned out with [`BatchRewriter`], judged with
-//! [`validate_produced`]. The bytes come from strangers: no input panics, and no length in them is
-//! believed before the bytes are there.
+//! [`Batch`] and [`Batches`] read (as views, without copying), [`BatchBuilder`] builds,
+//! [`HeaderMut`] patches in place, [`BatchRewriter`] removes records, and [`validate_produced`]
+//! decides whether a batch may be stored. The bytes are untrusted: no input panics, and no length
+//! is trusted before the bytes are there.
 //! This layer never does I/O and never reads a clock.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 

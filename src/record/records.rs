@@ -1,4 +1,4 @@
-//! The records within a batch, one by one, without copying.
+//! Iteration over the records of a batch without copying.
 //!
 //! | field | form |
 //! |---|---|
@@ -16,7 +16,7 @@ use super::error::{RecordError, RecordFault};
 /// One record, borrowed from the bytes of its batch.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// How far the record's offset lies beyond the batch's base offset; never negative.
+    /// The distance from the batch's base offset to the record's offset; never negative.
     pub offset_delta: i32,
     /// Milliseconds from the batch's base timestamp; see `Batch::timestamp_of`.
     pub timestamp_delta: i64,
@@ -37,14 +37,14 @@ pub struct Header<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// The headers of a record, in order, names that occur twice included.
+/// The headers of a record, in order, including repeated names.
 #[derive(Clone, Debug)]
 pub struct Headers<'a> {
     cursor: Cursor<'a>,
     left: u32,
 }
 
-/// A walk over a batch's records, set down: it borrows nothing, and is taken up again by
+/// A suspended iteration over a batch's records: it borrows nothing, and continues by
 /// [`resume`](Self::resume).
 #[derive(Clone, Copy, Debug)]
 pub struct RecordsAt {
@@ -60,8 +60,8 @@ pub struct RecordsAt {
 
 /// The records of one batch, in order.
 ///
-/// Their offsets rise and stay within the batch. There are exactly as many as its header says, and
-/// they take exactly all bytes: anything else is an error, and the iteration is over.
+/// Offsets rise and stay within the batch. There must be exactly as many records as the header
+/// says, and they must fill the payload exactly: anything else is an error and ends the iteration.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     cursor: Cursor<'a>,
@@ -93,18 +93,18 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Bytes given out so far: the encoded form of a record lies between this before and after it
-    /// was given out.
+    /// The number of bytes consumed so far: the encoded form of a record lies between the values of
+    /// this before and after the record was returned.
     pub fn position(&self) -> usize {
         self.size.saturating_sub(self.cursor.left())
     }
 
-    /// Records and bytes that are left, as far as the batch tells the truth.
+    /// The number of remaining records, according to the header, and of remaining bytes.
     pub fn left(&self) -> (usize, usize) {
         (self.count.saturating_sub(self.index) as usize, self.cursor.left())
     }
 
-    /// Sets the walk down, to go on later over the same bytes.
+    /// Suspends the iteration, so that it can continue later over the same bytes.
     #[inline]
     pub fn suspend(&self) -> RecordsAt {
         RecordsAt {
@@ -170,10 +170,10 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl RecordsAt {
-    /// Goes on with the walk over `decompressed`, the bytes it was begun over.
+    /// Continues the iteration over `decompressed`, which must be the same bytes as before.
     ///
     /// # Panics
-    /// If these are not as many bytes as then.
+    /// If their number differs.
     pub fn resume<'a>(&self, decompressed: &'a [u8]) -> Records<'a> {
         assert_eq!(decompressed.len(), self.size, "a walk goes on over the bytes it began with");
         Records {
@@ -190,12 +190,12 @@ impl RecordsAt {
 }
 
 impl<'a> Headers<'a> {
-    /// The headers whose [`encoded`](Self::encoded) form this is.
+    /// Creates headers from their [`encoded`](Self::encoded) form.
     pub fn of_encoded(encoded: &'a [u8], count: u32) -> Self {
         Self { cursor: Cursor::new(encoded), left: count }
     }
 
-    /// The bytes of the headers that are left, without their count.
+    /// The encoded bytes of the remaining headers, without their count.
     pub fn encoded(&self) -> &'a [u8] {
         self.cursor.rest()
     }
@@ -203,17 +203,17 @@ impl<'a> Headers<'a> {
     /// No headers.
     pub const NONE: Headers<'static> = Headers { cursor: Cursor::EMPTY, left: 0 };
 
-    /// How many are left.
+    /// The number of headers left.
     pub fn len(&self) -> usize {
         self.left as usize
     }
 
-    /// Whether none is left.
+    /// True if no headers are left.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
 
-    /// Takes the headers at `body` and makes sure that every one of them can be read.
+    /// Takes the headers at `body` after checking that each of them can be read.
     fn parse(body: &mut Cursor<'a>, headers_max: u32) -> Result<Self, RecordFault> {
         let stated = body.varint()?;
         let left = match u32::try_from(stated) {

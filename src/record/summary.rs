@@ -1,36 +1,36 @@
-//! What a batch's header alone tells, for those who walk a file without reading its records.
+//! The contents of a batch's header, for reading a file without its records.
 
 use super::batch::ProducerStamp;
 use super::error::RecordError;
 use super::header::{self, HEADER_SIZE, MAGIC, UNCOUNTED_SIZE, checked_part, field};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
-/// The facts of a batch that stand in its header.
+/// The facts in a batch's header.
 ///
-/// Its offsets, counts and size are not negative and do not overflow; whether they are true only
-/// the checksum knows, and that needs the records.
+/// Offsets, counts and size are non-negative and do not overflow. Whether they are true is only
+/// known from the checksum, which needs the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSummary {
-    /// Offset of the first record.
+    /// The offset of the first record.
     pub base_offset: Offset,
-    /// Offset of the last record, inclusive.
+    /// The offset of the last record, inclusive.
     pub last_offset: Offset,
-    /// Bytes of the whole batch.
+    /// The size of the whole batch in bytes.
     pub size: usize,
-    /// Reign of the leader that appended it.
+    /// The epoch of the leader that appended the batch.
     pub leader_epoch: LeaderEpoch,
-    /// How many records there are.
+    /// The number of records.
     pub record_count: u32,
-    /// The latest time among the records.
+    /// The largest timestamp of the records.
     pub max_timestamp: Timestamp,
-    /// The idempotent producer that sent it.
+    /// The idempotent producer that sent the batch.
     pub producer: Option<ProducerStamp>,
     /// The checksum.
     pub crc: u32,
 }
 
 impl BatchSummary {
-    /// The summary of the batch that begins with `header`.
+    /// Parses the header of a batch.
     pub fn parse(header: &[u8; HEADER_SIZE]) -> Result<Self, RecordError> {
         let [magic] = field::<{ header::MAGIC_BYTE }, 1>(header);
         let magic = magic.cast_signed();
@@ -65,7 +65,7 @@ impl BatchSummary {
     }
 }
 
-/// A batch's checksum, computed as its bytes come by.
+/// The checksum of a batch, computed incrementally.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningChecksum(u32);
 
@@ -75,12 +75,12 @@ impl RunningChecksum {
         Self(crc32c::crc32c(checked_part(header)))
     }
 
-    /// Takes in the next bytes of the records.
+    /// Adds the next bytes of the records.
     pub fn add(&mut self, payload: &[u8]) {
         self.0 = crc32c::crc32c_append(self.0, payload);
     }
 
-    /// The checksum of all that came by.
+    /// The checksum of all bytes added.
     pub fn value(&self) -> u32 {
         self.0
     }

@@ -1,9 +1,10 @@
-//! Whether a batch that a client sent may be stored.
+//! Validation of batches that clients send.
 //!
-//! Checked here is what the bytes alone show: form, checksum, the header's fields, and the records
-//! themselves: as many as the header says, numbered without a gap. Compressed ones are unpacked for
-//! that unless the rules say otherwise; then a batch that lies is found by those who read it.
-//! Sequence numbers and transactions are judged by whoever keeps the producers' state.
+//! The checks cover what the bytes alone show: format, checksum, header fields, and the records
+//! themselves, which must be as many as the header says and numbered without gaps. Compressed
+//! records are decompressed for this unless the rules say otherwise; an inconsistent batch is then
+//! only found by its readers. Sequence numbers and transactions are checked where the producers'
+//! state is kept.
 
 use std::borrow::Cow;
 
@@ -14,42 +15,42 @@ use super::error::{RecordError, RejectedRecord, Rejection};
 use super::header;
 use crate::types::Timestamp;
 
-/// What a topic asks of the batches it stores.
+/// The rules that a topic imposes on stored batches.
 #[derive(Clone, Copy, Debug)]
 pub struct ProduceRules {
-    /// The most bytes of a batch, its header included: `max.message.bytes`.
+    /// The maximum size of a batch including its header: `max.message.bytes`.
     pub batch_bytes_max: usize,
-    /// How batches are stored; `None` is as they come. Others are to be packed anew.
+    /// The required codec; `None` keeps the client's. Other batches are recompressed.
     pub packing: Option<Packing>,
-    /// Whether compressed batches are unpacked and walked too.
+    /// True if the records of compressed batches are checked too.
     pub walk_compressed: bool,
-    /// Whether every record needs a key, as in a compacted topic; its batches are always walked.
+    /// True if every record needs a key, as in a compacted topic; its records are always checked.
     pub keys_required: bool,
-    /// The earliest time a record may carry.
+    /// The earliest allowed timestamp.
     pub earliest: Timestamp,
-    /// The latest time a record may carry.
+    /// The latest allowed timestamp.
     pub latest: Timestamp,
-    /// Caps on unpacking and walking.
+    /// Limits on decompression and iteration.
     pub limits: Limits,
 }
 
 /// A batch that may be stored.
 #[derive(Clone, Debug)]
 pub struct Checked<'a> {
-    /// The batch; its checksum holds.
+    /// The batch, whose checksum matches.
     pub batch: Batch<'a>,
-    /// The latest time among the records, if they were walked: the header may say another.
+    /// The largest timestamp of the records, if they were checked: the header may be wrong.
     pub max_timestamp: Option<Timestamp>,
-    /// How the batch has to be packed before it is stored, and its records, unpacked.
+    /// The codec to store the batch with, and its decompressed records.
     pub repack: Option<(Packing, Cow<'a, [u8]>)>,
 }
 
-/// Attributes a client may set.
+/// The attributes that a client may set.
 const CLIENT_BITS: i16 = header::CODEC_BITS | header::TRANSACTIONAL_BIT;
 
-/// The one batch that `bytes` are, if `rules` allow it to be stored.
+/// Parses `bytes` as a single batch and checks that `rules` allow it to be stored.
 ///
-/// Nothing is allocated unless a compressed batch is to be walked.
+/// Allocates only if a compressed batch has to be decompressed.
 pub fn validate_produced<'a>(
     bytes: &'a [u8],
     rules: &ProduceRules,
@@ -57,8 +58,8 @@ pub fn validate_produced<'a>(
     validate_produced_with(bytes, rules, &mut Decompressor::default())
 }
 
-/// As [`validate_produced`], unpacking by a decompressor that has unpacked other batches of the
-/// same request, and may not unpack all of them.
+/// Like [`validate_produced`], with a decompressor shared by all batches of a request, so that its
+/// limit on the request's total applies.
 pub fn validate_produced_with<'a>(
     bytes: &'a [u8],
     rules: &ProduceRules,
@@ -122,8 +123,9 @@ fn check_header(batch: &Batch<'_>) -> Result<(), RecordError> {
     }
 }
 
-/// Walks the records and returns the latest time among them. A malformed record ends the walk; the
-/// records that the rules do not allow are listed, since producers repair or drop exactly those.
+/// Checks the records and returns their largest timestamp. A malformed record ends the check.
+/// Records that the rules reject are collected (KIP-467), since producers fix or drop exactly
+/// those.
 fn check_records(
     batch: &Batch<'_>,
     records: &[u8],
@@ -143,7 +145,7 @@ fn check_records(
 }
 
 impl ProduceRules {
-    /// Rules that only ask for batches of at most `batch_bytes_max` bytes.
+    /// Rules that only limit the size of a batch.
     #[cfg(any(test, feature = "internals"))]
     pub fn for_batches_up_to(batch_bytes_max: usize) -> Self {
         Self {
@@ -157,7 +159,7 @@ impl ProduceRules {
         }
     }
 
-    /// Why a record is not allowed, if it is not.
+    /// The reason to reject a record, or `None`.
     fn rejection(&self, has_key: bool, timestamp: Timestamp) -> Option<Rejection> {
         if self.keys_required && !has_key {
             return Some(Rejection::NoKey);
@@ -166,7 +168,7 @@ impl ProduceRules {
     }
 
     fn allow_time(&self, timestamp: Timestamp) -> bool {
-        // A record may say that it has no time, whatever the bounds.
+        // A record without a timestamp is allowed whatever the bounds.
         timestamp == Timestamp::NONE || (self.earliest..=self.latest).contains(&timestamp)
     }
 }

@@ -1,6 +1,6 @@
-//! Numbers of variable length: zigzag, seven bits a byte, lowest first, as in Kafka's records.
+//! Variable-length numbers: zigzag, seven bits per byte, lowest first, as in Kafka's records.
 //!
-//! An `i32` takes 1 to 5 bytes, an `i64` 1 to 10. Reading is [`Cursor`](super::cursor::Cursor)'s.
+//! An `i32` takes 1 to 5 bytes, an `i64` 1 to 10. [`Cursor`](super::cursor::Cursor) reads them.
 
 /// Appends `value` to `out`.
 pub(super) fn put_varint(out: &mut Vec<u8>, value: i32) {
@@ -12,22 +12,22 @@ pub(super) fn put_varlong(out: &mut Vec<u8>, value: i64) {
     put_unsigned(out, zigzag_64(value));
 }
 
-/// Bytes that [`put_varint`] appends.
+/// The number of bytes that [`put_varint`] appends.
 pub(super) fn varint_size(value: i32) -> usize {
     unsigned_size(u64::from(zigzag_32(value)))
 }
 
-/// Bytes that [`put_varlong`] appends.
+/// The number of bytes that [`put_varlong`] appends.
 pub(super) fn varlong_size(value: i64) -> usize {
     unsigned_size(zigzag_64(value))
 }
 
-/// The signed number that was folded into `folded`.
+/// Decodes a zigzag-encoded number.
 pub(super) fn unzigzag_32(folded: u32) -> i32 {
     (folded >> 1).cast_signed() ^ (folded & 1).cast_signed().wrapping_neg()
 }
 
-/// The signed number that was folded into `folded`.
+/// Decodes a zigzag-encoded number.
 pub(super) fn unzigzag_64(folded: u64) -> i64 {
     (folded >> 1).cast_signed() ^ (folded & 1).cast_signed().wrapping_neg()
 }
@@ -67,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_varint_reads_back_and_its_size_is_foretold(value: i32) {
+        fn a_varint_reads_back_and_its_size_is_known_in_advance(value: i32) {
             let mut bytes = Vec::new();
             put_varint(&mut bytes, value);
             prop_assert_eq!(bytes.len(), varint_size(value));
@@ -77,7 +77,7 @@ mod tests {
         }
 
         #[test]
-        fn a_varlong_reads_back_and_its_size_is_foretold(value: i64, shift in 0..64) {
+        fn a_varlong_reads_back_and_its_size_is_known_in_advance(value: i64, shift in 0..64) {
             let value = value >> shift;
             let mut bytes = Vec::new();
             put_varlong(&mut bytes, value);

@@ -1,4 +1,4 @@
-//! The damage of a partition, and skipping it.
+//! //! Listing and skipping the damaged stretches of a partition.
 
 use std::sync::Arc;
 
@@ -7,35 +7,36 @@ use crate::storage::{DamagedStretch, SkippedStretch};
 use crate::types::Offset;
 
 impl Partition {
-    /// The damaged stretches that are known. Waits for the disk.
+    /// The known damaged stretches. Blocks on the disk.
     ///
     /// # Errors
-    /// When the partition has stopped, or its log cannot be opened.
+    /// If the partition has stopped, or its log cannot be opened.
     pub fn damaged_stretches(self: &Arc<Self>) -> Result<Vec<DamagedStretch>, PartitionError> {
         self.open()?;
         Ok(self.log().map_or_else(|| Ok(Vec::new()), |log| log.damaged_stretches())?)
     }
 
-    /// Looks how far damage goes that a reader has met at an offset, so that it can be skipped.
-    /// Waits for the disk, holding nothing up.
+    /// Determines the extent of the damage that a reader met at `offset`, so that it can be
+    /// skipped. Blocks on the disk, but holds no lock that an append needs.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// If the disk refuses.
     pub fn look_at_damage(&self, offset: Offset) -> Result<(), PartitionError> {
         let Some(log) = self.log() else { return Ok(()) };
-        // What is found is written by the name of a file, which the next log of this name has too.
+        // Findings are stored under the log's file name, which a later log of the same partition
+        // reuses: the hold keeps this log from being removed meanwhile.
         match self.logs().data.hold(log) {
             Some(_hold) => Ok(log.check_around(offset)?),
             None => Ok(()),
         }
     }
 
-    /// Lets readers pass over the damaged stretches in a range of offsets, its end excluded, since
-    /// `by` wants it. Durable on return. Waits for the disk.
+    /// Lets readers pass over the damaged stretches within a half-open range of offsets, on behalf
+    /// of `by`. Durable on return. Blocks on the disk.
     ///
     /// # Errors
-    /// `Repairable` while other replicas are in sync; `Skip` for a range that holds no damage, or
-    /// only a part of some, and when the disk refuses.
+    /// `Repairable` while other replicas are in sync; `Skip` if the range holds no damage or covers
+    /// a stretch only in part; a storage error if the disk fails.
     pub fn skip_damage(
         self: &Arc<Self>,
         (from, to): (Offset, Offset),

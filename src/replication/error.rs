@@ -1,61 +1,61 @@
-//! Why a partition refused.
+//! The errors of a partition.
 
 use std::sync::Arc;
 
 use crate::storage::{SkipError, StorageError};
 use crate::types::{LeaderEpoch, Offset};
 
-/// Why a partition did not do what was asked.
+/// The reason why a partition refused an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum PartitionError {
-    /// It was deleted, or this broker leads it no more.
+    /// The partition was deleted, or this broker no longer leads it.
     #[error("the partition has stopped: {reason}")]
     Stopped {
-        /// Why.
+        /// The cause, in words.
         reason: &'static str,
     },
-    /// The caller knows an older leader than the one that reigns.
-    #[error("epoch {asked} has ended; epoch {current} reigns")]
+    /// The caller's leader epoch is older than the current one.
+    #[error("leader epoch {asked} is fenced: the current leader epoch is {current}")]
     FencedEpoch {
-        /// What the caller said.
+        /// The leader epoch that the caller sent.
         asked: LeaderEpoch,
-        /// What is true here.
+        /// The leader epoch of this partition.
         current: LeaderEpoch,
     },
-    /// The caller knows a newer leader than this broker does.
-    #[error("epoch {asked} is not known here yet; epoch {current} reigns")]
+    /// The caller's leader epoch is newer than the one known to this broker.
+    #[error("leader epoch {asked} is unknown: the current leader epoch is {current}")]
     UnknownEpoch {
-        /// What the caller said.
+        /// The leader epoch that the caller sent.
         asked: LeaderEpoch,
-        /// What is true here.
+        /// The leader epoch of this partition.
         current: LeaderEpoch,
     },
     /// The reader asked for records the log does not hold.
-    #[error("offset {wanted} is outside {start}..{end}")]
+    #[error("offset {wanted} is out of range: the log holds {start}..{end}")]
     OffsetOutOfRange {
-        /// What was asked for.
+        /// The requested offset.
         wanted: i64,
-        /// The first offset there is.
+        /// The log start offset.
         start: Offset,
-        /// The offset after the last.
+        /// The log end offset.
         end: Offset,
     },
-    /// Its log could not be opened or made.
+    /// The log could not be opened or created.
     #[error("the partition's log is not open: {reason}")]
     NotOpen {
         /// The error of the last attempt.
         reason: Arc<str>,
     },
-    /// Damage is not given up that another replica can repair.
-    #[error("{others} other replicas are in sync and have what is damaged here")]
+    /// Damage is not skipped while another replica can repair it.
+    #[error("{others} other replicas are in sync and hold intact copies of the damaged records")]
     Repairable {
-        /// So many.
+        /// The number of other in-sync replicas.
         others: usize,
     },
-    /// Damage was not skipped.
+    /// The damage was not skipped.
     #[error(transparent)]
     Skip(#[from] SkipError),
-    /// The log refused.
+    /// The log refused the operation.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

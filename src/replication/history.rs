@@ -1,15 +1,15 @@
-//! The two ends of a partition's history: where an epoch ended, and where the log begins.
+//! The two ends of a partition's history: the end offset of each leader epoch, and the log start.
 
 use crate::replication::{Partition, PartitionError};
 use crate::types::{LeaderEpoch, Offset};
 
 impl Partition {
-    /// The last epoch not above `epoch` and the offset at which it ended, not below the log's
-    /// start, for a reader that wants to know whether its history is this one; `None` when nobody
-    /// can tell.
+    /// The largest leader epoch not above `epoch` and its end offset, raised to the log start
+    /// offset. A follower or consumer compares it with its own log to detect divergence (KIP-101,
+    /// KIP-320). `None` if no such epoch is recorded.
     ///
     /// # Errors
-    /// When the partition has stopped, or its log cannot be read.
+    /// If the partition has stopped, or its log cannot be read.
     pub fn epoch_end(
         &self,
         epoch: LeaderEpoch,
@@ -17,11 +17,11 @@ impl Partition {
         self.check_running()?;
         let end = self.log().map_or(Offset::ZERO, |log| log.log_end_offset());
         if epoch == self.epoch() {
-            // The reign may not have appended anything yet.
+            // The current epoch may have no entry yet: it gets one with its first batch.
             return Ok(Some((epoch, end)));
         }
         match self.log() {
-            // Where the log began once is forgotten: nobody can read there.
+            // An epoch may have ended below the log start offset, where nobody can read any more.
             Some(log) => Ok(log
                 .epoch_end(epoch)?
                 .map(|(epoch, end)| (epoch, end.max(log.log_start_offset())))),
@@ -29,12 +29,12 @@ impl Partition {
         }
     }
 
-    /// Lets the log begin at `first`, the high watermark without it, and returns where it begins
-    /// now. That is durable on return, and the files of whole segments before it are on their way
-    /// out. Waits for the disk.
+    /// Advances the log start offset to `first`, or to the high watermark without it, and returns
+    /// the new log start offset. The new offset is durable on return; files of whole segments below
+    /// it are removed in the background. Blocks on the disk.
     ///
     /// # Errors
-    /// `OffsetOutOfRange` above the high watermark: nobody has seen those records yet.
+    /// `OffsetOutOfRange` above the high watermark: those records are not yet visible to consumers.
     pub fn delete_records(&self, first: Option<i64>) -> Result<Offset, PartitionError> {
         self.check_running()?;
         let high_watermark = self.high_watermark();
@@ -47,7 +47,7 @@ impl Partition {
         let Some(log) = self.log() else { return Ok(Offset::ZERO) };
         if to > self.log_start_offset() {
             self.logs().data.advance_log_start(log, to)?;
-            // A topic that is deleted meanwhile takes its files along; nothing is left to delete.
+            // If the topic is deleted meanwhile, the deletion removes these files too.
             let held = self.logs().data.hold(log);
             if held.is_some()
                 && let Err(error) = log.delete_before_start(high_watermark)

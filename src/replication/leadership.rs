@@ -1,18 +1,20 @@
-//! The rules by which a leader moves the high watermark. No I/O, no clock.
+//! The rules for moving the high watermark. No I/O, no clock.
 
 use crate::types::{BrokerId, Offset};
 
-/// One leader's reign over one partition.
+/// The leader's view of its in-sync replicas during one leader epoch.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    /// How far each in-sync replica is safely stored, this broker included, by rising id.
+    /// The offset up to which each in-sync replica, this broker included, has stored the log;
+    /// sorted by broker id.
     in_sync: Box<[(BrokerId, Offset)]>,
     in_sync_min: usize,
     high_watermark: Offset,
 }
 
 impl Leadership {
-    /// A reign that begins with all that `in_sync` holds below `high_watermark` replicated.
+    /// Starts a leader epoch in which everything below `high_watermark` is replicated on all of
+    /// `in_sync`.
     pub fn new(
         in_sync: impl IntoIterator<Item = BrokerId>,
         in_sync_min: usize,
@@ -24,23 +26,23 @@ impl Leadership {
         Self { in_sync, in_sync_min, high_watermark }
     }
 
-    /// The first offset not yet replicated.
+    /// The first offset that is not yet replicated.
     pub fn high_watermark(&self) -> Offset {
         self.high_watermark
     }
 
-    /// The in-sync replicas, in the order of their ids.
+    /// The in-sync replicas, sorted by id.
     pub fn in_sync(&self) -> impl Iterator<Item = BrokerId> {
         self.in_sync.iter().map(|(broker, _)| *broker)
     }
 
-    /// Whether `acks=all` can be promised now.
+    /// True if enough replicas are in sync for `acks=all`.
     pub fn has_enough_replicas(&self) -> bool {
         self.in_sync.len() >= self.in_sync_min
     }
 
-    /// Notes that `replica` holds everything below `stored`, and moves the high watermark as far as
-    /// that allows. Tells whether it moved.
+    /// Records that `replica` has stored everything below `stored` and advances the high watermark
+    /// as far as that allows. Returns true if it moved.
     pub fn replica_reached(&mut self, replica: BrokerId, stored: Offset) -> bool {
         let member = self.in_sync.iter_mut().find(|(broker, _)| *broker == replica);
         let Some((_, known)) = member else { return false };

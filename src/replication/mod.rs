@@ -1,8 +1,9 @@
-//! A partition as its leader sees it: the in-sync replicas, the high watermark, who waits for it.
+//! A partition as its leader sees it: in-sync replicas, high watermark, waiting requests.
 //!
-//! The high watermark is the smallest flushed offset over the in-sync replicas (the smallest end,
-//! with `write.caching`). Consumers see what lies below it; `acks=all` is answered when it covers
-//! the record. It never goes back. Followers fetch as consumers do; nothing here knows a socket.
+//! The high watermark is the smallest flushed offset of the in-sync replicas, or with
+//! `write.caching` their smallest log end offset. Consumers see only records below it, and
+//! `acks=all` is answered once it covers the record. It never decreases. Followers fetch as
+//! consumers do; this layer knows no socket.
 
 mod damage;
 mod error;

@@ -1,4 +1,4 @@
-//! Opening a partition's log, or making it, and putting the leader epoch on record.
+//! Opening or creating a partition's log, and recording its leader epoch.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -7,17 +7,17 @@ use crate::storage::{Log, PartitionMetadata};
 use crate::types::WithCauses;
 
 impl Partition {
-    /// Whether [`Partition::append`] may be called without opening anything first.
+    /// True if [`Partition::append`] may be called without opening anything first.
     pub fn is_appendable(&self) -> bool {
         self.leading.get().is_some()
     }
 
-    /// Whether [`Partition::open`] has nothing left to do.
+    /// True if [`Partition::open`] has nothing left to do.
     pub fn is_open(&self) -> bool {
         self.opened.get().is_some()
     }
 
-    /// Opens the log if there is one. Waits for the disk.
+    /// Opens the log if it exists. Blocks on the disk.
     pub fn open(self: &Arc<Self>) -> Result<(), PartitionError> {
         let _once = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_running()?;
@@ -30,8 +30,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Makes the partition appendable: opens the log or makes one, and puts the reign on record
-    /// before its first batch. Waits for the disk.
+    /// Makes the partition appendable: opens or creates the log, and records the leader epoch
+    /// before the first batch of that epoch. Blocks on the disk.
     pub fn lead(self: &Arc<Self>) -> Result<(), PartitionError> {
         self.try_lead().inspect_err(|error| {
             let reason = WithCauses(error).to_string().into();
@@ -55,19 +55,20 @@ impl Partition {
             };
             self.attach(self.logs.data.create_log(&self.id, metadata)?)
         };
-        // What follows writes by the names of files, which the next log of this name has too.
+        // The calls below write to files by name, and a later log of the same partition reuses
+        // those names: the hold keeps this log from being removed meanwhile.
         let Some(_hold) = self.logs.data.hold(log) else {
             return Err(PartitionError::Stopped { reason: "its log was removed" });
         };
         log.start_epoch(self.epoch)?;
-        // Here, where waiting for the disk is allowed, and not in the first append.
+        // Prepare here, where blocking on the disk is allowed, rather than in the first append.
         log.prepare()?;
         self.leading.get_or_init(|| ());
         Ok(())
     }
 
-    /// Takes up an opened log. All of it that is flushed is replicated: at start every record that
-    /// recovery kept has been.
+    /// Installs an opened log. Everything flushed counts as replicated: recovery keeps only records
+    /// that were.
     fn attach(self: &Arc<Self>, log: Arc<Log>) -> &Arc<Log> {
         log.set_config(self.config());
         let weak = Arc::downgrade(self);
@@ -82,7 +83,7 @@ impl Partition {
         log
     }
 
-    /// The refusal of an append to a log that is not open.
+    /// The error of an append to a log that is not open.
     pub(super) fn not_open(&self) -> PartitionError {
         let failure = self.open_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let reason = failure.clone().unwrap_or_else(|| "nobody has opened it yet".into());

@@ -1,8 +1,9 @@
-//! One partition led by this broker: its log, its reign, its watermark and those who wait.
+//! One partition led by this broker: its log, leader epoch, high watermark and waiting requests.
 //!
-//! Order of events for a record: appended → flushed → high watermark → answered and visible. The
-//! partition owns the step from flushed to visible; the flusher calls it by the log's listener.
-//! A partition that was never written has no directory, and its log is empty.
+//! A record is appended, then flushed, then covered by the high watermark, and only then
+//! acknowledged and visible. The partition owns the step from flushed to visible; the flusher
+//! triggers it through the log's listener. A partition that was never written to has no directory,
+//! and its log is empty.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,50 +18,51 @@ use crate::storage::{
 };
 use crate::types::{BrokerId, LeaderEpoch, Offset, Timestamp, TopicId, TopicPartition};
 
-/// When a producer is answered.
+/// The acknowledgement that a producer asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
     /// Never.
     None,
-    /// When the leader holds the record safely.
+    /// Once the leader has stored the record safely.
     Leader,
-    /// When the high watermark covers it.
+    /// Once the high watermark covers the record.
     All,
 }
 
-/// What has to be covered before a producer is answered.
+/// The condition under which a producer is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The reign that appended it; another one can promise nothing.
+    /// The leader epoch of the append; no other epoch can make the promise.
     pub epoch: LeaderEpoch,
-    /// The offset after the last record.
+    /// The offset after the last appended record.
     pub next_offset: Offset,
-    /// Who must hold it.
+    /// The acknowledgement that the producer asked for.
     pub acks: Acks,
 }
 
-/// A reader's question.
+/// The parameters of a read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadRequest {
-    /// Where to begin, as it came from the wire.
+    /// The fetch offset as it came from the wire.
     pub offset: i64,
-    /// The most bytes wanted.
+    /// The maximum number of bytes to return.
     pub max_bytes: u64,
-    /// Whether one batch is wanted even if it is larger.
+    /// True if the first batch is wanted even if it exceeds `max_bytes`.
     pub at_least_one_batch: bool,
-    /// Whether a reader behind the last batch's records, where offsets count bytes, gets that batch
-    /// to see where its offsets end. Else nothing, for who waits there would never rest.
+    /// True if a reader behind the last record of a batch, where offsets count bytes, is given that
+    /// batch to learn its last offset. Otherwise it is given nothing: a reader that waits there
+    /// would be answered at once, again and again.
     pub shows_gap: bool,
 }
 
-/// What a reader gets.
+/// The result of a read.
 #[derive(Clone, Debug)]
 pub struct ReadAnswer {
-    /// Whole batches, or nothing.
+    /// Whole batches, or `None`.
     pub records: Option<FileRange>,
-    /// Records at and above it are not visible yet.
+    /// The high watermark; records at or above it are not visible yet.
     pub high_watermark: Offset,
-    /// The first offset there is.
+    /// The log start offset.
     pub log_start_offset: Offset,
 }
 
@@ -73,25 +75,26 @@ pub struct Partition {
     config: ArcSwap<LogConfig>,
     pub(super) logs: Arc<LocalLogs>,
     pub(super) log: OnceLock<Arc<Log>>,
-    /// Held while the log is opened or made, so that it happens once.
+    /// Held while the log is opened or created, so that only one thread does it.
     pub(super) opening: Mutex<()>,
-    /// Why the last attempt at that has failed.
+    /// The error of the last attempt to open the log.
     pub(super) open_failure: Mutex<Option<Arc<str>>>,
     leadership: Mutex<Leadership>,
-    /// Up to where this replica holds the log as its topic asks: on the disk, or appended.
+    /// The offset up to which this replica has stored the log as its topic requires: flushed, or
+    /// only appended with `write.caching`.
     stored: AtomicI64,
-    /// What `leadership` last said, for readers without a lock.
+    /// A copy of the high watermark in `leadership`, readable without the lock.
     high_watermark: AtomicI64,
     waiting: Waiting,
     stopped: OnceLock<&'static str>,
-    /// Whether it has been looked for.
+    /// Set once the log has been looked for on the disk.
     pub(super) opened: OnceLock<()>,
-    /// Whether the epoch is on record, so that batches may be stamped with it.
+    /// Set once the leader epoch is recorded, so that batches may be stamped with it.
     pub(super) leading: OnceLock<()>,
 }
 
 impl Partition {
-    /// A partition whose log is opened when it is first needed.
+    /// Creates a partition whose log is opened on first use.
     pub fn new(spec: PartitionSpec, logs: Arc<LocalLogs>) -> Arc<Self> {
         let in_sync_min = spec.config.min_insync_replicas(spec.replicas);
         let in_sync_min = in_sync_min.min(spec.replicas);
@@ -116,27 +119,27 @@ impl Partition {
         })
     }
 
-    /// Its name and number.
+    /// The topic name and partition number.
     pub fn id(&self) -> &TopicPartition {
         &self.id
     }
 
-    /// The topic's identity.
+    /// The topic id.
     pub fn topic_id(&self) -> TopicId {
         self.topic_id
     }
 
-    /// The reign in which this broker leads it.
+    /// The leader epoch in which this broker leads the partition.
     pub fn epoch(&self) -> LeaderEpoch {
         self.epoch
     }
 
-    /// The topic's settings as they are now.
+    /// The current topic configuration.
     pub fn config(&self) -> Arc<LogConfig> {
         self.config.load_full()
     }
 
-    /// Lets the partition live by other settings from now on.
+    /// Replaces the topic configuration, also that of an open log.
     pub fn set_config(&self, config: Arc<LogConfig>) {
         if let Some(log) = self.log.get() {
             log.set_config(Arc::clone(&config));
@@ -144,23 +147,23 @@ impl Partition {
         self.config.store(config);
     }
 
-    /// The first offset not yet visible to consumers.
+    /// The high watermark: the first offset that is not yet visible to consumers.
     pub fn high_watermark(&self) -> Offset {
         Offset::new(self.high_watermark.load(Ordering::Acquire))
     }
 
-    /// The first offset there is.
+    /// The log start offset.
     pub fn log_start_offset(&self) -> Offset {
         self.log.get().map_or(Offset::ZERO, |log| log.log_start_offset())
     }
 
-    /// The log, once it has been opened.
+    /// The log, once opened.
     pub fn log(&self) -> Option<&Arc<Log>> {
         self.log.get()
     }
 
-    /// Appends validated batches, each on its own terms: one that is refused or known already does
-    /// not stop the others. Nothing is promised yet; see [`Partition::is_covered`].
+    /// Appends validated batches. Each succeeds or fails by itself: a refused or duplicate batch
+    /// does not stop the others. Nothing is acknowledged yet; see [`Partition::is_covered`].
     pub fn append(
         &self,
         batches: &mut [&mut [u8]],
@@ -178,7 +181,8 @@ impl Partition {
                 self.logs.data.note_refusal();
             }
         })?;
-        // Not to the log's end: another append may have moved it whose bytes nobody can read yet.
+        // Not up to the log end offset: a concurrent append may have moved it for bytes that are
+        // not readable yet.
         let appended = outcomes.iter().flatten().map(|appended| appended.next_offset).max();
         if let Some(end) = appended.filter(|_| log.config().write_caching) {
             self.logs.flusher.confirm(log)?;
@@ -189,10 +193,10 @@ impl Partition {
         Ok(outcomes)
     }
 
-    /// Whether what `target` asks has come true.
+    /// Returns true if `target` has been reached.
     ///
     /// # Errors
-    /// When it never will: the partition has stopped.
+    /// If it can no longer be reached because the partition has stopped.
     pub fn is_covered(&self, target: Target) -> Result<bool, PartitionError> {
         self.check_running()?;
         self.check_epoch(target.epoch)?;
@@ -203,8 +207,8 @@ impl Partition {
         })
     }
 
-    /// Whole batches from the one that holds the offset, as far as consumers may see. What is not
-    /// vouched for is read and checked first, which waits for the disk.
+    /// Reads whole batches from the batch that holds the offset, up to the high watermark. Bytes
+    /// not yet verified are read and checked first, which blocks on the disk.
     pub fn read(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
         self.read_by(request, |log, from, limit| {
             Ok(match log.read(from, limit)? {
@@ -214,8 +218,8 @@ impl Partition {
         })
     }
 
-    /// As [`Partition::read`] with what is vouched for now. `None` when something else has to be
-    /// read and checked first.
+    /// Like [`Partition::read`], but without waiting for the disk. `None` if some bytes must first
+    /// be read and verified.
     pub fn look(&self, request: ReadRequest) -> Result<Option<ReadAnswer>, PartitionError> {
         let mut is_vouched = true;
         let answer = self.read_by(request, |log, from, limit| {
@@ -227,7 +231,7 @@ impl Partition {
             Ok(extent.map(Extent::into_range))
         });
         match answer {
-            // No batch, and damage that nobody knows yet.
+            // An error without a range of offsets: damage that has not been located yet.
             Err(PartitionError::Storage(StorageError::Corrupt { first, next, .. }))
                 if first == next =>
             {
@@ -237,7 +241,7 @@ impl Partition {
         }
     }
 
-    /// As [`Partition::read`], but nothing is checked: whoever sends the bytes must.
+    /// Like [`Partition::read`], but verifies nothing: the sender of the bytes must.
     pub fn read_unchecked(&self, request: ReadRequest) -> Result<ReadAnswer, PartitionError> {
         self.read_by(request, |log, from, limit| {
             Ok(log.find_extent(from, limit)?.map(Extent::into_range))
@@ -271,8 +275,8 @@ impl Partition {
         Ok(ReadAnswer { records, high_watermark, log_start_offset: start })
     }
 
-    /// What [`Partition::read`] would give if the damage that begins at the offset were not there,
-    /// and where that begins. Slow: every batch is checked.
+    /// Reads the batches behind the damage at the requested offset, and returns the offset at which
+    /// they begin. Slow: it checks every batch.
     pub fn salvage(
         &self,
         request: ReadRequest,
@@ -289,22 +293,22 @@ impl Partition {
         Ok(log.salvage(from, limit)?)
     }
 
-    /// The end of what consumers may see.
+    /// The high watermark, as the answer to a query for the latest offset.
     pub fn latest(&self) -> RecordAt {
         self.untimed(self.high_watermark())
     }
 
-    /// The first offset there is.
+    /// The log start offset, as the answer to a query for the earliest offset.
     pub fn earliest(&self) -> RecordAt {
         self.untimed(self.log_start_offset())
     }
 
-    /// The first visible record at or after a time.
+    /// The first visible record with this timestamp or a later one.
     pub fn first_at(&self, time: Timestamp) -> Result<Option<RecordAt>, PartitionError> {
         self.visible(|log| log.offset_for_timestamp(time))
     }
 
-    /// The visible record with the latest time.
+    /// The visible record with the largest timestamp.
     pub fn latest_by_time(&self) -> Result<Option<RecordAt>, PartitionError> {
         self.visible(Log::max_timestamp)
     }
@@ -328,7 +332,7 @@ impl Partition {
         self.waiting.wake_all();
     }
 
-    /// Refuses a caller who believes in another leader; who names no epoch believes in any.
+    /// Refuses a caller whose leader epoch differs; a caller that names none is accepted.
     pub fn check_epoch(&self, asked: LeaderEpoch) -> Result<(), PartitionError> {
         let current = self.epoch;
         if asked == LeaderEpoch::NONE || asked == current {
@@ -340,14 +344,14 @@ impl Partition {
         }
     }
 
-    /// How many in-sync replicas other brokers have.
+    /// The number of in-sync replicas on other brokers.
     pub(super) fn other_in_sync_replicas(&self) -> usize {
         let leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
         leadership.in_sync().filter(|broker| *broker != self.broker).count()
     }
 
-    /// Refuses records of producers while the disk is full; what groups commit has a part of the
-    /// reserve.
+    /// Refuses producers' records while the disk is full. Internal topics may use a part of the
+    /// reserve, so that groups can commit.
     pub(super) fn require_room(&self) -> Result<(), PartitionError> {
         if self.id.topic.is_internal() {
             return Ok(());
@@ -355,17 +359,17 @@ impl Partition {
         Ok(self.logs.data.require_room().inspect_err(|_| self.logs.data.note_refusal())?)
     }
 
-    /// Those who wait for it.
+    /// The requests that wait for this partition.
     pub(super) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
-    /// Where this broker's logs are.
+    /// The logs of this broker.
     pub(super) fn logs(&self) -> &LocalLogs {
         &self.logs
     }
 
-    /// Refuses when the partition has stopped.
+    /// Returns an error if the partition has stopped.
     pub fn check_running(&self) -> Result<(), PartitionError> {
         match self.stopped.get() {
             Some(reason) => Err(PartitionError::Stopped { reason }),
@@ -379,12 +383,13 @@ impl Partition {
             .map_or_else(Default::default, |log| (log.log_start_offset(), log.log_end_offset()))
     }
 
-    /// This replica holds everything below `stored`: moves the watermark and wakes who waits.
+    /// Records that this replica has stored everything below `stored`: moves the high watermark and
+    /// wakes waiting requests.
     pub(super) fn advance(&self, stored: Offset) {
         self.stored.fetch_max(stored.get(), Ordering::AcqRel);
         let mut leadership = self.leadership.lock().unwrap_or_else(PoisonError::into_inner);
         if leadership.replica_reached(self.broker, stored) {
-            // Under the lock, so that a later value is never overwritten by an earlier one.
+            // Store under the lock, so that an older value never overwrites a newer one.
             let reached = leadership.high_watermark();
             self.high_watermark.store(reached.get(), Ordering::Release);
         }

@@ -12,15 +12,15 @@ use crate::types::{PartitionIndex, TopicId, TopicName};
 /// A topic's partitions on this broker.
 #[derive(Debug)]
 pub struct Topic {
-    /// Its name.
+    /// The topic name.
     pub name: TopicName,
-    /// Its identity.
+    /// The topic id.
     pub id: TopicId,
-    /// By number; those led elsewhere are absent.
+    /// Indexed by partition number; `None` for partitions led by other brokers.
     partitions: Box<[Option<Arc<Partition>>]>,
 }
 
-/// All partitions this broker leads. Readers take a snapshot without a lock; one task writes.
+/// All partitions led by this broker. Readers take a snapshot without a lock; a single task writes.
 #[derive(Debug, Default)]
 pub struct Partitions {
     topics: ArcSwap<Topics>,
@@ -33,7 +33,7 @@ struct Topics {
 }
 
 impl Topic {
-    /// A topic with these partitions.
+    /// Creates a topic with these partitions.
     pub fn new(
         name: TopicName,
         id: TopicId,
@@ -55,24 +55,24 @@ impl Topic {
         self.partitions.get(place(index)?)?.as_ref()
     }
 
-    /// All of them, by number.
+    /// All partitions led by this broker, in order of their numbers.
     pub fn partitions(&self) -> impl Iterator<Item = &Arc<Partition>> {
         self.partitions.iter().flatten()
     }
 }
 
-/// Where the partition of this number is in a list; there are no negative ones.
+/// The index of a partition in the list; `None` for negative numbers.
 fn place(index: PartitionIndex) -> Option<usize> {
     usize::try_from(index.0).ok()
 }
 
 impl Partitions {
-    /// The partition of this name and number.
+    /// The partition with this topic name and number.
     pub fn get(&self, topic: &str, index: PartitionIndex) -> Option<Arc<Partition>> {
         self.topics.load().by_name.get(topic)?.partition(index).cloned()
     }
 
-    /// The topic of this name.
+    /// The topic with this name.
     pub fn topic(&self, name: &str) -> Option<Arc<Topic>> {
         self.topics.load().by_name.get(name).cloned()
     }
@@ -82,7 +82,7 @@ impl Partitions {
         self.topics.load().by_id.get(&id).cloned()
     }
 
-    /// All topics, in no order.
+    /// All topics, in no particular order.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
         self.topics.load().by_name.values().cloned().collect()
     }
@@ -95,8 +95,8 @@ impl Partitions {
         open.map(|partition| (partition.id().clone(), partition.high_watermark())).collect()
     }
 
-    /// Replaces everything. Partitions that are not among the new ones have to be stopped by the
-    /// caller; who holds one goes on holding it.
+    /// Replaces all topics. The caller stops the partitions that are not among the new ones;
+    /// holders of a removed partition may keep using it.
     pub fn replace(&self, topics: impl IntoIterator<Item = Topic>) {
         let mut next = Topics::default();
         for topic in topics.into_iter().map(Arc::new) {

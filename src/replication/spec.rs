@@ -1,36 +1,36 @@
-//! The parts a partition is made of.
+//! The inputs from which a partition is built.
 
 use std::sync::Arc;
 
 use crate::storage::{DataDir, Flusher, LogConfig, Upkeep};
 use crate::types::{BrokerId, LeaderEpoch, TopicId, TopicPartition};
 
-/// Where the logs of this broker are, and who flushes them.
+/// The logs of this broker, with the services that flush and maintain them.
 #[derive(Clone)]
 pub struct LocalLogs {
     /// The data directory.
     pub data: Arc<DataDir>,
     /// Its flusher.
     pub flusher: Arc<Flusher>,
-    /// Who records its marks and removes what is too old.
+    /// The thread that writes checkpoints and applies retention.
     pub upkeep: Arc<Upkeep>,
 }
 
-/// What makes a partition.
+/// The identity and settings of a new partition.
 #[derive(Clone, Debug)]
 pub struct PartitionSpec {
-    /// Its name and number.
+    /// The topic name and partition number.
     pub partition: TopicPartition,
-    /// The topic's identity; data of another id is not touched.
+    /// The topic id; data of another id is not touched.
     pub topic_id: TopicId,
     /// This broker.
     pub broker: BrokerId,
-    /// The reign in which this broker leads.
+    /// The leader epoch in which this broker leads.
     pub epoch: LeaderEpoch,
     /// The in-sync replicas, this broker included.
     pub in_sync: Vec<BrokerId>,
-    /// How many replicas it has in all.
+    /// The number of assigned replicas.
     pub replicas: usize,
-    /// The topic's settings.
+    /// The topic configuration.
     pub config: Arc<LogConfig>,
 }

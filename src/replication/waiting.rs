@@ -1,4 +1,5 @@
-//! Who waits for a partition to move on: answers to producers, parked fetches.
+//! Requests that wait for a partition to make progress: acknowledgements to producers, parked
+//! fetches.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,11 +7,11 @@ use tokio::sync::Notify;
 
 use crate::types::Offset;
 
-/// Those who wait, each for an offset to be covered. Waking is by `Notify`, which keeps a permit:
-/// who registers first and looks afterwards misses nothing.
+/// The waiting requests, each for an offset to be passed. `Notify` keeps a permit, so a request
+/// that registers before it checks the offset cannot miss a wakeup.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// `None` until the first one waits: on most partitions nobody ever does.
+    /// `None` until the first registration: most partitions never have one.
     queue: Mutex<Option<Box<Queue>>>,
 }
 
@@ -45,12 +46,12 @@ impl Waiting {
         }
     }
 
-    /// Whether anybody waits.
+    /// True if no request waits.
     pub fn is_empty(&self) -> bool {
         self.lock().as_ref().is_none_or(|queue| queue.waiters.is_empty())
     }
 
-    /// Wakes those whose offset now lies below `reached`.
+    /// Wakes the requests whose offset is below `reached`.
     pub fn wake_below(&self, reached: Offset) {
         let mut queue = self.lock();
         let Some(queue) = &mut *queue else { return };
@@ -63,7 +64,7 @@ impl Waiting {
         });
     }
 
-    /// Wakes everybody: the partition has stopped or changed its leader.
+    /// Wakes all requests: the partition has stopped or changed its leader.
     pub fn wake_all(&self) {
         let mut queue = self.lock();
         for waiter in queue.iter_mut().flat_map(|queue| queue.waiters.drain(..)) {

@@ -1,4 +1,4 @@
-//! Numbers that name brokers, producers and their incarnations.
+//! Numbers that identify brokers, producers and their epochs.
 
 use std::fmt;
 
@@ -17,31 +17,32 @@ macro_rules! id {
 }
 
 id! {
-    /// Number of a broker within its cluster.
+    /// The number of a broker within its cluster.
     BrokerId(i32)
 }
 
 id! {
-    /// Reign of a partition's leader: it rises with every new leader and with every restart of one.
+    /// The epoch of a partition's leader: it rises with every new leader and every restart of the
+    /// leader.
     LeaderEpoch(i32)
 }
 
 id! {
-    /// Number handed to an idempotent producer by `InitProducerId`.
+    /// The number that `InitProducerId` assigns to an idempotent producer.
     ProducerId(i64)
 }
 
 id! {
-    /// Incarnation of a producer id; a lower one is fenced by a higher.
+    /// The epoch of a producer id; a higher epoch fences a lower one.
     ProducerEpoch(i16)
 }
 
 impl LeaderEpoch {
-    /// "Unknown": the protocol's −1.
+    /// The protocol's −1: the leader epoch is unknown.
     pub const NONE: Self = Self(-1);
 }
 
 impl ProducerId {
-    /// "Not idempotent": the protocol's −1.
+    /// The protocol's −1: the producer is not idempotent.
     pub const NONE: Self = Self(-1);
 }

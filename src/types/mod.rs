@@ -1,7 +1,7 @@
-//! The vocabulary every layer speaks: offsets, epochs, names and ids. No I/O.
+//! The vocabulary of every layer: offsets, epochs, names and ids. No I/O.
 //!
-//! Each is a type of its own, so that an offset cannot be handed over as a broker id. The names
-//! are those of Kafka's protocol.
+//! Each is a type of its own, so that an offset cannot be passed as a broker id. The names are
+//! those of Kafka's protocol.
 
 mod ids;
 mod offset;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Position of a record within one partition's log.
+/// The position of a record within one partition's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Offset(i64);
 
@@ -10,17 +10,17 @@ impl Offset {
     /// The first offset of every new log.
     pub const ZERO: Self = Self(0);
 
-    /// The offset with this number. Numbers below zero exist only on the wire, as sentinels, and
-    /// are translated before they become an `Offset`.
+    /// The offset with this number. Negative numbers exist only on the wire, as sentinels; they
+    /// must be translated before they become an `Offset`.
     ///
     /// # Panics
-    /// If `number` is negative: the caller let a sentinel through.
+    /// If `number` is negative: the caller has not translated a sentinel.
     pub const fn new(number: i64) -> Self {
         assert!(number >= 0, "an offset is never negative");
         Self(number)
     }
 
-    /// The offset with this number, or `None` below zero.
+    /// The offset with this number, or `None` if it is negative.
     pub const fn checked(number: i64) -> Option<Self> {
         if number < 0 { None } else { Some(Self(number)) }
     }
@@ -36,13 +36,13 @@ impl Offset {
         Self(self.0.saturating_add(1))
     }
 
-    /// The offset `count` further on.
+    /// The offset `count` after this one.
     #[must_use]
     pub const fn plus(self, count: i64) -> Self {
         Self::new(self.0.saturating_add(count))
     }
 
-    /// How far `self` lies beyond `earlier`; negative when it lies before.
+    /// The distance from `earlier` to `self`; negative if `self` comes first.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0 - earlier.0
     }

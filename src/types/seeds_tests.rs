@@ -1,4 +1,4 @@
-//! The seeds of randomised tests: each is one life of a model, or one run of a simulation.
+//! The seeds of randomised tests: each seed is one run of a model or of a simulation.
 //!
 //! `STREAMLOG_SEED=n` runs that seed alone, `STREAMLOG_SEEDS=n` that many instead of the usual
 //! number. The seed of a failing run is printed.
@@ -10,19 +10,19 @@ use std::str::FromStr;
 /// Threads of [`each_seed`].
 const THREADS: usize = 2;
 
-/// Seeds in order; names the last that was taken when the run ends in a panic.
+/// An iterator over seeds that prints the current one if the test panics.
 #[derive(Debug)]
 pub(crate) struct Seeds {
     rest: StepBy<Range<u64>>,
     taken: Option<u64>,
 }
 
-/// The seeds that the environment asks for, or else `usual` of them from 0.
+/// The seeds that the environment selects, or else `usual` of them from 0.
 pub(crate) fn seeds(usual: u64) -> Seeds {
     Seeds::of(range(usual), 1)
 }
 
-/// Runs `life` for every seed that [`seeds`] would give, on two threads.
+/// Runs `life` on two threads for every seed that [`seeds`] yields.
 pub(crate) fn each_seed(usual: u64, life: impl Fn(u64) + Sync) {
     let Range { start, end } = range(usual);
     let life = &life;
@@ -38,7 +38,7 @@ impl Seeds {
         Self { rest: range.step_by(step), taken: None }
     }
 
-    /// How many are left.
+    /// The number of seeds that are left.
     pub(crate) fn left(&self) -> usize {
         self.rest.size_hint().0
     }

@@ -8,15 +8,15 @@ use std::time::Duration;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// "No time": the protocol's −1.
+    /// The protocol's −1: no timestamp.
     pub const NONE: Self = Self(-1);
 
-    /// The time this many milliseconds after the epoch.
+    /// The time this many milliseconds after the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the epoch.
+    /// Milliseconds since the Unix epoch.
     pub const fn millis(self) -> i64 {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Names and ids of topics and partitions.
 //!
-//! A [`TopicName`] can be made only from legal text, and it is the only way from a stranger's
-//! bytes to a path.
+//! A [`TopicName`] can only be parsed from legal text, and only a [`TopicName`] becomes a path: no
+//! other bytes from a client reach the file system.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use uuid::Uuid;
 
-/// Number of a partition within its topic, from 0.
+/// The number of a partition within its topic, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartitionIndex(pub i32);
 
@@ -22,17 +22,17 @@ impl fmt::Display for PartitionIndex {
     }
 }
 
-/// Name of a topic: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
+/// The name of a topic: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicName(Arc<str>);
 
-/// Why a text is no topic name.
+/// The reason why a text is not a topic name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTopicName {
     /// It is empty.
     #[error("a topic name cannot be empty")]
     Empty,
-    /// It is longer than a directory name bears.
+    /// It is too long for a directory name.
     #[error("a topic name has at most 249 characters, not {0}")]
     TooLong(usize),
     /// It is `.` or `..`.
@@ -44,28 +44,28 @@ pub enum InvalidTopicName {
 }
 
 impl TopicName {
-    /// The most characters a name may have.
+    /// The maximum length of a topic name.
     pub const LENGTH_MAX: usize = 249;
 
-    /// The internal topic of consumer groups.
+    /// The internal topic of consumer group offsets.
     pub const CONSUMER_OFFSETS: &str = "__consumer_offsets";
 
-    /// The name of the internal topic of consumer groups.
+    /// The name of the internal topic of consumer group offsets.
     pub fn consumer_offsets() -> Self {
         Self(Self::CONSUMER_OFFSETS.into())
     }
 
-    /// The name as text.
+    /// The name as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name as shared text.
+    /// The name as a shared string.
     pub fn to_arc(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }
 
-    /// Whether streamlog keeps this topic for itself, as `__consumer_offsets`.
+    /// True for topics that streamlog keeps for itself, such as `__consumer_offsets`.
     pub fn is_internal(&self) -> bool {
         matches!(self.as_str(), Self::CONSUMER_OFFSETS | "__transaction_state")
     }
@@ -92,7 +92,7 @@ impl FromStr for TopicName {
     }
 }
 
-/// So that maps by name can be asked with the text of a request.
+/// Lets maps keyed by topic name be queried with the text of a request.
 impl Borrow<str> for TopicName {
     fn borrow(&self) -> &str {
         &self.0
@@ -105,12 +105,13 @@ impl fmt::Display for TopicName {
     }
 }
 
-/// Identity of a topic: a topic deleted and created again under its old name has another id.
+/// The identity of a topic: a topic that is deleted and recreated under the same name gets another
+/// id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicId(pub [u8; 16]);
 
 impl TopicId {
-    /// "No id": all zeros on the wire.
+    /// The protocol's zero id: no topic id.
     pub const NONE: Self = Self([0; 16]);
 
     /// A new random id.
@@ -119,7 +120,7 @@ impl TopicId {
     }
 }
 
-/// 22 characters of URL-safe base64, as Kafka's tools print it.
+/// Formats the id as 22 characters of URL-safe base64, as Kafka's tools do.
 impl fmt::Display for TopicId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
@@ -150,13 +151,13 @@ pub struct TopicPartition {
 }
 
 impl TopicPartition {
-    /// Whether it has this name and number.
+    /// Returns true if it has this topic name and partition number.
     pub fn is(&self, topic: &str, partition: PartitionIndex) -> bool {
         self.partition == partition && self.topic.as_str() == topic
     }
 }
 
-/// `topic-partition`, which is also the name of its directory.
+/// Formats as `topic-partition`, which is also the name of its directory.
 impl fmt::Display for TopicPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.topic, self.partition)

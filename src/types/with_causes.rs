@@ -1,9 +1,9 @@
-//! An error and its causes as one line.
+//! Formatting of an error and its causes on one line.
 
 use std::error::Error;
 use std::fmt;
 
-/// Shows an error, and behind it what caused it, each after a colon.
+/// Formats an error followed by its causes, each after a colon.
 #[derive(Clone, Copy, Debug)]
 pub struct WithCauses<'a>(pub &'a dyn Error);
 

@@ -97,7 +97,7 @@ impl Journal {
     /// The last append that is replicated now, with all before it.
     ///
     /// # Errors
-    /// When the partition has stopped: nothing more will be.
+    /// If the partition has stopped: nothing more will be.
     pub(super) fn take_replicated(&mut self) -> Result<Option<AppendId>, PartitionError> {
         let mut last = None;
         self.partition.is_covered(self.target(Acks::None, Offset::ZERO))?;

@@ -39,7 +39,7 @@ pub struct RebuiltMetadata {
 /// done then.
 ///
 /// # Errors
-/// When a broker has the directory, or two topics claim one name.
+/// If a broker has the directory, or two topics claim one name.
 pub fn rebuild_metadata(
     dir: &Path,
     partitions: &BTreeMap<TopicName, usize>,

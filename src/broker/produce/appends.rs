@@ -72,7 +72,7 @@ impl<'f> Appends<'f> {
     /// Takes a frame if it is a produce request whose partitions are open.
     ///
     /// # Errors
-    /// When the frame is malformed: nothing of it has been taken, and the connection must end.
+    /// If the frame is malformed: nothing of it has been taken, and the connection must end.
     pub(crate) fn take(&mut self, frame: &'f mut [u8]) -> Result<Taken<'f>, Unanswerable> {
         let (header, body) = RequestHeader::decode(frame)?;
         if header.api_key != ApiKey::Produce {

@@ -93,7 +93,7 @@ impl Content {
     /// Reads one side from the medium.
     ///
     /// # Errors
-    /// When the system refuses for another reason than the medium.
+    /// If the system refuses for another reason than the medium.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Self, StoreError> {
         let file = match disk.open(path, OpenMode::Read) {
             Ok(file) => file,

@@ -99,7 +99,7 @@ impl Salvage {
     /// Reads what can be read of the journal in `dir`.
     ///
     /// # Errors
-    /// When the disk fails, or a later release has written it.
+    /// If the disk fails, or a later release has written it.
     pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Self, StoreError> {
         let listing = match Listing::of(disk, dir) {
             Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {

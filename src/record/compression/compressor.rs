@@ -1,4 +1,4 @@
-//! Packing batch after batch by one codec.
+//! Compression of successive batches with one codec.
 
 use std::fmt;
 use std::io;
@@ -6,8 +6,8 @@ use std::io;
 use super::{gzip, lz4, snappy, zstd};
 use crate::record::{Compression, RecordError};
 
-/// One codec at one level, and what it keeps from batch to batch: some hundred KB for zstd, so
-/// that a client has one for all its partitions.
+/// A codec at a given level, with its reusable state: some hundred KB for zstd, so a client shares
+/// one compressor among all its partitions.
 pub struct Compressor(State);
 
 enum State {
@@ -18,7 +18,7 @@ enum State {
     Zstd(Box<zstd::Packer>),
 }
 
-/// A level that its codec does not have.
+/// A level that the codec does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{compression} has no level {level}")]
 pub struct InvalidLevel {
@@ -29,13 +29,13 @@ pub struct InvalidLevel {
 }
 
 impl Compressor {
-    /// Stores records as they are.
+    /// A compressor that stores records uncompressed.
     pub const fn none() -> Self {
         Self(State::None)
     }
 
-    /// A compressor by `compression`. `level` is in the codec's own scale, gzip 1 to 9, lz4 1 to 17
-    /// and zstd −131072 to 22, and `None` is its default; the others have no levels and ignore it.
+    /// Creates a compressor. `level` is on the codec's own scale (gzip 1 to 9, lz4 1 to 17, zstd
+    /// −131072 to 22); `None` is the default. Codecs without levels ignore it.
     pub fn new(compression: Compression, level: Option<i32>) -> Result<Self, InvalidLevel> {
         let state = match compression {
             Compression::None => Some(State::None),
@@ -47,7 +47,7 @@ impl Compressor {
         state.map(Self).ok_or(InvalidLevel { compression, level: level.unwrap_or_default() })
     }
 
-    /// Its codec.
+    /// The codec.
     pub fn compression(&self) -> Compression {
         match self.0 {
             State::None => Compression::None,
@@ -58,7 +58,7 @@ impl Compressor {
         }
     }
 
-    /// Appends `input`, packed, to `out`.
+    /// Compresses `input` and appends the result to `out`.
     pub fn compress(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(), RecordError> {
         self.pack(input, out).map_err(|source| {
             let compression = self.compression();

@@ -1,4 +1,4 @@
-//! Unpacking batch after batch by any codec.
+//! Decompression of successive batches with any codec.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,15 +8,15 @@ use super::limits::Limits;
 use super::{gzip, lz4, snappy, zstd};
 use crate::record::{Compression, RecordError};
 
-/// The most that the streams of one request unpack to, as a multiple of its bytes.
+/// The maximum decompressed size of a request's streams, as a multiple of its size.
 const REQUEST_RATIO_MAX: usize = 16;
 
-/// Unpacks streams of every codec within limits, and keeps what a codec can use again.
+/// Decompresses streams of every codec within limits, and keeps reusable state.
 ///
-/// Making one costs nothing; the first zstd stream does.
+/// Creating it is free; the first zstd stream allocates the state.
 pub struct Decompressor {
     limits: Limits,
-    /// Bytes that may still be unpacked.
+    /// The number of bytes that may still be decompressed.
     left: usize,
     zstd: Option<zstd::Context>,
 }
@@ -28,34 +28,34 @@ impl Default for Decompressor {
 }
 
 impl Decompressor {
-    /// A decompressor that holds to `limits`.
+    /// Creates a decompressor that enforces `limits`.
     pub fn new(limits: Limits) -> Self {
         Self { limits, left: usize::MAX, zstd: None }
     }
 
-    /// A decompressor for all streams of a request of so many bytes. Together they may unpack to
-    /// 16 times that, and to as much as one stream at least, so that nobody gets work without an
-    /// end for few bytes.
+    /// Creates a decompressor for all streams of a request of `bytes` bytes. In total they may
+    /// decompress to 16 times that size, or to the limit of a single stream if that is more. This
+    /// bounds the work that a small request can cause.
     pub fn for_request_of(bytes: usize) -> Self {
         let limits = Limits::default();
         let left = limits.decompressed_bytes_max.max(bytes.saturating_mul(REQUEST_RATIO_MAX));
         Self { left, ..Self::new(limits) }
     }
 
-    /// Holds to other limits from now on, for each stream.
+    /// Replaces the limits, which apply to each stream.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// What it holds to.
+    /// The limits of each stream.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What was packed into `input`; borrowed when it was not packed at all.
+    /// Decompresses `input`; borrowed if it is not compressed.
     ///
-    /// Fails if the stream is damaged, something follows it, or it unpacks to more than the limits
-    /// allow; memory stays within them in every case.
+    /// Fails if the stream is damaged, is followed by other bytes, or decompresses to more than the
+    /// limits allow. Memory use stays within the limits in any case.
     pub fn decompress<'a>(
         &mut self,
         compression: Compression,
@@ -69,7 +69,7 @@ impl Decompressor {
             Compression::Lz4 => lz4::decompress(input, max),
             Compression::Zstd => zstd::decompress(&mut self.zstd, input, max),
         };
-        // What was given up has cost as much as what was unpacked.
+        // An aborted stream is charged as if it had used its whole limit.
         self.left = self.left.saturating_sub(unpacked.as_ref().map_or(max, Vec::len));
         unpacked.map(Cow::Owned).map_err(|fault| match fault {
             Fault::Damaged(source) => RecordError::Compression { compression, source },

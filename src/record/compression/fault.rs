@@ -1,4 +1,4 @@
-//! Why a codec gave no bytes, before it is known of which codec that is said.
+//! The reason why a codec failed, before the codec is attached to it.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use std::io;
 pub(super) enum Fault {
     /// The stream is damaged.
     Damaged(io::Error),
-    /// The output passes the cap.
+    /// The output exceeds the limit.
     TooMuch,
 }
 

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use super::fault::Fault;
 use super::limits::read_up_to;
 
-/// The level of this number, if there is one; −1 is the default too.
+/// The level with this number, if it exists; −1 is also the default.
 pub(super) fn level(number: Option<i32>) -> Option<flate2::Compression> {
     match number {
         None | Some(-1) => Some(flate2::Compression::default()),

@@ -1,4 +1,4 @@
-//! How much the bytes of a stranger may make of themselves.
+//! Limits on the decompressed size of untrusted bytes.
 
 use std::io::Read;
 
@@ -7,21 +7,21 @@ use super::fault::Fault;
 /// Caps on unpacking and walking a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes the records of one batch may unpack to.
+    /// The maximum decompressed size of a batch's records.
     pub decompressed_bytes_max: usize,
-    /// The most headers one record may have.
+    /// The maximum number of headers of a record.
     pub headers_per_record_max: u32,
 }
 
 impl Limits {
-    /// Up to here a stream may unpack to any multiple of its size.
+    /// Up to this size, any compression ratio is allowed.
     const FREE_BYTES: usize = 1 << 20;
-    /// Beyond, to this multiple.
+    /// The maximum compression ratio beyond `FREE_BYTES`.
     const RATIO_MAX: usize = 1_000;
-    /// No batch unpacks to more, whatever its topic allows.
+    /// The maximum decompressed size of any batch, whatever its topic allows.
     const CEILING: usize = 64 << 20;
 
-    /// Limits where batches have at most `batch_bytes_max` bytes.
+    /// The limits for batches of at most `batch_bytes_max` bytes.
     pub fn for_batches_up_to(batch_bytes_max: usize) -> Self {
         Self {
             decompressed_bytes_max: batch_bytes_max.saturating_mul(16).min(Self::CEILING),
@@ -29,14 +29,14 @@ impl Limits {
         }
     }
 
-    /// The most bytes that a stream of `size` bytes may unpack to.
+    /// The maximum decompressed size of a stream of `size` bytes.
     pub(super) fn unpacked_max(&self, size: usize) -> usize {
         let by_ratio = size.saturating_mul(Self::RATIO_MAX).max(Self::FREE_BYTES);
         by_ratio.min(self.decompressed_bytes_max)
     }
 }
 
-/// The widest limits: those of a reader, who does not know what the topic allows.
+/// The widest limits: those of a reader, which does not know the topic's limit.
 impl Default for Limits {
     fn default() -> Self {
         Self { decompressed_bytes_max: Self::CEILING, headers_per_record_max: 1_000 }

@@ -1,7 +1,8 @@
-//! LZ4: one frame of independent blocks of at most 64 KB, without checksums, which is the form that
-//! every Kafka client reads. Any standard frame is read.
+//! LZ4: one frame of independent blocks of at most 64 KB, without checksums, the form that every
+//! Kafka client reads. Decompression accepts any standard frame.
 //!
-//! Two encoders: a fast one in Rust, and for the levels that search harder that of the C library.
+//! There are two encoders: a fast one in Rust, and the C library's for the levels that search
+//! harder.
 
 use std::io::{self, Read, Write};
 
@@ -12,16 +13,16 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInf
 use super::fault::Fault;
 use super::limits::read_up_to;
 
-/// How a frame starts. The legacy frame, whose blocks are of 8 MB, starts otherwise.
+/// The magic number of a frame. The legacy frame, with blocks of 8 MB, has another.
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// What follows the last block of a frame.
+/// The end mark behind the last block of a frame.
 const END_MARK: [u8; 4] = [0; 4];
 
-/// The level that means the fast encoder, as in Kafka, whose default it is.
+/// The level of the fast encoder: 9, which is Kafka's default level.
 const FAST: u32 = 9;
 
-/// The level of this number, if there is one.
+/// The level with this number, if it exists.
 pub(super) fn level(number: Option<i32>) -> Option<u32> {
     let number = number.map_or(Some(FAST), |number| u32::try_from(number).ok())?;
     (1..=17).contains(&number).then_some(number)
@@ -55,8 +56,8 @@ pub(super) fn decompress(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     if !input.starts_with(&MAGIC) {
         return Err(Fault::damaged("it does not start as an LZ4 frame"));
     }
-    // The decoder takes the end of its input for the end of the frame. Given more than there is, it
-    // shows whether it would have needed that.
+    // The decoder treats the end of its input as the end of the frame. The appended end mark
+    // reveals truncation: it is consumed only if the frame's own end mark was missing.
     let mut decoder = FrameDecoder::new(input.chain(&END_MARK[..]));
     let out = read_up_to(&mut decoder, input.len(), max)?;
     match decoder.get_ref().get_ref() {

@@ -1,8 +1,8 @@
 //! The codecs of a batch's records: one stream for all records of a batch.
 //!
-//! One file per codec. A [`Compressor`] or [`Decompressor`] keeps what its codec needs from one
-//! batch to the next; the caps on what a stream may unpack to are in [`Limits`] and hold for all
-//! codecs, while unpacking and not after it.
+//! One file per codec. A [`Compressor`] or [`Decompressor`] keeps reusable state between batches.
+//! [`Limits`] bounds the decompressed size for every codec, and is enforced while decompressing,
+//! not afterwards.
 
 mod compressor;
 mod decompressor;

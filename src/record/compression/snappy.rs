@@ -12,10 +12,10 @@ use super::fault::Fault;
 const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
 const VERSIONS: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
 
-/// What the Java library puts into a block.
+/// The block size of the Java library.
 const BLOCK_SIZE: usize = 32 << 10;
 
-/// The densest element, a copy of 64 bytes, takes 3: nothing unpacks to more than this multiple.
+/// The densest element, a copy of 64 bytes, takes 3 bytes: no block can exceed this ratio.
 const RATIO_MAX: usize = 22;
 
 pub(super) fn compress(encoder: &mut Encoder, input: &[u8], out: &mut Vec<u8>) -> io::Result<()> {

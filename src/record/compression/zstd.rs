@@ -9,23 +9,23 @@ use zstd::zstd_safe::{self, CParameter, DCtx};
 use super::fault::Fault;
 use super::limits::read_up_to;
 
-/// Base 2 logarithm of the largest window, which is what a reader must hold in memory.
+/// Base-2 logarithm of the largest window, which a reader must hold in memory.
 const WINDOW_LOG_MAX: u32 = 23;
 
-/// Levels above this one choose larger windows by themselves.
+/// Levels above this select larger windows by default.
 const LEVEL_OF_WINDOW_MAX: i32 = 19;
 
-/// What unpacking keeps from stream to stream.
+/// The decompression state reused between streams.
 pub(super) type Context = DCtx<'static>;
 
-/// What packing keeps from stream to stream.
+/// The compression state reused between streams.
 pub(super) struct Packer {
     compressor: Compressor<'static>,
     stream: Vec<u8>,
 }
 
 impl Packer {
-    /// A packer at `level`, if there is such a level.
+    /// Creates a packer for `level`, if the level exists.
     pub(super) fn new(level: Option<i32>) -> Option<Self> {
         let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL);
         if !zstd::compression_level_range().contains(&level) {

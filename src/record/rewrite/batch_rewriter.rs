@@ -1,9 +1,9 @@
-//! Writing a stored batch again with only some of its records, as compaction does.
+//! Rewriting a stored batch with only some of its records, as compaction does.
 //!
-//! What stays, stays as it was: offsets, times, headers, the batch's place, epoch and producer.
-//! The encoded records are copied, not made again; only a delete horizon, which takes the place of
-//! the base timestamp, changes the distance of each time from it. A batch may keep no record at
-//! all: its header alone then tells which offsets and which producer's sequence it stood for.
+//! Everything kept stays unchanged: offsets, timestamps, headers, base offset, epoch and producer.
+//! Encoded records are copied as they are; only a delete horizon, which replaces the base
+//! timestamp, changes their timestamp deltas. A batch may keep no records at all: its header alone
+//! then preserves its offsets and its producer's sequence.
 
 use crate::record::batch::{Batch, TimestampType};
 use crate::record::checksum;
@@ -16,28 +16,28 @@ use crate::record::records::Record;
 use crate::record::varint::{put_varint, put_varlong, varlong_size};
 use crate::types::Timestamp;
 
-/// A batch being written again.
+/// A batch that is being rewritten.
 #[derive(Debug)]
 pub struct BatchRewriter<'a> {
     batch: Batch<'a>,
     delete_horizon: Option<Timestamp>,
-    /// The place of the header, and the records kept.
+    /// The header followed by the records kept.
     buffer: Vec<u8>,
     count: u32,
     max_timestamp: Option<Timestamp>,
 }
 
 impl<'a> BatchRewriter<'a> {
-    /// Begins with no record. With a `delete_horizon`, that is the time from which compaction may
-    /// drop the batch's tombstones.
+    /// Starts without records. `delete_horizon`, if set, is the time from which compaction may drop
+    /// the batch's tombstones.
     pub fn new(batch: Batch<'a>, delete_horizon: Option<Timestamp>) -> Self {
         let buffer = batch.header().to_vec();
         Self { batch, delete_horizon, buffer, count: 0, max_timestamp: None }
     }
 
-    /// Keeps a record of the batch; `encoded` is all of its bytes. Records are kept in their order.
+    /// Keeps a record of the batch, given with its `encoded` bytes. Records must be kept in order.
     ///
-    /// Fails only if `encoded` is no record.
+    /// Fails only if `encoded` is not a record.
     pub fn keep(&mut self, record: &Record<'_>, encoded: &[u8]) -> Result<(), RecordError> {
         let timestamp = self.batch.timestamp_of(record);
         match self.delete_horizon {
@@ -53,9 +53,9 @@ impl<'a> BatchRewriter<'a> {
         Ok(())
     }
 
-    /// The new batch. Records that their codec cannot make smaller are stored as they are.
+    /// Finishes the batch. Records that the codec cannot make smaller are stored uncompressed.
     ///
-    /// Fails only if the codec does, or the batch became larger than the format can say.
+    /// Fails only if the codec does, or the batch exceeds what the length field can express.
     pub fn finish(self, compressor: &mut Compressor) -> Result<Vec<u8>, RecordError> {
         let packed = self.packed(compressor)?;
         let (mut bytes, compression) = match packed {
@@ -110,7 +110,7 @@ impl<'a> BatchRewriter<'a> {
     }
 }
 
-/// Appends a record whose time is counted from `after` instead of `before`.
+/// Appends a record with its timestamp delta relative to `after` instead of `before`.
 fn put_again(
     out: &mut Vec<u8>,
     encoded: &[u8],

@@ -1,8 +1,7 @@
-//! Packing a batch's records by another codec than the one they came in.
+//! Recompressing a batch's records with another codec.
 //!
-//! Everything a batch says of its records stays: times, offsets, producer, sequence. Only codec,
-//! length and checksum become others. The records themselves are not looked at; who repacks has
-//! walked them.
+//! The header keeps its contents (timestamps, offsets, producer, sequence) except for codec, length
+//! and checksum. The records themselves are not examined: the caller has validated them.
 
 use crate::record::batch::Batch;
 use crate::record::checksum;
@@ -11,7 +10,7 @@ use crate::record::compression::Compressor;
 use crate::record::error::RecordError;
 use crate::record::header::{self, HEADER_SIZE, UNCOUNTED_SIZE, set_field};
 
-/// Repacks batch after batch, and keeps the codec as long as they all want the same.
+/// Recompresses batches, and keeps the compressor while the packing stays the same.
 #[derive(Debug)]
 pub struct Repacker {
     packing: Packing,
@@ -26,11 +25,11 @@ impl Default for Repacker {
 }
 
 impl Repacker {
-    /// The batch with its `records`, which were unpacked, packed as `packing` says; at most
-    /// `size_max` bytes in all.
+    /// Compresses `records`, the decompressed records of `batch`, according to `packing`, to a
+    /// batch of at most `size_max` bytes.
     ///
     /// # Errors
-    /// `TooLarge` when it would have more, `Compression` when the codec has no such level.
+    /// `TooLarge` if the result exceeds `size_max`, `Compression` if the codec lacks the level.
     pub fn repack(
         &mut self,
         batch: &Batch<'_>,

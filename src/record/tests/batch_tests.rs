@@ -1,4 +1,4 @@
-//! A batch is read as it was built, and its header changes without its records.
+//! A batch reads back as it was built, and its header can change without its records.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ proptest! {
     }
 
     #[test]
-    fn the_size_of_a_batch_is_foretold(samples in samples()) {
+    fn the_size_of_a_batch_is_computed_in_advance(samples in samples()) {
         let mut builder = BatchBuilder::new();
         for sample in &samples {
             let headers: Vec<_> = sample
@@ -191,7 +191,7 @@ fn the_length_is_known_from_17_bytes_and_not_from_fewer() {
 }
 
 #[test]
-fn a_walk_set_down_after_every_record_sees_the_same_records() {
+fn iteration_suspended_after_every_record_yields_the_same_records() {
     let bytes = build(&four(), Compression::Zstd);
     let batch = Batch::parse(&bytes).unwrap();
     let payload = batch.decompressed(&mut Decompressor::default()).unwrap();
@@ -210,7 +210,7 @@ fn a_walk_set_down_after_every_record_sees_the_same_records() {
 }
 
 #[test]
-fn a_batch_gets_another_place_in_its_producers_sequence() {
+fn the_producer_stamp_of_a_batch_can_be_replaced() {
     let mut bytes = build(&four(), Compression::Gzip);
     let stamp = ProducerStamp { id: ProducerId(4), epoch: ProducerEpoch(2), base_sequence: 77 };
     HeaderMut::of_batch(&mut bytes).unwrap().set_producer(stamp);

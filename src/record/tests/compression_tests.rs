@@ -1,4 +1,4 @@
-//! Every codec gives back what it was given, and none gives more than it may.
+//! Every codec restores its input, and none exceeds its limit.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -46,7 +46,7 @@ proptest! {
     ) {
         let compression = Compression::from_id(codec).unwrap();
         let honest = packed(compression, None, &[7; 1000]);
-        // Sometimes with the start that gets it past the first look.
+        // Sometimes with the magic number, to get beyond the first check.
         let start = honest.len().min([0, 4, 16][form]);
         stream.splice(..0, honest[..start].iter().copied());
         let limits = Limits { decompressed_bytes_max: cap, ..Limits::default() };
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_with_one_wrong_byte_does_no_harm(
+    fn a_stream_with_one_wrong_byte_neither_panics_nor_exceeds_its_limit(
         codec in 1_u8..5, place: prop::sample::Index, wrong: u8,
     ) {
         let compression = Compression::from_id(codec).unwrap();
@@ -105,7 +105,7 @@ fn bombs_stay_within_the_cap() {
 }
 
 #[test]
-fn up_to_a_megabyte_the_ratio_is_free() {
+fn any_ratio_is_allowed_up_to_a_megabyte() {
     let zeros = vec![0; 1 << 20];
     for compression in &Compression::ALL[1..] {
         let stream = packed(*compression, None, &zeros);
@@ -114,8 +114,8 @@ fn up_to_a_megabyte_the_ratio_is_free() {
 }
 
 #[test]
-fn a_snappy_block_is_not_believed_beyond_its_size() {
-    // It says that it unpacks to 4 GB − 1, and has one byte.
+fn a_snappy_block_cannot_claim_more_than_its_size_allows() {
+    // It claims to decompress to 4 GB − 1, and has one byte.
     let bare = [0xff, 0xff, 0xff, 0xff, 0x0f, 0x00];
     let error = unpacked(Compression::Snappy, &bare, &Limits::default()).unwrap_err();
     assert!(matches!(error, RecordError::Compression { .. }), "{error}");

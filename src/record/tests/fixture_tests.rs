@@ -1,4 +1,4 @@
-//! Batches made by other clients are read as what they were made of.
+//! Batches of other clients read back as their original records.
 
 use super::sample::{Sample, push_all, read};
 use crate::record::{
@@ -93,7 +93,7 @@ fn our_own_uncompressed_batch_is_the_same_as_theirs_byte_for_byte() {
         let producer = Batch::parse(&theirs).unwrap().producer();
         let settings = BatchSettings { producer, ..BatchSettings::default() };
         let mut ours = builder.build(&settings, &mut Compressor::none()).unwrap();
-        // Both clients write the leader epoch 0, which a leader overwrites anyway.
+        // Both clients write the leader epoch 0, which a leader overwrites.
         HeaderMut::of_batch(&mut ours).unwrap().set_leader_epoch(LeaderEpoch(0));
         assert_eq!(ours, theirs, "{name}");
     }

@@ -1,4 +1,4 @@
-//! No bytes panic the layer, and no damage passes unseen.
+//! No input panics, and no damage goes unnoticed.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn strict() -> ProduceRules {
     ProduceRules { walk_compressed: true, ..ProduceRules::for_batches_up_to(1 << 16) }
 }
 
-/// Everything a reader may do with a stranger's bytes.
+/// Everything that a reader may do with untrusted bytes.
 fn look_at_all(bytes: &[u8]) {
     let limits = Limits::for_batches_up_to(1 << 16);
     let mut decompressor = Decompressor::new(limits);
@@ -38,7 +38,7 @@ fn look_at_all(bytes: &[u8]) {
     }
 }
 
-/// Gives damaged bytes a checksum that holds, so that what lies behind it is reached.
+/// Gives damaged bytes a valid checksum, so that the code behind the check is reached.
 fn seal(bytes: &mut [u8]) {
     if bytes.len() >= 21 {
         let checksum = crc32c::crc32c(&bytes[21..]);
@@ -48,12 +48,12 @@ fn seal(bytes: &mut [u8]) {
 
 proptest! {
     #[test]
-    fn any_bytes_do_no_harm(bytes in vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..300)) {
         look_at_all(&bytes);
     }
 
     #[test]
-    fn any_records_behind_an_honest_header_do_no_harm(
+    fn arbitrary_records_behind_a_valid_header_never_panic(
         payload in vec(any::<u8>(), 0..200), codec in 0_u8..5, count in -1..40_i32,
     ) {
         let mut bytes = build(&four(), Compression::None);
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_with_wrong_bytes_does_no_harm(
+    fn a_batch_with_wrong_bytes_never_panics(
         samples in samples(), codec in 0_u8..5,
         wrong in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), sealed: bool,
     ) {

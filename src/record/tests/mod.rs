@@ -1,4 +1,4 @@
-//! Proofs of the layer as a whole: what it writes it reads, and strangers' bytes do it no harm.
+//! Tests of the whole layer: round trips, and robustness against untrusted bytes.
 #![expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

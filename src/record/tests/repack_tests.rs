@@ -1,4 +1,4 @@
-//! A batch packed by another codec is the same batch.
+//! A recompressed batch has the same contents.
 
 use super::sample::{Sample, build, four, read};
 use crate::record::{
@@ -14,7 +14,7 @@ fn stored_as(compression: Compression) -> ProduceRules {
     ProduceRules { packing, ..ProduceRules::for_batches_up_to(SIZE_MAX) }
 }
 
-/// The batch as it is stored under these rules, if it is not stored as it came.
+/// The batch as stored under these rules, if it differs from the input.
 fn repacked(bytes: &[u8], rules: &ProduceRules) -> Result<Option<Vec<u8>>, RecordError> {
     let checked = validate_produced(bytes, rules)?;
     let Some((packing, records)) = checked.repack else { return Ok(None) };
@@ -33,7 +33,7 @@ fn of_a_producer(samples: &[Sample], compression: Compression) -> Vec<u8> {
 }
 
 #[test]
-fn a_batch_keeps_its_records_and_its_producer_whatever_it_is_packed_by() {
+fn a_batch_keeps_its_records_and_its_producer_whatever_codec_it_is_stored_with() {
     let limits = Limits::default();
     for from in Compression::ALL {
         let bytes = of_a_producer(&four(), from);
@@ -56,7 +56,7 @@ fn a_batch_keeps_its_records_and_its_producer_whatever_it_is_packed_by() {
 }
 
 #[test]
-fn the_time_of_the_leader_can_be_written_into_a_batch_packed_anew() {
+fn the_leaders_timestamp_can_be_set_in_a_recompressed_batch() {
     let bytes = build(&four(), Compression::Gzip);
     let mut stored = repacked(&bytes, &stored_as(Compression::Zstd)).unwrap().unwrap();
     let now = Timestamp::from_millis(5_000_000);
@@ -75,7 +75,7 @@ fn a_batch_that_grows_too_large_is_refused() {
 }
 
 #[test]
-fn a_lie_is_found_when_the_batch_is_packed_anew() {
+fn recompression_detects_inconsistent_records() {
     let mut bytes = build(&four(), Compression::Lz4);
     bytes[57..61].copy_from_slice(&5_i32.to_be_bytes());
     bytes[23..27].copy_from_slice(&4_i32.to_be_bytes());

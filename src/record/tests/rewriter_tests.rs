@@ -1,4 +1,4 @@
-//! A batch with some of its records is what it was, but for what is gone.
+//! A rewritten batch differs from the original only by the removed records.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::record::{
 };
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// The batch with the records that `stays` says so of.
+/// The batch with the records that are marked in `stays`.
 fn rewritten(bytes: &[u8], stays: &[bool], horizon: Option<i64>) -> Vec<u8> {
     let batch = Batch::parse(bytes).unwrap();
     let limits = Limits::default();
@@ -25,7 +25,7 @@ fn rewritten(bytes: &[u8], stays: &[bool], horizon: Option<i64>) -> Vec<u8> {
     rewriter.finish(&mut Compressor::new(batch.compression(), None).unwrap()).unwrap()
 }
 
-/// A batch somewhere in a log.
+/// A batch in the middle of a log.
 fn stored(samples: &[Sample], codec: Compression) -> Vec<u8> {
     let mut bytes = build(samples, codec);
     let mut header = HeaderMut::of_batch(&mut bytes).unwrap();
@@ -34,7 +34,7 @@ fn stored(samples: &[Sample], codec: Compression) -> Vec<u8> {
     bytes
 }
 
-/// Offsets of the records.
+/// The offsets of the records.
 fn offsets(bytes: &[u8]) -> Vec<i64> {
     let batch = Batch::parse(bytes).unwrap();
     let limits = Limits::default();
@@ -45,7 +45,7 @@ fn offsets(bytes: &[u8]) -> Vec<i64> {
 
 proptest! {
     #[test]
-    fn what_is_kept_is_what_it_was(
+    fn kept_records_are_unchanged(
         samples in samples(), choice: u32, codec in 0..5_u8, horizon: Option<i64>,
     ) {
         let codec = Compression::from_id(codec).unwrap();
@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn an_emptied_batch_is_its_header() {
+fn an_emptied_batch_consists_of_its_header() {
     for codec in Compression::ALL {
         let bytes = rewritten(&stored(&four(), codec), &[false; 4], Some(77));
         let batch = Batch::parse(&bytes).unwrap();
@@ -84,7 +84,7 @@ fn an_emptied_batch_is_its_header() {
 }
 
 #[test]
-fn a_delete_horizon_is_the_base_timestamp_and_stays_when_the_batch_is_written_again() {
+fn a_delete_horizon_is_the_base_timestamp_and_survives_another_rewrite() {
     let once = rewritten(&stored(&four(), Compression::None), &[true; 4], Some(5_000_000));
     let again = rewritten(&once, &[false, true, true, false], None);
     let batch = Batch::parse(&again).unwrap();

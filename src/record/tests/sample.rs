@@ -1,4 +1,4 @@
-//! Records to make batches of, owned, and comparable with what is read back.
+//! Owned sample records, comparable with the records read back.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -30,7 +30,7 @@ impl Sample {
     }
 }
 
-/// Any records at all.
+/// Arbitrary records.
 pub(super) fn samples() -> impl Strategy<Value = Vec<Sample>> {
     let bytes = || vec(any::<u8>(), 0..100);
     let headers = vec((vec(any::<u8>(), 0..8), option::of(bytes())), 0..4);
@@ -63,7 +63,7 @@ pub(super) fn build(samples: &[Sample], compression: Compression) -> Vec<u8> {
     builder.build(&BatchSettings::default(), &mut compressor).unwrap()
 }
 
-/// Four records of which every codec makes fewer bytes, in each field something special.
+/// Four records with a special case in each field, which every codec can compress.
 pub(super) fn four() -> Vec<Sample> {
     vec![
         Sample::of(1_000, Some(b"k0"), Some(&[b'v'; 400])).with_header(b"h", None),
@@ -73,7 +73,7 @@ pub(super) fn four() -> Vec<Sample> {
     ]
 }
 
-/// The records of a whole batch, read back.
+/// The records of a batch, read back.
 pub(super) fn read(batch: &Batch<'_>, limits: &Limits) -> Result<Vec<Sample>, RecordError> {
     let payload = batch.decompressed(&mut Decompressor::new(*limits))?;
     let records = batch.records(&payload, limits);

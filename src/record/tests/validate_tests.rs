@@ -1,4 +1,4 @@
-//! What a topic does not allow is refused, with the name of the fault.
+//! Batches that a topic does not allow are refused, with the name of the fault.
 
 use super::sample::{Sample, build, four, push_all};
 use crate::record::{
@@ -15,7 +15,7 @@ fn refusal(bytes: &[u8], rules: &ProduceRules) -> RecordError {
     validate_produced(bytes, rules).unwrap_err()
 }
 
-/// A batch of four with `value` at `place` and a checksum that holds.
+/// A batch of four records with `value` at `place` and a valid checksum.
 fn altered(place: usize, value: &[u8], compression: Compression) -> Vec<u8> {
     let mut bytes = build(&four(), compression);
     bytes[place..place + value.len()].copy_from_slice(value);
@@ -24,7 +24,7 @@ fn altered(place: usize, value: &[u8], compression: Compression) -> Vec<u8> {
     bytes
 }
 
-/// What a compacted topic says of the records without a key.
+/// The rejections of records without a key by a compacted topic.
 fn without_key(samples: &[Sample]) -> Vec<RejectedRecord> {
     let keyless = (0..).zip(samples).filter(|(_, sample)| sample.key.is_none());
     let rejected = |(index, _)| RejectedRecord { index: Some(index), reason: Rejection::NoKey };
@@ -40,7 +40,7 @@ fn assert_forbidden(bytes: &[u8], name: &str) {
 }
 
 #[test]
-fn an_honest_batch_of_every_codec_is_accepted() {
+fn a_valid_batch_of_every_codec_is_accepted() {
     for compression in Compression::ALL {
         let bytes = build(&four(), compression);
         let checked = validate_produced(&bytes, &rules()).unwrap();
@@ -78,7 +78,7 @@ fn the_size_a_topic_allows_includes_the_header() {
 }
 
 #[test]
-fn old_formats_and_lengths_that_lie_are_told_apart() {
+fn old_formats_and_wrong_lengths_are_distinguished() {
     for magic in [0, 1, 3] {
         let bytes = altered(16, &[magic], Compression::None);
         assert!(matches!(refusal(&bytes, &rules()), RecordError::Magic { .. }));
@@ -92,8 +92,8 @@ fn old_formats_and_lengths_that_lie_are_told_apart() {
 }
 
 #[test]
-fn damage_is_told_from_a_lie() {
-    // The sign of the last offset delta: damaged on its way, the sender may try again.
+fn damage_is_distinguished_from_illegal_values() {
+    // The sign of the last offset delta: damaged in transit, so the sender may retry.
     let mut bytes = build(&four(), Compression::None);
     bytes[23] ^= 0x80;
     assert!(matches!(refusal(&bytes, &rules()), RecordError::Checksum { .. }));
@@ -133,7 +133,7 @@ fn a_client_sets_no_attributes_but_its_own() {
 }
 
 #[test]
-fn a_producer_is_wholly_there_or_not_at_all() {
+fn the_fields_of_a_producer_must_be_set_together() {
     let with = |epoch, base_sequence, is_transactional| {
         let epoch = ProducerEpoch(epoch);
         let producer = ProducerStamp { id: ProducerId(1), epoch, base_sequence };
@@ -149,7 +149,7 @@ fn a_producer_is_wholly_there_or_not_at_all() {
 }
 
 #[test]
-fn the_records_of_an_uncompressed_batch_are_always_walked() {
+fn the_records_of_an_uncompressed_batch_are_always_checked() {
     // The second record's offset delta: 1 + length, attributes, 1 of timestamp.
     let mut bytes = build(&[four()[1].clone(), four()[1].clone()], Compression::None);
     let record = 61 + (bytes.len() - 61) / 2;
@@ -164,7 +164,7 @@ fn the_records_of_an_uncompressed_batch_are_always_walked() {
 }
 
 #[test]
-fn a_compressed_lie_is_found_when_the_rules_ask_for_it() {
+fn strict_rules_detect_inconsistent_compressed_records() {
     for compression in &Compression::ALL[1..] {
         let mut bytes = build(&four(), *compression);
         let five = 5_i32.to_be_bytes();
