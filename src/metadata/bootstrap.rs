@@ -1,4 +1,4 @@
-//! The first nodes of a cluster, and the refusal of trees that are not ours.
+//! Creating the first nodes of a cluster, and refusing trees of other systems.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,13 +9,13 @@ use crate::metadata::layout::{DIRECTORIES, Place};
 use crate::metadata::store::{Op, Store, StoreError};
 use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
 
-/// The format of the tree that this release writes.
+/// The tree format written by this release.
 const FORMAT: u32 = 1;
-/// What ZooKeeper keeps for itself at the root.
+/// The root node that ZooKeeper reserves for itself.
 const ENSEMBLE: &str = "zookeeper";
 
-/// Makes the tree, or sees that it is one of ours. With `cluster_id` it must be of that cluster;
-/// a new tree gets this id, or a new one.
+/// Creates the tree, or checks that the existing one is streamlog's. With `cluster_id`, it must
+/// belong to that cluster; a new tree gets this id, or else a random one.
 pub(super) async fn bootstrap(
     store: &dyn Store,
     cluster_id: Option<&str>,
@@ -24,7 +24,7 @@ pub(super) async fn bootstrap(
     let marker = match store.get(&marker_path).await? {
         Some(marker) => Some(marker),
         None => match create_tree(store, cluster_id).await {
-            // Another broker was faster.
+            // Another broker created the tree first.
             Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
                 store.get(&marker_path).await?
             }

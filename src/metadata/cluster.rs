@@ -1,4 +1,4 @@
-//! The cluster as one broker holds it: its image, and the ways to change it.
+//! One broker's view of the cluster: its image, and the operations that change it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use crate::metadata::values::encode_broker;
 use crate::metadata::{MetadataConfig, MetadataError, Remedy};
 use crate::types::BrokerId;
 
-/// How long the controller waits before it tries again what the store could not do.
+/// The pause before the controller retries after an error of the store.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// One broker's place in the cluster.
+/// One broker's participation in the cluster.
 ///
-/// Writes of this broker are in its image when they return. [`Metadata::run`] follows what others
-/// do and tells when nothing can be written any more; it runs for as long as the broker does.
+/// When a write of this broker returns, the image includes it. [`Metadata::run`] follows the writes
+/// of others and returns when no more writes are possible; it runs for the lifetime of the broker.
 #[derive(Debug)]
 pub struct Metadata {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) broker: BrokerId,
     pub(super) config: MetadataConfig,
-    /// Producer ids that are ours to hand out.
+    /// Producer ids of the block that this broker has reserved and not yet handed out.
     pub(super) producer_ids: Mutex<Range<i64>>,
-    /// Held while partitions are created; taken before `keeper`.
+    /// Held while partitions are created. Lock order: before `keeper`.
     pub(super) growing: Mutex<()>,
     watch: Watch,
     images: watch::Sender<Arc<Image>>,
@@ -39,10 +39,10 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Looks at the cluster, which is made when the store is empty, without taking part.
+    /// Reads the cluster, creating it if the store is empty, without joining it.
     ///
     /// # Errors
-    /// `ForeignStore` when the store is another system's, or not of the cluster `cluster_id`.
+    /// `ForeignStore` if the store belongs to another system, or not to the cluster `cluster_id`.
     pub async fn open(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -60,11 +60,12 @@ impl Metadata {
         Ok(Self { store, clock, broker, config, producer_ids, growing, watch, images, keeper })
     }
 
-    /// Takes part: registers the broker, stands for controller, and as such settles everything.
-    /// Its logs must be recovered by now: it may lead before this returns.
+    /// Joins the cluster: registers the broker, claims the controller role, and as controller makes
+    /// all pending changes. Its logs must have been recovered: it may become leader before this
+    /// returns.
     ///
     /// # Errors
-    /// `BrokerIdInUse` when a live broker has the number.
+    /// `BrokerIdInUse` if a live broker has the id.
     pub async fn register(
         &self,
         registration: &Registration,
@@ -89,7 +90,7 @@ impl Metadata {
         settled.map(|()| Incarnation(created))
     }
 
-    /// Follows the store until the session is over, and returns why.
+    /// Follows the store until the session ends, and returns the reason.
     pub async fn run(&self) -> MetadataError {
         let mut unsettled = false;
         loop {
@@ -109,7 +110,7 @@ impl Metadata {
         }
     }
 
-    /// Which broker this is.
+    /// The id of this broker.
     #[cfg(any(test, feature = "internals"))]
     pub fn broker(&self) -> BrokerId {
         self.broker
@@ -121,20 +122,20 @@ impl Metadata {
         &self.config
     }
 
-    /// The cluster as it is; the receiver sees each later image, or the last of several.
+    /// The current image of the cluster. The receiver sees later images, but may skip some.
     pub fn image(&self) -> watch::Receiver<Arc<Image>> {
         self.images.subscribe()
     }
 
-    /// What changes from now on, beginning with everything there is.
+    /// The changes from now on, beginning with everything there is.
     pub fn changes(&self) -> Changes {
         let mut images = self.images.subscribe();
         images.mark_changed();
         Changes { images, seen: Arc::default() }
     }
 
-    /// Executes a transaction of an operation, and has its result and the controller's answer to
-    /// it in the image.
+    /// Executes the transaction of an operation, and returns once its effect and the controller's
+    /// reaction are in the image.
     pub(super) async fn execute(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, MetadataError> {
         let paths: Vec<String> = ops.iter().map(|op| op.path().to_owned()).collect();
         let mut keeper = self.keeper.lock().await;
@@ -147,7 +148,7 @@ impl Metadata {
         match settled {
             Err(error) if error.remedy() == Remedy::Fatal => Err(error),
             Err(error) => {
-                // The transaction itself is done.
+                // The transaction itself has been committed.
                 tracing::warn!(%error, "the controller could not follow a change");
                 Ok(results)
             }
@@ -155,7 +156,7 @@ impl Metadata {
         }
     }
 
-    /// Has these nodes in the image as they are now.
+    /// Reloads these nodes into the image.
     pub(super) async fn look_at(&self, paths: &[String]) -> Result<(), MetadataError> {
         let mut keeper = self.keeper.lock().await;
         keeper.refresh(paths).await?;
@@ -177,7 +178,7 @@ impl Metadata {
         settled
     }
 
-    /// What ended the session, as far as the store can tell.
+    /// The reason why the session ended, as far as the store can tell.
     async fn why_over(&self) -> MetadataError {
         match self.store.multi(Vec::new()).await {
             Err(error) if error.remedy() == Remedy::Fatal => error.into(),
@@ -197,7 +198,7 @@ impl Metadata {
     }
 }
 
-/// The differences from image to image, none left out.
+/// The differences between successive images, without gaps.
 #[derive(Debug)]
 pub struct Changes {
     images: watch::Receiver<Arc<Image>>,
@@ -205,8 +206,8 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The next image and how it differs from the one before; `None` when the cluster is closed.
-    /// Dropping the future loses nothing.
+    /// The next image and its difference from the previous one; `None` once the cluster is closed.
+    /// Cancel-safe.
     pub async fn next(&mut self) -> Option<(Arc<Image>, Delta)> {
         self.images.changed().await.ok()?;
         let image = Arc::clone(&self.images.borrow_and_update());

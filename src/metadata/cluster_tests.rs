@@ -1,4 +1,4 @@
-//! Brokers on one embedded store: alone, restarted, and against each other.
+//! Brokers on one embedded store: alone, restarted, and competing with each other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ async fn a_topic_is_led_when_its_creation_returns_and_in_a_new_epoch_after_a_res
 }
 
 #[tokio::test]
-async fn a_topic_that_cannot_be_is_refused_with_its_reason() {
+async fn an_invalid_topic_is_refused_with_the_reason() {
     let (metadata, _) = start(&fresh(), 1).await;
     metadata.create_topic(&topic("a", 1), &no_retention).await.unwrap();
     let refused = |topic: NewTopic| {
@@ -159,7 +159,7 @@ async fn partitions_are_added_and_never_taken_away() {
 }
 
 #[tokio::test]
-async fn settings_are_changed_whole_or_not_at_all() {
+async fn settings_are_changed_atomically() {
     let (metadata, _) = start(&fresh(), 1).await;
     metadata.create_topic(&topic("clicks", 1), &no_retention).await.unwrap();
     let inherited_list = |name: &str| (name == "cleanup.policy").then(|| "delete".to_owned());
@@ -191,7 +191,7 @@ async fn settings_are_changed_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_producer_id_is_given_once_even_across_a_restart() {
+async fn a_producer_id_is_assigned_once_even_across_a_restart() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::default());
     let mut last = -1;
     for _ in 0..3 {
@@ -205,7 +205,7 @@ async fn a_producer_id_is_given_once_even_across_a_restart() {
 }
 
 #[tokio::test]
-async fn foreign_trees_other_clusters_and_later_formats_are_refused() {
+async fn foreign_trees_other_clusters_and_newer_formats_are_refused() {
     let foreign = fresh();
     foreign.multi(vec![Op::create("/brokers", "")]).await.unwrap();
     let error = open(&foreign, 1).await.unwrap_err();
@@ -228,7 +228,7 @@ async fn foreign_trees_other_clusters_and_later_formats_are_refused() {
 }
 
 #[tokio::test]
-async fn a_second_broker_follows_and_takes_the_office_over_with_everything_in_it() {
+async fn a_second_broker_follows_and_takes_over_as_controller_with_all_pending_work() {
     let store = fresh();
     let (first, _) = start(&store, 1).await;
     let (second, _) = start(&store, 2).await;
@@ -263,7 +263,7 @@ async fn a_second_broker_follows_and_takes_the_office_over_with_everything_in_it
         () = followed => {}
         error = second.run() => panic!("{error}"),
     }
-    // The first one does not know yet; what it would write as controller does not get through.
+    // The first broker does not know yet; its writes as controller are refused.
     let epoch =
         image(&second).partition(&name("clicks"), PartitionIndex(0)).unwrap().leader_epoch();
     first.create_partitions(&name("clicks"), 5, &[]).await.unwrap();
@@ -275,7 +275,7 @@ async fn a_second_broker_follows_and_takes_the_office_over_with_everything_in_it
 }
 
 #[tokio::test]
-async fn a_topic_of_ten_thousand_partitions_comes_and_goes() {
+async fn a_topic_of_ten_thousand_partitions_can_be_created_and_deleted() {
     let (metadata, _) = start(&fresh(), 1).await;
     let id = metadata.create_topic(&topic("wide", 10_000), &no_retention).await.unwrap();
     assert!(image(&metadata).topic_by_id(id).unwrap().is_ready());

@@ -1,26 +1,26 @@
-//! Settings of the cluster: what a topic gets that was not asked for.
+//! Cluster settings: defaults and limits for new topics.
 
 use crate::config::{Key, Kind};
 
 /// Defaults and limits of topics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetadataConfig {
-    /// Partitions of a topic created without a number.
+    /// The number of partitions of a topic created without one.
     pub num_partitions: i32,
-    /// Replicas of a topic created without a number; `None` is 3, or as many as there are brokers.
+    /// The replication factor of a topic created without one; `None` is 3, or the number of brokers
+    /// if that is less.
     pub default_replication_factor: Option<i16>,
-    /// The most partitions one topic may have.
+    /// The maximum number of partitions of a topic.
     pub topic_partitions_max: i32,
-    /// The most partitions one broker may keep; `None` before it is known how many its memory
-    /// allows.
+    /// The maximum number of partitions of a broker; `None` until it has been derived from memory.
     pub partitions_max: Option<usize>,
 }
 
-/// Memory for each partition that a broker keeps, where its limit is by memory. A partition that
-/// was never written takes less than 1 KiB.
+/// The memory per partition from which the limit is derived. A partition that was never written to
+/// takes less than 1 KiB.
 const PARTITION_MEMORY: u64 = 64 << 10;
 
-/// The least that a limit by memory is.
+/// The minimum of a limit derived from memory.
 const PARTITIONS_MIN: usize = 1_000;
 
 impl Default for MetadataConfig {
@@ -35,8 +35,8 @@ impl Default for MetadataConfig {
 }
 
 impl MetadataConfig {
-    /// The settings with a limit of partitions for a broker that may use so many bytes of memory,
-    /// if none is set.
+    /// Derives the maximum number of partitions from the memory that the broker may use, unless it
+    /// is set.
     #[must_use]
     pub fn limited_by(mut self, memory: Option<u64>) -> Self {
         self.partitions_max.get_or_insert_with(|| {
@@ -46,7 +46,7 @@ impl MetadataConfig {
         self
     }
 
-    /// The settings by name.
+    /// The settings as rows.
     pub const KEYS: &'static [Key<Self>] = &[
         Key {
             name: "num.partitions",

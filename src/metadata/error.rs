@@ -1,4 +1,4 @@
-//! What can go wrong with a change of the cluster, and what to do about it.
+//! The errors of cluster operations, and their remedies.
 
 use crate::config::ConfigError;
 use crate::metadata::store::{Remedy, StoreError};
@@ -8,76 +8,76 @@ use crate::types::BrokerId;
 /// Why an operation on the cluster was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
-    /// The store did not do it.
+    /// The store failed or refused the operation.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The store belongs to another system or another cluster.
     #[error("this is not the store to use: {found} is there, not {expected}")]
     ForeignStore {
-        /// What should be there.
+        /// The expected contents.
         expected: String,
-        /// What is there.
+        /// The contents found.
         found: String,
     },
     /// The tree was written by a later release.
     #[error("the metadata has format {found}; this release reads up to {newest}")]
     NewerFormat {
-        /// Its format.
+        /// The format found.
         found: u32,
-        /// The newest format known.
+        /// The newest format that this release reads.
         newest: u32,
     },
-    /// A live broker has the number.
+    /// A live broker has the id.
     #[error("broker id {0} is in use")]
     BrokerIdInUse(BrokerId),
-    /// The store has given up on this broker, which must not lead any more.
+    /// The store has expired this broker's session; the broker must not lead any more.
     #[error("the session with the metadata store is over")]
     SessionExpired,
-    /// A node that is needed cannot be read.
+    /// A required node cannot be read.
     #[error("node {path} cannot be read: {reason}")]
     Malformed {
         /// The node.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// A topic has the name, or had it and is not all removed.
+    /// A topic has this name, or its deletion is not complete.
     #[error("topic '{0}' exists")]
     TopicExists(String),
-    /// There is no such topic.
+    /// The topic does not exist.
     #[error("there is no topic '{0}'")]
     UnknownTopic(String),
-    /// A topic cannot have so many partitions.
+    /// The number of partitions is not valid.
     #[error("cannot create {asked} partitions: {reason}")]
     InvalidPartitions {
-        /// The number asked for.
+        /// The requested number.
         asked: i64,
-        /// Which numbers can.
+        /// The valid numbers.
         reason: String,
     },
-    /// There cannot be so many replicas.
+    /// The replication factor cannot be satisfied.
     #[error("replication factor {asked} with {live} live brokers")]
     InvalidReplicationFactor {
-        /// The number asked for.
+        /// The requested replication factor.
         asked: i16,
-        /// The number of brokers that could keep one.
+        /// The number of live brokers that can hold a replica.
         live: usize,
     },
-    /// The replicas given for a partition do not fit.
+    /// The replicas of a partition are not valid.
     #[error("the replicas of partition {partition} do not fit: {reason}")]
     InvalidAssignment {
-        /// Its number.
+        /// The partition number.
         partition: usize,
-        /// What is wrong with them.
+        /// The fault.
         reason: &'static str,
     },
-    /// A setting does not fit.
+    /// A setting is not valid.
     #[error(transparent)]
     InvalidConfig(#[from] ConfigError),
 }
 
 impl MetadataError {
-    /// What a caller can do about it.
+    /// The possible reaction to this error.
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::Store(error) => error.remedy(),

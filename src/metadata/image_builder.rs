@@ -1,4 +1,4 @@
-//! From nodes to images: nodes are told one by one, in any order, and what changed is rebuilt.
+//! Builds images from nodes: nodes arrive one by one, in any order, and changed topics are rebuilt.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,18 +15,18 @@ use crate::metadata::values::{
 };
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
-/// The nodes so far, and the image made of them.
+/// The nodes received so far, and the image built from them.
 #[derive(Debug, Default)]
 pub(in crate::metadata) struct ImageBuilder {
     topics: BTreeMap<TopicName, TopicNodes>,
-    /// Who claims an id, the oldest first. Only that one has it.
+    /// The topics that claim an id, oldest first. The oldest owns it.
     claims: BTreeMap<TopicId, BTreeSet<(i64, TopicName)>>,
     /// Topics with a node that changed since the last image.
     touched: BTreeSet<TopicName>,
     image: Image,
 }
 
-/// What is known of one topic. Its nodes come in any order, and some may be broken.
+/// The nodes of a topic. They arrive in any order, and some may be broken.
 #[derive(Debug, Default)]
 struct TopicNodes {
     topic: Option<TopicNode>,
@@ -43,7 +43,7 @@ struct TopicNode {
 }
 
 impl ImageBuilder {
-    /// Takes note of a node, or of its absence. A node that cannot be read counts as absent.
+    /// Records a node or its absence. An unreadable node counts as absent.
     pub(in crate::metadata) fn put(&mut self, path: &str, node: Option<&Node>) {
         let Some(place) = Place::of(path) else { return };
         self.image.broken.remove(path);
@@ -105,7 +105,7 @@ impl ImageBuilder {
                 let state = node.map(decoded).transpose()?;
                 self.nodes_of(name).put_state(*index, state);
             }
-            // Of these the image has nothing.
+            // These nodes do not contribute to the image.
             Place::Marker
             | Place::ControllerEpoch
             | Place::ProducerIds
@@ -153,7 +153,7 @@ impl ImageBuilder {
         let image = &mut self.image;
         let hidden = image.deleting.remove(name);
         let visible = image.topics.remove(name);
-        // The id may have found its owner a moment ago.
+        // The id may meanwhile belong to another topic, whose entry must stay.
         if let Some(topic) = &visible
             && image.names.get(&topic.id) == Some(name)
         {

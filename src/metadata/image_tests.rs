@@ -1,4 +1,4 @@
-//! The image against any bytes, any order of nodes, and its own differences.
+//! The image under arbitrary bytes and orders of nodes, and its differences.
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn paths() -> impl Strategy<Value = String> {
     prop_oneof![9 => prop::sample::select(all), 1 => "(/[a-z0-9<.-]{0,8}){0,5}"]
 }
 
-/// Values that fit somewhere, and some that fit nowhere.
+/// Values that are valid for some node, and some that are valid for none.
 fn values() -> impl Strategy<Value = Vec<u8>> {
     let topic = |id: [u8; 16], n: usize| {
         encode(&TopicValue::new(TopicId(id), &vec![vec![BrokerId(1)]; n])).to_vec()
@@ -78,7 +78,7 @@ fn events() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
     prop::collection::vec((paths(), prop::option::weighted(0.8, node)), 0..40)
 }
 
-/// The image of the last event of each path, told at once.
+/// The image of the last event of each path, built from scratch.
 fn rebuilt(events: &[(String, Option<Node>)]) -> Image {
     let last: std::collections::BTreeMap<_, _> =
         events.iter().map(|(path, node)| (path, node)).collect();
@@ -91,7 +91,7 @@ fn rebuilt(events: &[(String, Option<Node>)]) -> Image {
 
 proptest! {
     #[test]
-    fn no_node_panics_the_image_and_what_was_told_bit_by_bit_is_what_is_read_at_once(
+    fn no_node_panics_the_image_and_incremental_and_full_reads_agree(
         events in events(),
     ) {
         let mut builder = ImageBuilder::default();

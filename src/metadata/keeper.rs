@@ -1,8 +1,9 @@
-//! Keeps the image as the store is, and the store as the controller wants it.
+//! Keeps the image in line with the store, and the store in line with the controller's plan.
 //!
-//! Whatever is told or done, the nodes concerned are read again and the image follows what was
-//! read. So it does not matter whether a change was our own, or whether an event was lost among
-//! others. One keeper per broker; what it reads is never older than what it read before.
+//! After every event and every write, the affected nodes are read again, and the image follows what
+//! was read. So it does not matter whether a change was this broker's own, or whether an event was
+//! coalesced with others. There is one keeper per broker, and it never reads an older state than
+//! before.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use crate::metadata::store::{Store, children_prefix};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::BrokerId;
 
-/// How often in a row the controller plans again. Beyond it something else writes against it, and
-/// the next event will do.
+/// The maximum number of plans in a row. Beyond it another writer interferes, and the next event
+/// triggers another plan.
 const ROUNDS_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Keeper {
     clock: Arc<dyn Clock>,
     broker: BrokerId,
     builder: ImageBuilder,
-    /// Only a registered broker stands for the office.
+    /// Only a registered broker may become controller.
     registered: bool,
     office: Option<Office>,
 }
@@ -41,12 +42,12 @@ impl Keeper {
         self.registered = true;
     }
 
-    /// The image of what was read so far.
+    /// The image of the nodes read so far.
     pub(super) fn image(&mut self) -> Image {
         self.builder.build()
     }
 
-    /// Reads everything, topic by topic: all nodes at once would be in memory twice.
+    /// Reads everything, topic by topic: all nodes at once would double the memory.
     pub(super) async fn resync(&mut self) -> Result<(), MetadataError> {
         let mut builder = ImageBuilder::default();
         let mut unread = vec!["/".to_owned()];
@@ -65,7 +66,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Reads these nodes.
+    /// Reads these nodes again.
     pub(super) async fn refresh(&mut self, paths: &[String]) -> Result<(), MetadataError> {
         for path in paths {
             let node = self.store.get(path).await?;
@@ -74,12 +75,13 @@ impl Keeper {
         Ok(())
     }
 
-    /// Does what the controller has to do, if this broker is or becomes it, until nothing is left.
+    /// Executes the controller's plans until none is left, if this broker is or becomes the
+    /// controller.
     pub(super) async fn settle(&mut self) -> Result<(), MetadataError> {
         for _ in 0..ROUNDS_MAX {
             let image = self.builder.build();
             let Some(office) = self.office(&image).await? else { return Ok(()) };
-            // Taking the office read everything again.
+            // Claiming the controller role has read everything again.
             let image = self.builder.build();
             let mut groups = plan(&image, office.epoch).peekable();
             if groups.peek().is_none() {
@@ -91,7 +93,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// The office, if this broker holds it, or it is vacant and this broker gets it.
+    /// The claim to the controller role, if this broker holds it, or it was vacant and this broker
+    /// got it.
     async fn office(&mut self, image: &Image) -> Result<Option<Office>, MetadataError> {
         let held = self.office.filter(|office| image.controller() == Some(office.holder));
         if held.is_some() || !self.registered || image.controller().is_some() {
@@ -103,12 +106,12 @@ impl Keeper {
         if let Some(office) = self.office {
             tracing::info!(broker = %self.broker, epoch = office.epoch, "is the controller now");
         }
-        // What a predecessor wrote last may not have been told yet.
+        // The last writes of the previous controller may not have been reported yet.
         self.resync().await?;
         Ok(self.office)
     }
 
-    /// Executes the groups until one does not hold: then its nodes are known as they are.
+    /// Executes the groups until one is refused; the nodes concerned are then up to date.
     async fn execute(
         &mut self,
         office: Office,

@@ -1,4 +1,4 @@
-//! Where everything stands in the tree: Kafka's paths, and few of our own.
+//! The layout of the tree: Kafka's paths, and a few of streamlog's own.
 //!
 //! | path | value | own |
 //! |---|---|---|
@@ -18,7 +18,7 @@ use std::fmt;
 
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 
-/// The nodes that are there from the start and hold nothing, parents first.
+/// The empty nodes that exist from the start, parents first.
 pub(super) const DIRECTORIES: &[&str] = &[
     "/cluster",
     "/brokers",
@@ -31,10 +31,10 @@ pub(super) const DIRECTORIES: &[&str] = &[
     "/admin/deleted_topics",
 ];
 
-/// The node under which each topic has its nodes; it holds nothing itself, nor do those above it.
+/// The parent of all topics' nodes. It has no value, nor have its ancestors.
 pub(super) const TOPICS: &str = "/brokers/topics";
 
-/// One place in the tree; its text is the path.
+/// A node of the tree; its text form is the path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Marker,
@@ -45,7 +45,7 @@ pub(super) enum Place {
     Partition(TopicName, PartitionIndex),
     PartitionState(TopicName, PartitionIndex),
     TopicConfig(TopicName),
-    /// `None` is the default of all brokers.
+    /// `None` stands for the defaults of all brokers.
     BrokerConfig(Option<BrokerId>),
     Controller,
     ControllerEpoch,
@@ -79,7 +79,7 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// The place of a path; `None` when nothing of ours is there.
+    /// Parses a path; `None` if streamlog has no such node.
     pub(super) fn of(path: &str) -> Option<Self> {
         let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
         let place = match names.as_slice() {
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_names_its_place_and_a_place_its_path() {
+    fn paths_and_places_convert_both_ways() {
         let topic: TopicName = "web.clicks".parse().unwrap();
         for place in [
             Place::Marker,

@@ -1,10 +1,12 @@
-//! What the cluster looks like, and who may change it.
+//! The state of the cluster and the operations that change it.
 //!
-//! The truth is a tree of nodes in a [`Store`]; everybody else holds an [`Image`] of it, which is
-//! immutable and replaced as a whole. Nobody sends the image to anybody: each broker watches the
-//! store, and one of them, the controller, writes who leads what. All writes compare and set.
+//! The authoritative state is a tree of nodes in a [`Store`]. Every broker holds an [`Image`] of
+//! it, which is immutable and replaced as a whole. Images are not sent between brokers: each broker
+//! watches the store, and one of them, the controller, writes the leader assignments. All writes
+//! are conditional on node versions.
 //!
-//! It never touches a log: a topic deleted here leaves a tombstone, by which its data is removed.
+//! This layer never touches a log: deleting a topic leaves a tombstone, by which its data is
+//! removed.
 
 mod bootstrap;
 mod cluster;

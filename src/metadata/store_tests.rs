@@ -1,5 +1,5 @@
-//! What every store must do. Each fact is a function of a fresh store; a back end is held to all
-//! of them by one line.
+//! The contract of stores. Each fact is a function of a new store; an implementation is tested
+//! against all of them by one line.
 
 use std::path::Path;
 use std::sync::Arc;

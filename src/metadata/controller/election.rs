@@ -1,15 +1,14 @@
-//! Who leads a partition, given who is alive.
+//! Leader election for a partition, given the live brokers.
 //!
-//! A member of the in-sync set counts by its life, not by its number: a broker that came back has
-//! to be let in again. Only when every member is gone or came back is one of those who came back
-//! taken, with the others of them: each had flushed all that was acknowledged. Nobody from outside
-//! the in-sync set is ever elected.
+//! A member of the in-sync set is identified by its incarnation, not only by its id: a broker that
+//! came back must rejoin. Only if no member has stayed alive are returned members considered: one
+//! becomes leader, together with the other returned members, since each had flushed all
+//! acknowledged records. A broker outside the in-sync set is never elected.
 
 use crate::metadata::image::{Image, Incarnation, IsrMember, Partition, PartitionState};
 use crate::types::{BrokerId, LeaderEpoch};
 
-/// The state that the partition should have; `None` when it is as it should be, or nothing can be
-/// done about it.
+/// The state that the partition should get; `None` if its state is right, or nothing can be done.
 pub(super) fn elect(partition: &Partition, image: &Image) -> Option<PartitionState> {
     let life = |broker: BrokerId| image.broker(broker).map(|broker| broker.incarnation);
     match &partition.state {
@@ -52,7 +51,7 @@ fn next_state(
     }
     let in_order = || replicas.iter().find_map(|id| isr.iter().find(|m| m.broker == *id));
     let leader = isr.iter().find(leads_on).or_else(in_order).copied();
-    // The last members are remembered while nobody can lead: only they may lead again.
+    // Keep the last members while there is no leader: only they may lead again.
     let isr = if leader.is_none() { state.isr.clone() } else { isr };
     let next = PartitionState {
         leader: leader.map(|leader| leader.broker),
@@ -68,7 +67,7 @@ fn next_state(
     (!as_it_was).then_some(next)
 }
 
-/// Those of the brokers that are alive, in their present life.
+/// The live brokers among `brokers`, with their current incarnations.
 fn live(
     brokers: impl Iterator<Item = BrokerId>,
     life: impl Fn(BrokerId) -> Option<Incarnation>,

@@ -1,9 +1,9 @@
-//! The controller: the one broker that decides who leads what.
+//! The controller: the one broker that assigns partition leaders.
 //!
-//! [`plan`] is a pure function from an image to the operations that would put it right; an
-//! [`Office`] executes them, each transaction with a check that the office is still its own. So a
-//! controller that was deposed without knowing cannot write. Planning looks at the whole image
-//! and not at what happened: a controller that takes over in the middle needs to know no more.
+//! [`plan`] is a pure function from an image to the operations that correct it. An [`Office`]
+//! executes them in transactions, each of which checks the controller epoch, so a controller that
+//! was deposed without noticing cannot write. Plans depend on the whole image, not on past events,
+//! so a new controller needs no further knowledge to take over.
 
 mod election;
 mod office;

@@ -1,4 +1,4 @@
-//! Being the controller: how the office is taken, and writing with its authority.
+//! The claim to the controller role, and writing under it.
 
 use std::iter::Peekable;
 
@@ -10,24 +10,25 @@ use crate::metadata::values::{ControllerValue, decode_controller_epoch, encode};
 use crate::metadata::{MetadataError, Remedy};
 use crate::types::{BrokerId, Timestamp};
 
-/// The most operations in one transaction.
+/// The maximum number of operations of a transaction.
 const OPERATIONS_MAX: usize = 500;
-/// The most bytes in one transaction, well below what a store takes.
+/// The maximum size of a transaction in bytes, well below the limits of stores.
 const BYTES_MAX: usize = 512 * 1024;
 
-/// A reign. Whether it lasts is known only to the store; every write asks.
+/// A claim to be the controller. Only the store knows whether it still holds, so each write checks
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::metadata) struct Office {
-    /// Who, and since when.
+    /// The broker, and the transaction that made it controller.
     pub(in crate::metadata) holder: Controller,
-    /// The number of the reign.
+    /// The controller epoch.
     pub(in crate::metadata) epoch: i32,
-    /// Version of the node with that number: it changes with the next reign.
+    /// The version of the controller epoch's node, which the next controller changes.
     epoch_version: i32,
 }
 
 impl Office {
-    /// Takes the office for a registered broker; `None` when another was faster.
+    /// Claims the controller role for a registered broker; `None` if another broker was first.
     pub(in crate::metadata) async fn take(
         store: &dyn Store,
         broker: BrokerId,
@@ -58,8 +59,8 @@ impl Office {
         Ok(Some(Self { holder, epoch, epoch_version: version }))
     }
 
-    /// Takes as many of the groups as belong into the next transaction, in order, and executes
-    /// them. The nodes returned must be read again whatever the result.
+    /// Takes as many groups, in order, as fit into one transaction, and executes them. The returned
+    /// nodes must be read again whatever the result.
     pub(in crate::metadata) async fn write(
         &self,
         store: &dyn Store,

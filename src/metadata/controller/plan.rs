@@ -1,4 +1,4 @@
-//! What the controller has to write, given how the cluster looks.
+//! The operations that the controller should execute for a given image.
 
 use crate::metadata::controller::election::elect;
 use crate::metadata::image::{Image, Topic};
@@ -7,11 +7,11 @@ use crate::metadata::store::Op;
 use crate::metadata::values::encode_state;
 use crate::types::PartitionIndex;
 
-/// Operations that belong into one transaction.
+/// Operations that must be executed in one transaction.
 pub(in crate::metadata) type Group = Vec<Op>;
 
-/// Everything that is to be written, in order; nothing when all is as it should be. It is decided
-/// as it is asked for: that of a large cluster would not fit beside it.
+/// All operations that are due, in order; none if the image is as it should be. The plan is
+/// computed lazily: the plan of a large cluster would not fit into memory beside its image.
 pub(in crate::metadata) fn plan(
     image: &Image,
     controller_epoch: i32,
@@ -30,7 +30,7 @@ fn elections(
         let state = elect(partition, image)?;
         let path = Place::PartitionState(topic.name.clone(), index).to_string();
         if image.broken().contains_key(&path) {
-            // What it said is not known, so nothing can be put in its place.
+            // The unreadable state may hold a higher leader epoch, so do not overwrite it.
             return None;
         }
         let value = encode_state(&state, controller_epoch);
@@ -43,7 +43,7 @@ fn elections(
     })
 }
 
-/// The nodes of a deleted topic, the topic's own and its name last.
+/// Deletes the nodes of a deleted topic, children first, ending with the topic's own node.
 fn removals(image: &Image, topic: &Topic) -> Vec<Group> {
     let mut groups: Vec<Group> = topic
         .numbered()
@@ -65,7 +65,7 @@ fn removals(image: &Image, topic: &Topic) -> Vec<Group> {
     groups
 }
 
-/// The version of a partition's state node, if there is one, readable or not.
+/// The version of a partition's state node, if the node exists, readable or not.
 fn state_version(image: &Image, topic: &Topic, index: PartitionIndex) -> Option<i32> {
     let readable = topic.partition(index)?.state.as_ref().map(|state| state.version);
     readable.or_else(|| {
@@ -74,7 +74,7 @@ fn state_version(image: &Image, topic: &Topic, index: PartitionIndex) -> Option<
     })
 }
 
-/// Tombstones that have done their work: no nodes are left, and no data anywhere.
+/// Deletes tombstones that are no longer needed: no nodes of the topic are left, and no data.
 fn burials(image: &Image) -> impl Iterator<Item = Group> {
     let nodes_left = |id| image.deleting().any(|topic| topic.id == id);
     image

@@ -1,4 +1,5 @@
-//! What the controller decides, without a store: from an image to operations and to the next image.
+//! The controller's decisions, tested without a store: from an image to operations to the next
+//! image.
 
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ use crate::metadata::values::{
 use crate::metadata::{Configs, Incarnation, IsrMember, Node, Op};
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 
-/// A cluster of nodes that can be told what happens to it.
+/// A simulated cluster of nodes.
 #[derive(Default)]
 struct Cluster {
     builder: ImageBuilder,
@@ -47,7 +48,7 @@ impl Cluster {
         id
     }
 
-    /// Executes what is planned, once; returns the number of groups.
+    /// Executes one plan and returns the number of groups.
     fn settle(&mut self) -> usize {
         let image = self.builder.build();
         let groups: Vec<_> = plan(&image, 9).collect();
@@ -161,7 +162,7 @@ fn nobody_from_outside_the_in_sync_set_is_elected_however_long_it_takes() {
     let state = cluster.state(0);
     assert_eq!((leader(&state), isr(&state)), (None, vec![(1, 10)]));
     assert_eq!(state.leader_epoch, LeaderEpoch(2));
-    assert_eq!(cluster.settle(), 0, "an epoch is not raised twice for one death");
+    assert_eq!(cluster.settle(), 0, "one failure raises the epoch only once");
 
     cluster.broker(1, 11);
     cluster.settle();
@@ -171,7 +172,7 @@ fn nobody_from_outside_the_in_sync_set_is_elected_however_long_it_takes() {
 }
 
 #[test]
-fn after_a_restart_of_all_those_who_are_back_first_lead() {
+fn after_a_restart_of_all_brokers_the_first_to_return_lead() {
     let mut cluster = Cluster::default();
     (1..=3).for_each(|id| cluster.broker(id, i64::from(id) * 10));
     cluster.topic(&[&[1, 2, 3]]);
@@ -185,7 +186,7 @@ fn after_a_restart_of_all_those_who_are_back_first_lead() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_is_left_alone() {
+fn an_unreadable_state_is_left_alone() {
     let mut cluster = Cluster::default();
     cluster.broker(1, 10);
     cluster.topic(&[&[1], &[1]]);
@@ -196,7 +197,7 @@ fn a_state_that_cannot_be_read_is_left_alone() {
 }
 
 #[test]
-fn a_deleted_topic_loses_its_nodes_and_at_last_its_tombstone() {
+fn a_deleted_topic_loses_its_nodes_and_then_its_tombstone() {
     let mut cluster = Cluster::default();
     cluster.broker(1, 10);
     let id = cluster.topic(&[&[1], &[1]]);
@@ -219,7 +220,7 @@ fn a_deleted_topic_loses_its_nodes_and_at_last_its_tombstone() {
 }
 
 proptest! {
-    /// Brokers come, go and come back in any order between any states of one partition.
+    /// Brokers stop and return in any order between any states of one partition.
     #[test]
     fn an_election_is_final_and_raises_the_epoch_and_keeps_to_the_in_sync_set(
         lives in prop::collection::vec(prop::option::of(0_i64..3), 4),

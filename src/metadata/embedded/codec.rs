@@ -1,7 +1,8 @@
-//! The bytes of the journal. All numbers are big-endian.
+//! The encoding of the journal. All numbers are big-endian.
 //!
-//! A file is a header and records; the first records are a snapshot, each further one is one
-//! transaction. Transaction ids rise by one from record to record, the snapshot's carry its own.
+//! A file is a header and records. The first records are a snapshot, each further record is one
+//! transaction. Transaction ids rise by one from record to record; the records of the snapshot all
+//! carry the snapshot's id.
 //!
 //! | header | bytes | |
 //! |---|--:|---|
@@ -36,9 +37,9 @@ use crate::metadata::embedded::tree::{Change, Entry};
 
 pub(super) const HEADER_SIZE: usize = 32;
 pub(super) const FORMAT: u32 = 1;
-/// Bytes of a record before its body.
+/// The size of a record's frame, which precedes the body.
 pub(super) const FRAME_SIZE: usize = 8;
-/// A body has at least the transaction id.
+/// The minimum size of a body: the transaction id.
 pub(super) const BODY_MIN: usize = 8;
 
 const MAGIC: &[u8; 8] = b"SLOGMETA";
@@ -46,13 +47,13 @@ const PUT: u8 = 1;
 const REMOVE: u8 = 2;
 const EPHEMERAL: u8 = 1;
 
-/// What a file begins with.
+/// The header of a journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) format: u32,
     pub(super) snapshot_records: u32,
     pub(super) snapshot_txn: i64,
-    /// Whether the journal was written to a mirror too.
+    /// True if the journal has a mirror.
     pub(super) has_mirror: bool,
 }
 
@@ -69,7 +70,7 @@ impl Header {
         bytes
     }
 
-    /// `None` when these bytes are no header.
+    /// Decodes a header; `None` if the bytes are not a valid one.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (covered, mut crc) = bytes.get(..HEADER_SIZE)?.split_at_checked(HEADER_SIZE - 4)?;
         let mut fields = covered.strip_prefix(MAGIC)?;
@@ -85,7 +86,7 @@ impl Header {
     }
 }
 
-/// A record of these changes.
+/// Encodes a record with these changes.
 pub(super) fn encode_record<'a>(
     txn: i64,
     changes: impl IntoIterator<Item = &'a Change>,
@@ -102,7 +103,7 @@ pub(super) fn encode_record<'a>(
     bytes
 }
 
-/// The body of the whole, unharmed record at the beginning of `bytes`.
+/// The body of the record at the beginning of `bytes`, if it is complete and intact.
 pub(super) fn record_body(bytes: &[u8]) -> Option<&[u8]> {
     let length = *bytes.first_chunk::<4>()?;
     let crc = u32::from_be_bytes(*bytes.get(4..)?.first_chunk::<4>()?);
@@ -116,7 +117,7 @@ pub(super) fn body_txn(mut body: &[u8]) -> Option<i64> {
     body.try_get_i64().ok()
 }
 
-/// The changes of a body; `None` when it holds anything else.
+/// Decodes the changes of a body; `None` if it contains anything else.
 pub(super) fn decode_changes(body: &[u8]) -> Option<Vec<Change>> {
     let mut rest = body.get(BODY_MIN..)?;
     let mut changes = Vec::new();
@@ -174,7 +175,7 @@ fn checksum(length: [u8; 4], body: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&length), body)
 }
 
-/// A length as its field holds it.
+/// Converts a length to the type of its field.
 fn size<N: TryFrom<usize>>(length: usize) -> N {
     let Ok(field) = N::try_from(length) else {
         panic!("{length} bytes are beyond what a transaction may have");

@@ -1,7 +1,7 @@
 //! The embedded store on a disk that fails at any call and then loses power.
 //!
-//! After each accident the store is opened again and must hold every acknowledged transaction and
-//! none that was refused; the one whose outcome was unknown may be there whole or not at all.
+//! After each failure the store is reopened. It must hold every acknowledged transaction and no
+//! refused one; a transaction with an unknown outcome may be present entirely or not at all.
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const TRANSACTIONS: u32 = 24;
 
 type Nodes = Vec<(String, Node)>;
 
-/// A disk with a data directory, which is not the store's to make durable.
+/// A disk with a durable data directory, whose creation is not the store's task.
 fn disk_with(seed: u64) -> FaultyDisk {
     let memory = MemoryDisk::default();
     memory.create_dir(Path::new("/data")).unwrap();
@@ -43,7 +43,7 @@ fn nodes(store: &EmbeddedStore) -> Nodes {
     ready(store.snapshot("/")).unwrap()
 }
 
-/// The embedded store's futures are ready at once.
+/// Polls a future of the embedded store, which completes at once.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match Box::pin(future).as_mut().poll(&mut context) {
@@ -52,7 +52,7 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The `step`th transaction: two nodes written together, and now and then two removed.
+/// The transaction number `step`: it writes two nodes, and now and then removes two.
 fn transaction(store: &EmbeddedStore, step: u32) -> Vec<Op> {
     let value = |name: &str| Bytes::from(format!("{name}-{step}-").repeat(8));
     let mut ops = Vec::new();
@@ -67,7 +67,7 @@ fn transaction(store: &EmbeddedStore, step: u32) -> Vec<Op> {
     ops
 }
 
-/// What must and what may be found after an accident.
+/// The nodes that must, and those that may, be found after a failure.
 #[derive(Default)]
 struct Outcome {
     acknowledged: Nodes,
@@ -75,7 +75,7 @@ struct Outcome {
     last_txn: i64,
 }
 
-/// Runs all transactions until the store has failed.
+/// Executes all transactions until the store has failed.
 fn run(store: &EmbeddedStore, outcome: &mut Outcome) {
     for step in 0..TRANSACTIONS {
         let ops = transaction(store, step);
@@ -104,7 +104,7 @@ fn run(store: &EmbeddedStore, outcome: &mut Outcome) {
     }
 }
 
-/// What the nodes would be with these operations; ids of transactions are compared elsewhere.
+/// The nodes after these operations; transaction ids are compared elsewhere.
 fn with(before: &Nodes, ops: &[Op]) -> Nodes {
     let mut nodes = before.clone();
     for op in ops {
@@ -131,7 +131,7 @@ fn contents(nodes: &Nodes) -> Vec<(&String, &Bytes, i32)> {
 }
 
 impl Outcome {
-    /// Compares what is found with what must and may be there; from now on it must.
+    /// Compares the nodes found with those required and allowed; they are required from now on.
     fn confirm(&mut self, found: Nodes, what: &str) {
         let root = vec![found[0].clone()];
         let acknowledged = if self.acknowledged.is_empty() { &root } else { &self.acknowledged };
@@ -144,7 +144,7 @@ impl Outcome {
     }
 }
 
-/// Opens the store after an accident and compares.
+/// Reopens the store after a failure and compares.
 fn check(disk: &FaultyDisk, outcome: &mut Outcome, what: &str) {
     let store = open(disk).unwrap_or_else(|error| panic!("{what}: {error}: {error:?}"));
     outcome.confirm(nodes(&store), what);
@@ -156,7 +156,7 @@ fn check(disk: &FaultyDisk, outcome: &mut Outcome, what: &str) {
     assert_eq!(nodes(&open(disk).unwrap()), before, "{what}: opened twice, it differs");
 }
 
-/// A life for each fault, each ended by a power cut.
+/// One run per fault, each ended by a power cut.
 fn accidents(faults: impl IntoIterator<Item = Option<Fault>>, seed: u64, what: &str) {
     let mut disk = disk_with(seed);
     disk.set_write_back(3);
@@ -187,7 +187,7 @@ const OPERATIONS: &[Operation] = &[
     Operation::SyncDir,
 ];
 
-/// How often the whole run makes each call.
+/// The number of calls of this kind during a whole run.
 fn calls(operation: Operation) -> u64 {
     let disk = disk_with(0);
     run(&open(&disk).unwrap(), &mut Outcome::default());
@@ -229,7 +229,7 @@ fn one_power_cut_after_another_loses_no_acknowledged_transaction_and_halves_none
     }
 }
 
-/// The one journal there is: its primary, and the bytes of both sides.
+/// The only journal: the path of its primary file, and the bytes of both files.
 fn journal(disk: &dyn Disk) -> (PathBuf, Vec<u8>) {
     let names = disk.list(Path::new(DIR)).unwrap();
     assert_eq!(names.len(), 2, "{names:?}");

@@ -1,7 +1,7 @@
-//! The two files of a journal: their names, reading them, and writing them.
+//! The two files of a journal: their names, reading and writing.
 //!
-//! `<number>.journal` and its mirror `<number>.mirror` hold the same bytes. What is still being
-//! written is called `….tmp`.
+//! `<number>.journal` and its mirror `<number>.mirror` hold the same bytes. A file that is still
+//! being written ends in `.tmp`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::io::{Disk, File, OpenMode, write_all_at};
 use crate::metadata::store::StoreError;
 
 const UNFINISHED: &str = ".tmp";
-/// What the system says of a sector that cannot be read.
+/// The error code of an unreadable sector.
 const EIO: i32 = 5;
 
 /// One of the two files of a journal.
@@ -37,17 +37,17 @@ impl Side {
         format!("{number:020}{}", self.suffix())
     }
 
-    /// Where this side of a journal is.
+    /// The path of this side of a journal.
     pub(super) fn path(self, dir: &Path, number: u64) -> PathBuf {
         dir.join(self.name(number))
     }
 
-    /// Where it is while it is written.
+    /// The path of this side while it is being written.
     pub(super) fn unfinished_path(self, dir: &Path, number: u64) -> PathBuf {
         dir.join(format!("{}{UNFINISHED}", self.name(number)))
     }
 
-    /// The journal's number and the side that have this name.
+    /// Parses the journal's number and side from a file name.
     fn of(name: &str) -> Option<(u64, Self)> {
         Self::ALL.into_iter().find_map(|side| {
             let digits = name.strip_suffix(side.suffix())?;
@@ -60,9 +60,9 @@ impl Side {
 /// The journals in a directory.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// The sides that are there, by number.
+    /// The existing sides, by journal number.
     pub(super) journals: BTreeMap<u64, BTreeSet<Side>>,
-    /// Files that were never finished.
+    /// Files that were never completed.
     pub(super) unfinished: Vec<PathBuf>,
 }
 
@@ -80,11 +80,11 @@ impl Listing {
     }
 }
 
-/// One side as it was found.
+/// The contents of one side.
 #[derive(Debug)]
 pub(super) enum Content {
     Absent,
-    /// The medium refuses some of it.
+    /// A part cannot be read from the medium.
     Unreadable(io::Error),
     Bytes(Vec<u8>),
 }
@@ -93,7 +93,7 @@ impl Content {
     /// Reads one side from the medium.
     ///
     /// # Errors
-    /// If the system refuses for another reason than the medium.
+    /// If the system fails for a reason other than the medium.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Self, StoreError> {
         let file = match disk.open(path, OpenMode::Read) {
             Ok(file) => file,
@@ -107,7 +107,7 @@ impl Content {
         }
     }
 
-    /// All that could be read.
+    /// The readable bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -115,8 +115,8 @@ impl Content {
         }
     }
 
-    /// How it differs from the journal as it should be, if it does. Bytes behind the journal's end
-    /// are no difference.
+    /// The difference from the intact journal, or `None`. Bytes behind the journal's end do not
+    /// count.
     pub(super) fn flaw(&self, journal: &[u8], last_record: usize) -> Option<SideFlaw> {
         let bytes = match self {
             Self::Absent => return Some(SideFlaw::Absent),
@@ -138,12 +138,12 @@ impl Content {
     }
 }
 
-/// How one side of a journal differs from the other, which is whole.
+/// The way in which one side of a journal differs from the intact journal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SideFlaw {
     Absent,
     Unreadable(String),
-    /// Bytes before the last transaction are not what was written.
+    /// Bytes before the last transaction differ from those written.
     Damaged {
         position: usize,
     },
@@ -151,14 +151,15 @@ pub(super) enum SideFlaw {
     CutOff {
         position: usize,
     },
-    /// The last transaction is not whole: a crash may have come between the two sides.
+    /// The last transaction is incomplete: a crash may have come between the writes to the two
+    /// sides.
     LastTransaction {
         position: usize,
     },
 }
 
 impl SideFlaw {
-    /// Whether nothing but a fault of the disk, or a person, can have done it.
+    /// True if only a fault of the disk, or a person, can be the cause.
     pub(super) fn is_damage(&self) -> bool {
         !matches!(self, Self::LastTransaction { .. })
     }
@@ -185,7 +186,7 @@ impl fmt::Display for SideFlaw {
     }
 }
 
-/// Writes one side of a journal that does not count yet; its bytes are durable on return.
+/// Writes one side of a journal that is not yet in force; durable on return.
 pub(super) fn write_new(
     disk: &dyn Disk,
     path: &Path,
@@ -199,7 +200,7 @@ pub(super) fn write_new(
     Ok(file)
 }
 
-/// All bytes of the file, as the medium has them.
+/// Reads all bytes of the file from the medium.
 fn read_all(file: &dyn File) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.len()?).map_err(io::Error::other)?;
     let mut bytes = vec![0; length];

@@ -1,11 +1,12 @@
-//! The files behind the tree: transactions are appended and flushed one by one, each to both sides.
+//! The files behind the tree: each transaction is appended to both sides and flushed.
 //!
-//! The directory holds one journal, `<number>.journal` and its mirror `<number>.mirror`, which are
-//! the same bytes. Grown too long, it is replaced by one with the next number that begins with a
-//! snapshot: both sides written as `….tmp`, flushed, renamed, the directory flushed, and only then
-//! is anything appended to it and the old one removed. So a name without `.tmp` always has a whole
-//! header and snapshot, the highest number is the one that counts, and a crash leaves at most files
-//! to remove. The directory itself is made under another name, so it never is without a journal.
+//! The directory holds one journal: `<number>.journal` and its mirror `<number>.mirror`, which have
+//! the same bytes. A journal that has grown too long is replaced by the next number, which begins
+//! with a snapshot. Both its sides are written as `….tmp`, flushed and renamed, then the directory
+//! is flushed. Only then are transactions appended to it and the old journal removed. So a name
+//! without `.tmp` always has a complete header and snapshot, the highest number is in force, and a
+//! crash leaves at most files to remove. The directory itself is created under a temporary name, so
+//! it never exists without a journal.
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
@@ -20,33 +21,33 @@ use crate::metadata::embedded::recovery::Replay;
 use crate::metadata::embedded::tree::{Change, Entry, Tree};
 use crate::metadata::store::StoreError;
 
-/// Bytes of transactions that are worth a replacement when room is short.
+/// Bytes of transactions that justify a replacement when disk space is short.
 const GROWTH_ON_FULL_DISK: u64 = 64 * 1024;
 
-/// A file system with less free room counts as full here.
+/// With less free space than this, the file system counts as full.
 const ROOM_MIN: u64 = 1024 * 1024;
 
-/// Nodes in one record of a snapshot.
+/// The number of nodes per record of a snapshot.
 const SNAPSHOT_RECORD_NODES: usize = 256;
 
-/// The open journal; its owner appends one transaction after another.
+/// The open journal, to which transactions are appended in turn.
 #[derive(Debug)]
 pub(super) struct Journal {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     number: u64,
-    /// Both sides, or one alone as long as there is no room for the other.
+    /// Both sides, or only one while there is no space for the other.
     files: Vec<OpenSide>,
-    /// Where the next record goes; all before is durable.
+    /// The position of the next record; everything before it is durable.
     end: u64,
-    /// Where the snapshot at its beginning ends.
+    /// The end of the snapshot at the start of the journal.
     snapshot_end: u64,
-    /// How much is appended before the journal is replaced.
+    /// The number of bytes appended before the journal is replaced.
     growth: u64,
     replace_at: u64,
-    /// The same for a full disk.
+    /// Like `replace_at`, for a full disk.
     replace_on_full_disk_at: u64,
-    /// The file that failed and its error; nothing is appended any more.
+    /// The file that failed and its error; no more transactions are accepted.
     failed: Option<(PathBuf, Arc<io::Error>)>,
 }
 
@@ -57,12 +58,12 @@ struct OpenSide {
 }
 
 impl Journal {
-    /// Opens the journal in `dir`, or makes the first one together with the directory. What one
-    /// side has lost is restored from the other.
+    /// Opens the journal in `dir`, or creates the directory with a first journal. If one side has
+    /// lost bytes, they are restored from the other.
     ///
     /// # Errors
-    /// `JournalMissing` when the directory is there and holds none, `Damaged` when both sides have
-    /// lost the same record; nothing is changed then.
+    /// `JournalMissing` if the directory exists without a journal, `Damaged` if both sides have
+    /// lost the same record. Nothing is changed in either case.
     pub(super) fn open(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -71,7 +72,8 @@ impl Journal {
         if !disk.exists(dir).map_err(cannot("look for", dir))? {
             create(&*disk, dir, &Tree::new())?;
         }
-        // A new journal's name may not be durable yet; before that the old one must not go.
+        // The name of the new journal may not be durable yet: flush it before the old journal is
+        // removed.
         disk.sync_dir(dir).map_err(cannot("flush", dir))?;
         let listing = Listing::of(&*disk, dir)?;
         let read = read_newest(&*disk, dir, &listing)?;
@@ -90,14 +92,14 @@ impl Journal {
             failed: None,
         };
         if !read.header.has_mirror {
-            // An earlier release's.
+            // An earlier release wrote it without a mirror.
             journal.replace_at = 0;
             journal.replace_or_go_on(&read.replay.tree)?;
         }
         Ok((journal, read.replay.tree))
     }
 
-    /// Whether it still takes transactions.
+    /// Returns an error if the journal has failed and takes no more transactions.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.failed {
             Some((file, source)) => {
@@ -107,7 +109,7 @@ impl Journal {
         }
     }
 
-    /// Makes a transaction durable, on both sides.
+    /// Appends a transaction to both sides and flushes them.
     pub(super) fn append(&mut self, txn: i64, changes: &[Change]) -> Result<(), StoreError> {
         self.check()?;
         let bytes = encode_record(txn, changes);
@@ -128,8 +130,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Takes a refused transaction back from the sides up to `last`. Any of them may have it whole,
-    /// and must not have it after a crash.
+    /// Removes a refused transaction from the sides up to `last`. Each may hold it completely, and
+    /// it must not reappear after a crash.
     fn cut_back(&mut self, last: usize) -> Result<(), StoreError> {
         for index in 0..=last {
             let file = &self.files[index].file;
@@ -140,17 +142,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Puts a snapshot of `tree` in place of the journal if that has grown long.
+    /// Replaces the journal by a snapshot of `tree` if it has grown too long.
     ///
     /// # Errors
-    /// `Io` when space is short, say: the old journal serves on and the next attempt comes later.
+    /// `Io`, for example without space: the old journal stays in use and the next attempt comes
+    /// later.
     pub(super) fn replace_if_long(&mut self, tree: &Tree) -> Result<(), StoreError> {
         let is_due = self.end >= self.replace_at || self.is_due_on_full_disk();
         if is_due { self.replace(tree) } else { Ok(()) }
     }
 
-    /// Whether a snapshot in its place would give room on a disk that has none. The reserve bears
-    /// the snapshot, as long as it is not spent on a journal that only grows.
+    /// True if a snapshot would free space on a full disk. The snapshot may use the reserve; the
+    /// limits keep a journal that only grows from using it up.
     fn is_due_on_full_disk(&self) -> bool {
         let has_grown = self.end >= self.snapshot_end + GROWTH_ON_FULL_DISK;
         has_grown
@@ -159,15 +162,16 @@ impl Journal {
             && self.disk.free_bytes(&self.dir).is_ok_and(|free| free < ROOM_MIN)
     }
 
-    /// Whether most of it is transactions, which a snapshot may leave out.
+    /// True if most of the journal is transactions, which a snapshot may leave out.
     fn gives_room(&self) -> bool {
         self.end >= 2 * self.snapshot_end
     }
 
-    /// Makes a transaction durable that has found no room: a snapshot may give it some.
+    /// Appends a transaction that found no space, after replacing the journal by a snapshot, which
+    /// may free some.
     ///
     /// # Errors
-    /// Those of [`Journal::append`].
+    /// The errors of [`Journal::append`].
     pub(super) fn append_replaced(
         &mut self,
         tree: &Tree,
@@ -202,7 +206,8 @@ impl Journal {
             }
         };
         if let Err(error) = publish(&*self.disk, &self.dir, number) {
-            // Which of the two counts after a crash is not known, so none can be appended to.
+            // After a crash either journal may be in force, so no transaction may be appended to
+            // either.
             return Err(self.fail_by(self.dir.clone(), error));
         }
         let opened =
@@ -212,7 +217,7 @@ impl Journal {
         (self.number, self.end) = (number, bytes.len() as u64);
         self.snapshot_end = self.end;
         self.replace_at = self.end + self.growth;
-        // Left behind, it is removed when the store is opened.
+        // If it stays, it is removed when the store is next opened.
         for OpenSide { path, .. } in old {
             if let Err(error) = self.disk.remove_file(&path) {
                 tracing::warn!(%error, file = %path.display(), "a replaced journal stays");
@@ -221,7 +226,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Replaces a journal without a mirror; without room for that it goes on as it is.
+    /// Replaces a journal that has no mirror; without space for that, keeps using it.
     fn replace_or_go_on(&mut self, tree: &Tree) -> Result<(), StoreError> {
         match self.replace(tree) {
             Err(StoreError::Io { file, source, .. }) if is_out_of_space(&source) => {
@@ -247,7 +252,7 @@ impl Journal {
     }
 }
 
-/// Makes the directory with a first journal in it; both are durable on return.
+/// Creates the directory with a first journal; both are durable on return.
 fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<(), StoreError> {
     let unfinished = dir.with_extension("tmp");
     disk.create_dir(&unfinished).map_err(cannot("create", &unfinished))?;
@@ -261,7 +266,7 @@ fn create(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<(), StoreError> {
         .map_err(cannot("create", dir))
 }
 
-/// Makes a journal of `tree` the one that counts, beside those in `dir`; durable on return.
+/// Puts a journal of `tree` in force, ahead of those in `dir`; durable on return.
 pub(super) fn supersede(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<u64, StoreError> {
     if !disk.exists(dir).map_err(cannot("look for", dir))? {
         return create(disk, dir, tree).map(|()| 1);
@@ -275,7 +280,7 @@ pub(super) fn supersede(disk: &dyn Disk, dir: &Path, tree: &Tree) -> Result<u64,
     Ok(number)
 }
 
-/// Makes both sides what they should be, and opens them.
+/// Restores damaged sides, and opens both.
 fn restore(disk: &dyn Disk, dir: &Path, read: &JournalRead) -> Result<Vec<OpenSide>, StoreError> {
     let bytes = &read.replay.bytes;
     let mut files = Vec::new();
@@ -314,20 +319,20 @@ fn restore(disk: &dyn Disk, dir: &Path, read: &JournalRead) -> Result<Vec<OpenSi
             );
             file.set_len(bytes.len() as u64).map_err(cannot("cut", &path))?;
         }
-        // What was read may be in the page cache only.
+        // The bytes read may only be in the page cache.
         file.sync_data().map_err(cannot("flush", &path))?;
         files.push(OpenSide { path, file });
     }
     Ok(files)
 }
 
-/// Whether one side is whole without the other.
+/// True if one side is intact by itself.
 fn has_sound_side(read: &JournalRead) -> bool {
     let Replay { bytes, last_record, .. } = &read.replay;
     read.contents.iter().any(|content| content.flaw(bytes, *last_record).is_none())
 }
 
-/// Removes unfinished journals and those that do not count.
+/// Removes unfinished journals and journals that are no longer in force.
 fn remove_others(
     disk: &dyn Disk,
     dir: &Path,
@@ -340,7 +345,7 @@ fn remove_others(
     };
     for path in others.flat_map(paths).chain(listing.unfinished.iter().cloned()) {
         match disk.remove_file(&path) {
-            // The side it was written for has been restored under the same name.
+            // `restore` has renamed this unfinished file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             removed => removed.map_err(cannot("remove", &path))?,
         }
@@ -348,7 +353,7 @@ fn remove_others(
     Ok(())
 }
 
-/// Makes the unfinished journal the one that counts, durably.
+/// Puts the unfinished journal in force, durably.
 fn publish(disk: &dyn Disk, dir: &Path, number: u64) -> io::Result<()> {
     for side in Side::ALL {
         disk.rename(&side.unfinished_path(dir, number), &side.path(dir, number))?;
@@ -365,7 +370,7 @@ fn snapshot(tree: &Tree) -> Vec<u8> {
         Header { format: FORMAT, snapshot_records, snapshot_txn: tree.last_txn, has_mirror: true };
     let mut bytes = header.encode();
     for _ in 0..records {
-        // Piece by piece: all nodes at once would be in memory twice.
+        // Encode in chunks: all nodes at once would double the memory.
         let record: Vec<Change> = nodes.by_ref().take(SNAPSHOT_RECORD_NODES).collect();
         bytes.extend(encode_record(tree.last_txn, &record));
     }

@@ -1,4 +1,5 @@
-//! One side of the journal is damaged, lost or behind, and the store has everything from the other.
+//! One side of the journal is damaged, lost or behind, and the store restores everything from the
+//! other.
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -185,7 +186,7 @@ fn a_restoration_interrupted_at_any_call_loses_nothing() {
     }
 }
 
-/// A journal as an earlier release has written it.
+/// A journal as an earlier release wrote it.
 fn write_without_mirror(disk: &dyn Disk) {
     let header = Header { format: FORMAT, snapshot_records: 0, snapshot_txn: 0, has_mirror: false };
     let (mut bytes, mut tree) = (header.encode(), Tree::new());
@@ -234,7 +235,7 @@ fn a_journal_of_an_earlier_release_gains_its_mirror_whatever_call_fails_meanwhil
 }
 
 #[test]
-fn without_room_for_a_mirror_the_journal_serves_alone() {
+fn without_room_for_a_mirror_the_journal_is_used_without_one() {
     let faulty = faulty_disk(1);
     write_without_mirror(&faulty);
     let disk: Arc<dyn Disk> = Arc::new(faulty.clone());

@@ -1,10 +1,9 @@
-//! The store of a broker that is alone: a tree in memory and a journal of transactions on disk.
+//! The store of a broker without ZooKeeper: a tree in memory and a journal of transactions on disk.
 //!
-//! A transaction is checked against the tree, written to the two files of the journal, flushed, and
-//! only then applied and told to watchers, so nothing is ever read that a crash, or one damaged
-//! file, could take back. Ephemeral nodes live as long as
-//! the process: they are written too, since a transaction id must never serve twice, and dropped
-//! when the journal is opened.
+//! A transaction is checked against the tree, appended to both files of the journal and flushed.
+//! Only then is it applied and reported to watchers, so no reader sees anything that a crash or one
+//! damaged file could undo. Ephemeral nodes live as long as the process. They are journaled too,
+//! since a transaction id must never be reused, and dropped when the journal is opened.
 
 mod codec;
 #[cfg(test)]

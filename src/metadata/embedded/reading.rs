@@ -1,4 +1,4 @@
-//! Reading the journal that counts, from both of its sides.
+//! Reading the journal that is in force, from both of its sides.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::metadata::embedded::recovery::{Damage, Replay, replay, salvage};
 use crate::metadata::embedded::tree::Tree;
 use crate::metadata::store::StoreError;
 
-/// The journal that counts, as its files have it.
+/// The journal in force, as its files have it.
 #[derive(Debug)]
 pub(super) struct JournalRead {
     pub(super) number: u64,
@@ -19,11 +19,11 @@ pub(super) struct JournalRead {
     pub(super) replay: Replay,
 }
 
-/// Reads the journal with the highest number. When only one side of it came to be before a crash,
-/// and that one is damaged, nothing was appended to it, and the one before still counts.
+/// Reads the journal with the highest number. If a crash left only one side of it and that side is
+/// damaged, nothing had been appended to it, and the previous journal is still in force.
 ///
 /// # Errors
-/// `JournalMissing`, `Damaged`, `NewerFormat`, and as the disk fails.
+/// `JournalMissing`, `Damaged`, `NewerFormat`, or the error of the disk.
 pub(super) fn read_newest(
     disk: &dyn Disk,
     dir: &Path,
@@ -69,7 +69,7 @@ fn contents(disk: &dyn Disk, dir: &Path, number: u64) -> Result<Vec<Content>, St
     Side::ALL.into_iter().map(|side| Content::read(disk, &side.path(dir, number))).collect()
 }
 
-/// What can still be read of the newest journal that has anything, damaged as it may be.
+/// Reads everything legible from the newest journal that has anything, even a damaged one.
 pub(super) fn salvage_newest(disk: &dyn Disk, dir: &Path) -> Result<Tree, StoreError> {
     if !disk.exists(dir).map_err(super::files::cannot("look for", dir))? {
         return Ok(Tree::new());
@@ -89,23 +89,23 @@ pub(super) fn salvage_newest(disk: &dyn Disk, dir: &Path) -> Result<Tree, StoreE
     Ok(Tree::new())
 }
 
-/// Something wrong with the files of the journal.
+/// A fault in the files of the journal.
 #[derive(Debug)]
 pub struct JournalFinding {
     /// The file.
     pub file: PathBuf,
     /// The position in it.
     pub position: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// Whether it is more than an unfinished write, which the next start completes or cuts off.
+    /// True for damage; false for an unfinished write, which the next start completes or cuts off.
     pub is_damage: bool,
 }
 
-/// Looks through the files of the journal in `dir`. Nothing is changed.
+/// Checks the files of the journal in `dir` without changing them.
 ///
 /// # Errors
-/// As the disk fails, or when a later release has written it.
+/// The error of the disk, or `NewerFormat` if a later release wrote the journal.
 pub fn inspect_journal(disk: &dyn Disk, dir: &Path) -> Result<Vec<JournalFinding>, StoreError> {
     let listing = Listing::of(disk, dir)?;
     let read = match read_newest(disk, dir, &listing) {
@@ -120,7 +120,8 @@ pub fn inspect_journal(disk: &dyn Disk, dir: &Path) -> Result<Vec<JournalFinding
         }
         Err(error) => return Err(error),
     };
-    // A crash between the publications of its sides leaves one of them, and the journal before.
+    // A crash while a journal is being published may leave one of its sides and the previous
+    // journal.
     let is_unpublished = listing.journals.len() > 1;
     let flaws = Side::ALL.into_iter().zip(&read.contents).filter_map(|(side, content)| {
         let flaw = content.flaw(&read.replay.bytes, read.replay.last_record)?;

@@ -1,9 +1,9 @@
-//! The journal made anew: from what can still be read of the old one, and from what the logs tell.
+//! Rebuilding the journal from the legible parts of the old one and from the logs.
 //!
-//! The logs win. A topic that has logs is in the new journal with their id and at least their
-//! partitions; its settings, and topics without any log, are there as far as the old journal still
-//! tells of them. The new journal is written beside the old one and counts from its publication on,
-//! so a crash at any step leaves the one or the other.
+//! The logs take precedence. A topic with logs gets their id and at least their partitions;
+//! settings, and topics without logs, are taken from the old journal as far as it is legible. The
+//! new journal is written beside the old one and is in force from its publication on, so a crash at
+//! any step leaves one or the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,18 +26,18 @@ use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, T
 
 /// The parent of all topics.
 const TOPICS: &str = "/brokers/topics";
-/// The format of the tree, as of a new one.
+/// The format of the rebuilt tree.
 const FORMAT: u32 = 1;
-/// So many producer ids are passed over where the last block is not known: ids that were handed
-/// out and have left no trace in a log.
+/// The number of producer ids skipped if the last reserved block is not known: some may have been
+/// assigned without leaving a trace in a log.
 const PRODUCER_ID_GAP: i64 = 1_000_000;
 
-/// Everything the data directory tells besides its journal.
+/// The contents of the data directory apart from its journal.
 #[derive(Debug)]
 pub struct FoundCluster {
-    /// The cluster.
+    /// The cluster id.
     pub cluster_id: String,
-    /// The broker, which keeps all partitions.
+    /// The broker, which is the replica of every partition.
     pub broker: BrokerId,
     /// The topics that have logs.
     pub topics: Vec<FoundTopic>,
@@ -45,58 +45,58 @@ pub struct FoundCluster {
     pub largest_producer_id: Option<ProducerId>,
 }
 
-/// A topic as its logs tell it.
+/// A topic as found in its logs.
 #[derive(Debug)]
 pub struct FoundTopic {
-    /// Its name.
+    /// The topic name.
     pub name: TopicName,
-    /// Its identity.
+    /// The topic id.
     pub id: TopicId,
-    /// It has so many partitions at least.
+    /// The least number of partitions.
     pub partitions: usize,
-    /// Settings it must have.
+    /// Settings that it must have.
     pub required: Configs,
-    /// Settings it gets where the old journal tells none.
+    /// Settings that it gets if the old journal has none.
     pub defaults: Configs,
     /// The last leader epoch in the log of each partition.
     pub epochs: BTreeMap<PartitionIndex, LeaderEpoch>,
 }
 
-/// A topic of the new journal.
+/// A topic of the rebuilt journal.
 #[derive(Debug)]
 pub struct RebuiltTopic {
-    /// Its name.
+    /// The topic name.
     pub name: TopicName,
-    /// Its identity.
+    /// The topic id.
     pub id: TopicId,
-    /// Its partitions.
+    /// The number of partitions.
     pub partitions: usize,
-    /// Whether its settings are those of the old journal.
+    /// True if its settings come from the old journal.
     pub has_old_configs: bool,
 }
 
-/// What can still be read of a journal.
+/// The legible contents of a journal.
 #[derive(Debug)]
 pub struct Salvage {
     tree: Tree,
     is_whole: bool,
 }
 
-/// A journal to be.
+/// A rebuilt journal, before it is written.
 #[derive(Debug)]
 pub struct Rebuild {
     tree: Tree,
     is_changed: bool,
     /// The topics that have logs.
     pub topics: Vec<RebuiltTopic>,
-    /// The first producer id to be handed out.
+    /// The next producer id to be assigned.
     pub next_producer_id: ProducerId,
-    /// Whether all of the old journal could be read.
+    /// True if the old journal was completely legible.
     pub was_whole: bool,
 }
 
 impl Salvage {
-    /// Reads what can be read of the journal in `dir`.
+    /// Reads the legible contents of the journal in `dir`.
     ///
     /// # Errors
     /// If the disk fails, or a later release has written it.
@@ -114,8 +114,8 @@ impl Salvage {
         }
     }
 
-    /// The cluster whose journal it is, and the broker that keeps all partitions; `None` where it
-    /// does not tell the cluster, or names several brokers. Without topics it names none.
+    /// The cluster of the journal, and the broker that has all replicas, which is `None` without
+    /// topics. Returns `None` if the cluster is not legible, or several brokers are named.
     pub fn owner(&self) -> Option<(String, Option<BrokerId>)> {
         let node = self.tree.get(&Place::ClusterId.to_string())?;
         let cluster = decode::<ClusterIdValue>(&node.value).ok()?.id;
@@ -130,22 +130,22 @@ impl Salvage {
         (brokers.len() < 2).then(|| (cluster, brokers.first().copied()))
     }
 
-    /// Whether it says that this topic was deleted, and its logs are to go.
+    /// True if the journal says that this topic was deleted and its logs are to be removed.
     pub fn is_deleted(&self, id: TopicId) -> bool {
         self.tree.get(&Place::DeletedTopic(id).to_string()).is_some()
     }
 
-    /// Whether it has this topic with all its partitions.
+    /// True if the journal has a topic with this name and id.
     pub fn knows(&self, name: &TopicName, id: TopicId) -> bool {
         let node = self.tree.get(&Place::Topic(name.clone()).to_string());
         let value = node.and_then(|node| decode::<TopicValue>(&node.value).ok());
         value.is_some_and(|value| value.id().ok() == Some(id))
     }
 
-    /// The journal of these topics, and of those that it knows itself.
+    /// Builds a journal of these topics and of those in the old journal.
     ///
     /// # Errors
-    /// `TooLarge` and the like, of values that no log and no journal gives.
+    /// `TooLarge` and similar errors, if a value is larger than any log or journal produces.
     pub fn rebuilt(self, found: &FoundCluster) -> Result<Rebuild, StoreError> {
         let mut rebuild = Rebuild {
             tree: self.tree,
@@ -165,16 +165,16 @@ impl Salvage {
 }
 
 impl Rebuild {
-    /// Whether the old journal is to be replaced at all.
+    /// True if the old journal has to be replaced.
     pub fn is_needed(&self) -> bool {
         self.is_changed
     }
 
-    /// Makes it the journal in `dir`; durable on return. Returns the files that it replaces, which
-    /// are where they were and go at the next start.
+    /// Puts the rebuilt journal in force in `dir`; durable on return. Returns the replaced files,
+    /// which stay until the next start.
     ///
     /// # Errors
-    /// As the disk fails. The old journal or this one counts then.
+    /// The error of the disk. Then the old journal or this one is in force.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let number = supersede(disk, dir, &self.tree)?;
         let journals = Listing::of(disk, dir)?.journals;
@@ -183,7 +183,7 @@ impl Rebuild {
         Ok(paths.collect())
     }
 
-    /// The nodes that every tree has.
+    /// Adds the nodes that every tree has.
     fn lay_out(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
         for directory in DIRECTORIES {
             if self.tree.get(directory).is_none() {
@@ -225,7 +225,7 @@ impl Rebuild {
         Ok(())
     }
 
-    /// Sees that the next leader epoch of a partition is beyond every epoch in its log.
+    /// Ensures that the next leader epoch of a partition is above every epoch in its log.
     fn add_state(
         &mut self,
         topic: &TopicName,
@@ -238,7 +238,8 @@ impl Rebuild {
         let state = node.as_ref().and_then(|node| decode_state(&node.value, node.version).ok());
         let is_right = match &state {
             Some(state) => state.leader_epoch >= epoch,
-            // The controller begins with epoch 0, which may follow nothing.
+            // The controller starts with leader epoch 0, which is right only for a log without any
+            // epoch.
             None => node.is_none() && epoch == LeaderEpoch::NONE,
         };
         if is_right {
@@ -260,7 +261,7 @@ impl Rebuild {
         self.put(path, encode_state(&state, 0))
     }
 
-    /// Gives a topic its settings; whether they are those of the old journal.
+    /// Sets the settings of a topic; returns true if they come from the old journal.
     fn add_configs(&mut self, topic: &FoundTopic, is_known: bool) -> Result<bool, StoreError> {
         let path = Place::TopicConfig(topic.name.clone()).to_string();
         let old = self.tree.get(&path).and_then(|n| decode::<ConfigValue>(&n.value).ok());
@@ -278,7 +279,7 @@ impl Rebuild {
         Ok(has_old)
     }
 
-    /// Sees that no producer id is handed out twice.
+    /// Ensures that no producer id is assigned twice.
     fn pass_over_producer_ids(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
         let path = Place::ProducerIds.to_string();
         let block = self.tree.get(&path).and_then(|n| decode::<ProducerIdBlock>(&n.value).ok());
@@ -303,7 +304,7 @@ impl Rebuild {
         self.execute(op)
     }
 
-    /// Removes a node and all below it.
+    /// Removes a node and all its descendants.
     fn remove_below(&mut self, path: &str) -> Result<(), StoreError> {
         let nodes = self.tree.snapshot(path);
         nodes.into_iter().rev().try_for_each(|(path, n)| self.execute(Op::delete(path, n.version)))

@@ -1,38 +1,38 @@
-//! From the bytes of a journal to the tree, and the judgement of what is wrong with them.
+//! From the bytes of a journal to the tree, or to the fault in them.
 //!
-//! The two sides of a journal hold the same bytes, so each record is taken from the side that has
-//! it whole. Each transaction is flushed to both before the next is written. So bytes that are no
-//! record on either side and have no record behind them are a transaction that was never
-//! acknowledged: a torn tail, to be cut. If a record follows, they had been durable, and nothing is
-//! cut: both sides are damaged at the same place.
+//! The two sides of a journal hold the same bytes, so each record is taken from a side on which it
+//! is intact. Each transaction is flushed to both sides before the next is written. So bytes that
+//! are not a record on either side, with no record behind them, are a transaction that was never
+//! acknowledged: a torn tail, which is cut off. If a record follows, the bytes had been durable and
+//! nothing is cut off: both sides are damaged at the same position.
 
 use crate::metadata::embedded::codec::{
     BODY_MIN, FRAME_SIZE, HEADER_SIZE, Header, body_txn, decode_changes, record_body,
 };
 use crate::metadata::embedded::tree::{Change, Tree};
 
-/// What a journal holds.
+/// The contents of a journal.
 #[derive(Debug)]
 pub(super) struct Replay {
     /// The tree after the last whole transaction, without ephemeral nodes.
     pub(super) tree: Tree,
-    /// The whole records, as both sides should have them. What follows on a side was never
+    /// The intact records, as both sides should have them. Any further bytes of a side were never
     /// acknowledged.
     pub(super) bytes: Vec<u8>,
-    /// Where the snapshot ends.
+    /// The end of the snapshot.
     pub(super) snapshot_end: usize,
-    /// Where the last record begins.
+    /// The start of the last record.
     pub(super) last_record: usize,
 }
 
-/// Why a journal cannot be read.
+/// The reason why a journal cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Damage {
     pub(super) position: usize,
     pub(super) reason: &'static str,
 }
 
-/// Reads what follows `header` in the sides of one journal.
+/// Replays the records behind `header`, taken from the sides of one journal.
 pub(super) fn replay(header: &Header, sides: &[&[u8]]) -> Result<Replay, Damage> {
     let mut replay = Replay {
         tree: Tree::new(),
@@ -48,7 +48,7 @@ pub(super) fn replay(header: &Header, sides: &[&[u8]]) -> Result<Replay, Damage>
     }
     replay.snapshot_end = replay.bytes.len();
     replay.last_record = replay.snapshot_end;
-    // Each step goes on by at least a frame, so this ends.
+    // Terminates: each step advances by at least a frame.
     while replay.step(sides, replay.tree.last_txn.saturating_add(1))? {}
     let end = replay.bytes.len();
     if sides.iter().any(|side| record_follows(side, end, replay.tree.last_txn)) {
@@ -58,8 +58,8 @@ pub(super) fn replay(header: &Header, sides: &[&[u8]]) -> Result<Replay, Damage>
     Ok(replay)
 }
 
-/// The tree that all whole records of the sides give, whatever lies between them. A record is
-/// applied in its order; one that was lost leaves its nodes as an earlier one wrote them.
+/// Rebuilds the tree from all intact records of the sides, skipping everything between them.
+/// Records are applied in order; if a record is lost, its nodes keep their earlier contents.
 pub(super) fn salvage(sides: &[&[u8]]) -> Tree {
     let mut tree = Tree::new();
     let length = sides.iter().map(|side| side.len()).max().unwrap_or(0);
@@ -82,7 +82,7 @@ pub(super) fn salvage(sides: &[&[u8]]) -> Tree {
 }
 
 impl Replay {
-    /// Applies the record at the end; false when neither side has a whole one.
+    /// Applies the next record; returns false if neither side has it intact.
     fn step(&mut self, sides: &[&[u8]], txn: i64) -> Result<bool, Damage> {
         let mut damage = None;
         for side in sides {
@@ -110,7 +110,7 @@ impl Replay {
     }
 }
 
-/// The changes of a whole record, which must be of this transaction.
+/// The changes of an intact record, which must be this transaction.
 fn changes_of(body: &[u8], txn: i64) -> Result<Vec<Change>, &'static str> {
     if body_txn(body) != Some(txn) {
         return Err("a whole record, but not the next transaction");
@@ -118,14 +118,14 @@ fn changes_of(body: &[u8], txn: i64) -> Result<Vec<Change>, &'static str> {
     decode_changes(body).ok_or("a whole record with a change that cannot be read")
 }
 
-/// As `record_body`, without a checksum over lengths that no record has: it is called at every
+/// Like `record_body`, but skips the checksum for impossible lengths, because it is called at every
 /// byte.
 fn plausible_body(bytes: &[u8]) -> Option<&[u8]> {
     let length = u32::from_be_bytes(*bytes.first_chunk::<4>()?) as usize;
     (length >= BODY_MIN && length <= bytes.len()).then(|| record_body(bytes)).flatten()
 }
 
-/// Whether a whole record of a transaction after `last_txn` begins anywhere behind `position`.
+/// True if an intact record of a transaction after `last_txn` begins behind `position`.
 fn record_follows(bytes: &[u8], position: usize, last_txn: i64) -> bool {
     let smallest = FRAME_SIZE + BODY_MIN;
     let possible = i64::try_from(bytes.len() / smallest).unwrap_or(i64::MAX);
@@ -133,7 +133,7 @@ fn record_follows(bytes: &[u8], position: usize, last_txn: i64) -> bool {
     let after = position.saturating_add(1)..bytes.len().saturating_sub(smallest - 1);
     after.into_iter().any(|at| {
         let rest = &bytes[at..];
-        // The transaction id is looked at first: a checksum at every byte would take minutes.
+        // Check the transaction id first: a checksum at every byte would take minutes.
         body_txn(&rest[FRAME_SIZE..]).is_some_and(|txn| expected.contains(&txn))
             && record_body(rest).is_some()
     })
@@ -145,7 +145,7 @@ mod tests {
     use crate::metadata::embedded::codec::{FORMAT, encode_record};
     use crate::metadata::store::Op;
 
-    /// A journal of a few transactions, where each begins, and the tree after each.
+    /// A journal of a few transactions, with the start of each and the tree after each.
     fn journal() -> (Vec<u8>, Vec<usize>, Vec<Tree>) {
         let header =
             Header { format: FORMAT, snapshot_records: 0, snapshot_txn: 0, has_mirror: true };
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_cut_anywhere_holds_the_whole_transactions_before_the_cut() {
+    fn a_journal_cut_anywhere_yields_the_complete_transactions_before_the_cut() {
         let (bytes, starts, trees) = journal();
         for length in HEADER_SIZE..=bytes.len() {
             let replay = replay_all(&bytes[..length]).unwrap();

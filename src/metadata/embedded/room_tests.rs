@@ -1,4 +1,4 @@
-//! The journal on a full disk: it is replaced by its snapshot where that gives room.
+//! The journal on a full disk: it is replaced by its snapshot if that frees space.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Gives the node another value of a kilobyte.
+/// Sets the node to another value of a kilobyte.
 fn set(store: &EmbeddedStore, number: i32) -> Result<(), StoreError> {
     let value = Bytes::from(vec![u8::try_from(number % 256).unwrap(); 1024]);
     ready(store.multi(vec![Op::set("/node", value, number)])).map(drop)
 }
 
-/// A store whose node was set so often.
+/// A store whose node has been set this many times.
 fn grown(disk: &FaultyDisk, times: i32) -> EmbeddedStore {
     let store = open(disk);
     ready(store.multi(vec![Op::create("/node", "")])).unwrap();
@@ -46,7 +46,7 @@ fn grown(disk: &FaultyDisk, times: i32) -> EmbeddedStore {
     store
 }
 
-/// Bytes of all journals.
+/// The total size of all journals.
 fn size(disk: &FaultyDisk) -> u64 {
     let size =
         |name: &str| disk.open(&Path::new(DIR).join(name), OpenMode::Read).unwrap().len().unwrap();
@@ -54,7 +54,7 @@ fn size(disk: &FaultyDisk) -> u64 {
 }
 
 #[test]
-fn a_transaction_without_room_gets_that_of_the_transactions_before_it() {
+fn a_transaction_without_space_uses_that_of_earlier_transactions() {
     for side in [".journal", ".mirror"] {
         let disk = disk();
         let store = grown(&disk, 100);
@@ -69,7 +69,7 @@ fn a_transaction_without_room_gets_that_of_the_transactions_before_it() {
 }
 
 #[test]
-fn a_transaction_without_any_room_is_refused_and_the_journal_serves_on() {
+fn without_any_space_a_transaction_is_refused_and_the_journal_stays_usable() {
     let disk = disk();
     let store = grown(&disk, 100);
     disk.inject(Fault::new(Operation::Write, Failure::NoSpace).for_ever());

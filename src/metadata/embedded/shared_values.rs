@@ -1,9 +1,9 @@
-//! Values that many nodes have alike.
+//! Sharing of equal node values.
 
 use std::sync::Arc;
 
-/// Keeps one copy of equal values in a row: the partitions of a topic mostly are in the same state,
-/// and a node's value lives as long as the node.
+/// Shares a value with the previous one if they are equal: most partitions of a topic are in the
+/// same state, and a value stays in memory as long as its node.
 #[derive(Debug, Default)]
 pub(super) struct SharedValues {
     nothing: Arc<[u8]>,
@@ -11,10 +11,10 @@ pub(super) struct SharedValues {
 }
 
 impl SharedValues {
-    /// A value of these bytes, which is the last one if that has them too.
+    /// A value with these bytes: the previous value if it is equal.
     pub(super) fn share(&mut self, value: &[u8]) -> Arc<[u8]> {
         if value.is_empty() {
-            // Directories stand between the states of partitions, and hold nothing.
+            // Directory nodes, which are empty, come between the states of partitions.
             return Arc::clone(&self.nothing);
         }
         if *self.last != *value {

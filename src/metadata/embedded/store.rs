@@ -1,4 +1,4 @@
-//! The embedded store as all others see it.
+//! The embedded store as an implementation of `Store`.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -10,36 +10,35 @@ use crate::metadata::store::{
     Event, Node, Op, OpResult, Store, StoreError, StoreFuture, Watch, Watchers,
 };
 
-/// Bytes of operations in one transaction, as an ensemble takes by default.
+/// The maximum size of a transaction, which is ZooKeeper's default.
 const TRANSACTION_BYTES_MAX: usize = 1024 * 1024;
-/// How much is appended to a journal before a snapshot takes its place.
+/// The number of bytes appended to a journal before a snapshot replaces it.
 const JOURNAL_GROWTH: u64 = 16 * 1024 * 1024;
 
 /// A store in one directory of one process.
 ///
-/// Its futures never wait for others: a write takes as long as one flush of the disk and blocks
-/// the calling thread meanwhile, so it belongs on the thread for control work. Reads are from
-/// memory and never wait for the disk.
+/// Its futures complete at once, but a write blocks the calling thread for one flush of the disk,
+/// so it belongs on the control thread. Reads are served from memory and never wait for the disk.
 #[derive(Debug)]
 pub struct EmbeddedStore {
-    /// Held for a whole write; taken before `tree`.
+    /// Held during a whole write. Lock order: before `tree`.
     journal: Mutex<Journal>,
-    /// Only what is durable.
+    /// Durable contents only.
     tree: RwLock<Tree>,
     watchers: Watchers,
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `dir`, which is made when absent. The data directory that `dir` is in is
-    /// the caller's: it is there, durably, and locked.
+    /// Opens the store in `dir`, which is created if absent. The caller owns the data directory
+    /// around `dir`: it must exist durably and be locked.
     ///
     /// # Errors
-    /// `Damaged` when something that was durable cannot be read; nothing is changed then.
+    /// `Damaged` if durable contents cannot be read; nothing is changed then.
     pub fn open(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, StoreError> {
         Self::open_with_growth(disk, dir, JOURNAL_GROWTH)
     }
 
-    /// As `open`; the journal is replaced after `growth` bytes.
+    /// Like `open`, but the journal is replaced after `growth` bytes.
     pub(super) fn open_with_growth(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -55,7 +54,8 @@ impl EmbeddedStore {
         if bytes > limit {
             return Err(StoreError::TooLarge { bytes, limit });
         }
-        // A panic in a write leaves the journal behind the tree at worst, never ahead unseen.
+        // At worst, a panic during a write leaves a durable transaction that the tree does not show
+        // yet; the tree is never ahead of the journal.
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.check()?;
         let txn = self.tree().last_txn + 1;

@@ -1,7 +1,7 @@
-//! The nodes in memory, and what a transaction does to them.
+//! The nodes in memory, and the effect of transactions on them.
 //!
-//! Planning and applying are apart: [`Tree::plan`] checks every operation against the tree and the
-//! operations before it and says what would change; the tree changes only by [`Tree::apply`].
+//! Planning and applying are separate: [`Tree::plan`] checks each operation against the tree and
+//! the operations before it, and returns the changes. Only [`Tree::apply`] changes the tree.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,25 +14,25 @@ use crate::metadata::store::{
     CreateMode, Node, Op, OpResult, StoreError, children_prefix, parent, validate_path,
 };
 
-/// All that is kept of one node.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) value: Arc<[u8]>,
     pub(super) version: i32,
     pub(super) created: i64,
     pub(super) ephemeral: bool,
-    /// The number for its next sequential child.
+    /// The number of the node's next sequential child.
     pub(super) next_sequence: u32,
 }
 
 impl Entry {
-    /// A node at its birth.
+    /// A newly created node.
     pub(super) fn new(value: Arc<[u8]>, created: i64, ephemeral: bool) -> Self {
         Self { value, version: 0, created, ephemeral, next_sequence: 0 }
     }
 }
 
-/// What a transaction does to one node; several of them make it durable.
+/// The effect of a transaction on one node; a transaction is journaled as a list of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Put(String, Entry),
@@ -47,7 +47,7 @@ impl Change {
     }
 }
 
-/// Nodes by path. The root is always there.
+/// Nodes by path. The root always exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     nodes: BTreeMap<Box<str>, Entry>,
@@ -82,7 +82,7 @@ impl Tree {
         all.map(|(path, entry)| (path.to_owned(), node(entry))).collect()
     }
 
-    /// What `ops` as transaction `txn` would change, and what they answer.
+    /// The changes that `ops` would make as transaction `txn`, and their results.
     pub(super) fn plan(
         &self,
         ops: Vec<Op>,
@@ -113,9 +113,9 @@ impl Tree {
         self.nodes.retain(|_, entry| !entry.ephemeral);
     }
 
-    /// Removes the nodes whose parents are not there.
+    /// Removes the nodes without a parent.
     pub(super) fn remove_orphans(&mut self) {
-        // A parent comes before its children.
+        // Paths are sorted, so a parent comes before its children.
         for (path, entry) in std::mem::take(&mut self.nodes) {
             if parent(&path).is_none_or(|parent| self.nodes.contains_key(parent)) {
                 self.nodes.insert(path, entry);
@@ -135,7 +135,7 @@ fn node(entry: &Entry) -> Node {
     Node { value, version: entry.version, created: entry.created }
 }
 
-/// The tree as the operations so far have left it.
+/// The tree as changed by the operations so far.
 struct Plan<'a> {
     tree: &'a Tree,
     /// Nodes written (`Some`) or removed (`None`) by this transaction.

@@ -1,46 +1,46 @@
-//! Who is there.
+//! The registered brokers.
 
 use crate::types::BrokerId;
 
-/// One life of a broker: the transaction that created its registration. It rises with every
-/// registration, so that what an earlier life knew can be told from what this one knows.
+/// A broker's registration, identified by the transaction that created it. It rises with every
+/// registration, which tells state of an earlier incarnation from that of the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Incarnation(pub i64);
 
 impl Incarnation {
-    /// No life of any broker: the protocol's −1.
+    /// The protocol's −1: no incarnation of any broker.
     pub const UNKNOWN: Self = Self(-1);
 }
 
 /// A live broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broker {
-    /// Its number.
+    /// The broker id.
     pub id: BrokerId,
-    /// Its life.
+    /// The incarnation.
     pub incarnation: Incarnation,
-    /// What it said of itself.
+    /// The contents of the registration.
     pub registration: Registration,
 }
 
-/// What a broker says of itself when it comes.
+/// The facts that a broker announces when it registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
-    /// Where it is reached. May be empty for a broker that answers each client with the address
-    /// that client came by.
+    /// The addresses of the broker. Empty for a broker that answers each client with the address
+    /// that the client connected to.
     pub listeners: Vec<Listener>,
-    /// Where it stands, for assignments that spread over racks.
+    /// The rack, for assignments that spread replicas over racks.
     pub rack: Option<String>,
-    /// Identity of its data directory.
+    /// The id of its data directory.
     pub directory_id: Option<String>,
-    /// Whether it had stopped in order, so that its log lacks nothing it wrote.
+    /// True if it had been shut down cleanly, so that its log lacks nothing that it wrote.
     pub clean_shutdown: bool,
 }
 
 /// One address of a broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Name of the listener, by which clients and brokers are kept apart.
+    /// The name of the listener, which separates clients from brokers.
     pub name: String,
     /// Host name or address, without brackets.
     pub host: String,

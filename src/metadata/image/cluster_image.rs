@@ -1,4 +1,4 @@
-//! The image itself.
+//! The immutable image of the cluster.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,31 +21,31 @@ pub struct Image {
     pub(in crate::metadata) broken: BTreeMap<String, BrokenNode>,
 }
 
-/// Who is in office.
+/// The broker that is the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Controller {
-    /// The broker.
+    /// The broker id.
     pub broker: BrokerId,
-    /// The transaction in which it took office.
+    /// The transaction that made it controller.
     pub elected: i64,
 }
 
 /// A node that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenNode {
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
-    /// Its version.
+    /// The version of the node.
     pub version: i32,
 }
 
 impl Image {
-    /// The cluster's id, 22 characters; empty before there is one.
+    /// The cluster id, 22 characters; empty before the cluster exists.
     pub fn cluster_id(&self) -> &str {
         &self.cluster_id
     }
 
-    /// Who is the controller, if anybody.
+    /// The controller, if there is one.
     pub fn controller(&self) -> Option<Controller> {
         self.controller
     }
@@ -55,7 +55,7 @@ impl Image {
         self.brokers.values()
     }
 
-    /// A live broker.
+    /// The live broker with this id.
     pub fn broker(&self, id: BrokerId) -> Option<&Arc<Broker>> {
         self.brokers.get(&id)
     }
@@ -65,22 +65,22 @@ impl Image {
         self.topics.values()
     }
 
-    /// A topic by its name.
+    /// The topic with this name.
     pub fn topic(&self, name: &TopicName) -> Option<&Arc<Topic>> {
         self.topics.get(name)
     }
 
-    /// A topic by its id.
+    /// The topic with this id.
     pub fn topic_by_id(&self, id: TopicId) -> Option<&Arc<Topic>> {
         self.topics.get(self.names.get(&id)?)
     }
 
-    /// A partition by its topic's name.
+    /// The partition with this number of the topic with this name.
     pub fn partition(&self, name: &TopicName, index: PartitionIndex) -> Option<&Partition> {
         self.topics.get(name)?.partition(index)
     }
 
-    /// The partitions that a broker keeps, by topic and number.
+    /// The partitions of which a broker is a replica, by topic and number.
     pub fn partitions_of(&self, broker: BrokerId) -> impl Iterator<Item = TopicPartition> {
         self.topics.values().flat_map(move |topic| {
             let kept = move |(_, partition): &(_, &Partition)| partition.replicas.contains(&broker);
@@ -89,33 +89,33 @@ impl Image {
         })
     }
 
-    /// How many partitions a broker keeps, those of internal topics among them.
+    /// The number of partitions of which a broker is a replica, including internal topics.
     pub fn partition_count_of(&self, broker: BrokerId) -> usize {
         let partitions = self.topics.values().flat_map(|topic| &topic.partitions);
         partitions.filter(|partition| partition.replicas.contains(&broker)).count()
     }
 
-    /// Settings changed while brokers ran: of one broker, or with `None` of all.
+    /// The dynamic settings of one broker, or with `None` of all brokers.
     pub fn broker_configs(&self, broker: Option<BrokerId>) -> Option<&Arc<Configs>> {
         self.broker_configs.get(&broker)
     }
 
-    /// Topics that are deleted but not yet forgotten.
+    /// Topics that are deleted but whose tombstone still exists.
     pub fn tombstones(&self) -> impl Iterator<Item = (TopicId, &Arc<Tombstone>)> {
         self.tombstones.iter().map(|(id, tombstone)| (*id, tombstone))
     }
 
-    /// Whether a topic with this id was deleted and its data may be removed.
+    /// The tombstone of a deleted topic; its data may be removed.
     pub fn tombstone(&self, id: TopicId) -> Option<&Arc<Tombstone>> {
         self.tombstones.get(&id)
     }
 
-    /// The nodes that cannot be read, by path.
+    /// The unreadable nodes, by path.
     pub fn broken(&self) -> &BTreeMap<String, BrokenNode> {
         &self.broken
     }
 
-    /// Topics whose nodes the controller has yet to remove.
+    /// Topics whose nodes the controller still has to remove.
     pub(in crate::metadata) fn deleting(&self) -> impl Iterator<Item = &Arc<Topic>> {
         self.deleting.values()
     }

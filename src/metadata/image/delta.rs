@@ -1,4 +1,4 @@
-//! What differs between two images.
+//! The difference between two images.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,26 +6,27 @@ use std::sync::Arc;
 use crate::metadata::image::{Image, Topic};
 use crate::types::{BrokerId, TopicName};
 
-/// The difference of an older and a newer image, in no more words than are needed to act on it.
-/// A topic deleted and created again under its name is removed and added.
+/// The difference between an older and a newer image, reduced to what a broker acts on. A topic
+/// that was deleted and recreated under its name is both removed and added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// Topics that are new, as they are.
+    /// New topics, in their new state.
     pub added: Vec<Arc<Topic>>,
-    /// Topics that are there no more, as they were.
+    /// Deleted topics, in their last state.
     pub removed: Vec<Arc<Topic>>,
-    /// Topics with another leader, in-sync set, setting or number of partitions, as they are.
+    /// Topics with a changed leader, in-sync set, setting or number of partitions, in their new
+    /// state.
     pub changed: Vec<Arc<Topic>>,
-    /// Brokers that came, went or registered anew.
+    /// Brokers that registered or disappeared.
     pub brokers: Vec<BrokerId>,
-    /// Brokers whose settings changed; `None` is the default of all.
+    /// Brokers with changed settings; `None` stands for the defaults of all brokers.
     pub broker_configs: Vec<Option<BrokerId>>,
-    /// Whether there is another controller, or one more or less tombstone.
+    /// True if the controller or the set of tombstones changed.
     pub others: bool,
 }
 
 impl Delta {
-    /// What happened from `old` to `new`.
+    /// Computes the difference from `old` to `new`.
     pub fn between(old: &Image, new: &Image) -> Self {
         let mut delta = Self {
             brokers: differing(&old.brokers, &new.brokers),
@@ -48,14 +49,14 @@ impl Delta {
         delta
     }
 
-    /// Whether nothing differs.
+    /// True if the images do not differ.
     #[cfg(any(test, feature = "internals"))]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The keys whose values differ. What two images share is not looked at.
+/// The keys whose values differ. Shared values are not compared.
 fn differing<K: Ord + Clone, V: PartialEq>(
     old: &BTreeMap<K, Arc<V>>,
     new: &BTreeMap<K, Arc<V>>,

@@ -1,7 +1,7 @@
-//! What the cluster looks like at one moment: brokers, topics, settings, as plain values.
+//! An image of the cluster at one moment: brokers, topics and settings, as plain values.
 //!
-//! An [`Image`] never changes; the next one shares with it all that stayed. A node that cannot be
-//! read is listed as broken and concerns nothing but itself.
+//! An [`Image`] is immutable and shares unchanged parts with its predecessor. An unreadable node is
+//! listed as broken and affects nothing but its own entry.
 
 mod broker;
 mod cluster_image;

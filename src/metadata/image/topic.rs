@@ -1,4 +1,4 @@
-//! Topics and who leads their partitions.
+//! Topics, their partitions and leaders.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ pub type Configs = BTreeMap<String, String>;
 /// A topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
-    /// Its name.
+    /// The topic name.
     pub name: TopicName,
-    /// Its identity.
+    /// The topic id.
     pub id: TopicId,
-    /// Its partitions, by number.
+    /// The partitions, indexed by number.
     pub partitions: Vec<Partition>,
-    /// Settings that differ from the broker's.
+    /// The settings that override the broker's.
     pub configs: Arc<Configs>,
-    /// Version of its node.
+    /// The version of the topic's node.
     pub(in crate::metadata) version: i32,
-    /// Version of the node with its settings, when there is one.
+    /// The version of the node with the topic's settings, if it exists.
     pub(in crate::metadata) config_version: Option<i32>,
 }
 
 impl Topic {
-    /// A partition by its number.
+    /// The partition with this number.
     pub fn partition(&self, index: PartitionIndex) -> Option<&Partition> {
         self.partitions.get(usize::try_from(index.0).ok()?)
     }
@@ -39,34 +39,34 @@ impl Topic {
         (0..).map(PartitionIndex).zip(&self.partitions)
     }
 
-    /// Whether every partition has a leader.
+    /// True if every partition has a leader.
     #[cfg(any(test, feature = "internals"))]
     pub fn is_ready(&self) -> bool {
         self.partitions.iter().all(|partition| partition.leader().is_some())
     }
 }
 
-/// The brokers that keep a partition, the preferred leader first. Partitions that are kept by the
-/// same ones share a list.
+/// The replicas of a partition, preferred leader first. Partitions with the same replicas share a
+/// list.
 pub type Replicas = Arc<[BrokerId]>;
 
 /// A partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// The brokers that keep it.
+    /// The assigned replicas.
     pub replicas: Replicas,
-    /// What the controller made of it; `None` before it saw it, or when its node is broken.
-    /// Neighbours that are in the same state share it.
+    /// The state that the controller assigned; `None` before the first, or if its node is broken.
+    /// Neighbouring partitions in the same state share it.
     pub state: Option<Arc<PartitionState>>,
 }
 
 impl Partition {
-    /// Who leads.
+    /// The leader, if there is one.
     pub fn leader(&self) -> Option<BrokerId> {
         self.state.as_ref()?.leader
     }
 
-    /// The epoch of the leader; `NONE` before the first.
+    /// The leader epoch; `NONE` before the first leader.
     pub fn leader_epoch(&self) -> LeaderEpoch {
         self.state.as_ref().map_or(LeaderEpoch::NONE, |state| state.leader_epoch)
     }
@@ -77,41 +77,43 @@ impl Partition {
     }
 }
 
-/// Who leads a partition and who follows closely.
+/// The leader and in-sync replicas of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionState {
-    /// Who leads, if anybody.
+    /// The leader, if there is one.
     pub leader: Option<BrokerId>,
-    /// The life of the leader that was elected: in another one it must not lead.
+    /// The elected incarnation of the leader: a later incarnation must not lead on.
     pub leader_incarnation: Incarnation,
-    /// Rises with every leader, every life of a leader, and every change by the controller.
+    /// The leader epoch, which rises with every leader, every incarnation of it, and every change
+    /// by the controller.
     pub leader_epoch: LeaderEpoch,
-    /// The replicas that have all that was acknowledged; the last ones when nobody leads.
+    /// The replicas that have all acknowledged records; without a leader, the last ones that had
+    /// them.
     pub isr: Vec<IsrMember>,
-    /// Version of the node, for the compare-and-set of the leader.
+    /// The version of the node, for conditional updates by the leader.
     pub version: i32,
-    /// Fields of the node that we do not know.
+    /// Unknown fields of the node, which are preserved.
     pub(in crate::metadata) extra: Map<String, Value>,
 }
 
-/// One life of a broker in an in-sync set.
+/// A member of an in-sync set, identified by its incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IsrMember {
-    /// The broker.
+    /// The broker id.
     pub broker: BrokerId,
-    /// The life in which it caught up.
+    /// The incarnation that caught up.
     pub incarnation: Incarnation,
 }
 
-/// A deleted topic whose data is not removed everywhere. Only this entitles to remove data.
+/// A deleted topic whose data still exists somewhere. Only a tombstone permits the removal of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// The name it had; another topic may have it by now.
+    /// The topic's former name, which another topic may have by now.
     pub name: String,
-    /// How many partitions it had.
+    /// The number of partitions that it had.
     pub partitions: usize,
-    /// The brokers that still have data of it.
+    /// The brokers that still have its data.
     pub pending: Vec<BrokerId>,
-    /// Version of the node.
+    /// The version of the node.
     pub(in crate::metadata) version: i32,
 }

@@ -1,4 +1,4 @@
-//! Which brokers keep which partition.
+//! The assignment of replicas to brokers.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,10 +7,11 @@ use crate::metadata::MetadataError;
 use crate::metadata::image::Image;
 use crate::types::BrokerId;
 
-/// Replicas for the partitions with these numbers, spread evenly over the brokers.
+/// The replicas of the partitions with these numbers, spread evenly over the brokers.
 ///
-/// Leaders go round from broker `start`. The followers of a partition follow its leader, by one
-/// more broker each round, so that the partitions of a lost broker fall to all the others.
+/// Leaders rotate through the brokers, from broker `start`. The followers of a partition are the
+/// brokers after its leader, shifted by one more in each round, so that the partitions of a failed
+/// broker move to all the others.
 pub(super) fn spread(
     brokers: &[BrokerId],
     partitions: Range<usize>,
@@ -32,7 +33,7 @@ pub(super) fn spread(
     Ok(partitions.map(replicas_of).collect())
 }
 
-/// Passes an assignment made by a person to the partitions from number `first` on.
+/// Checks a manual assignment of the partitions from number `first` on.
 pub(super) fn check(
     image: &Image,
     assignment: &[Vec<BrokerId>],
@@ -66,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn partitions_are_spread_evenly_and_no_broker_keeps_one_twice(
+        fn partitions_are_spread_evenly_and_no_broker_has_one_twice(
             live in 1_i32..8,
             rounds in 1_usize..5,
             factor in 1_i16..8,
@@ -89,7 +90,7 @@ mod tests {
                 prop_assert_eq!(leads, rounds);
                 prop_assert_eq!(keeps, rounds * usize::try_from(factor).unwrap());
             }
-            // Partitions added later are where they would have been.
+            // Partitions added later have the replicas that they would have had from the start.
             let later = spread(&brokers, 1..assignment.len(), factor, start).unwrap();
             prop_assert_eq!(&later, &assignment[1..]);
         }

@@ -1,18 +1,18 @@
-//! When an operation that was overtaken begins again.
+//! Retries of operations that lost a race.
 
 use crate::metadata::{MetadataError, Remedy};
 
-/// How often an operation begins before it gives up. Each time somebody else got on.
+/// The maximum number of attempts. Each failed attempt means that another writer succeeded.
 const ATTEMPTS_MAX: usize = 32;
 
-/// Counts the beginnings of one operation.
+/// The attempts of one operation.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     made: usize,
 }
 
 impl Attempts {
-    /// Passes `error` as `Ok` when the operation should begin again.
+    /// Returns `Ok` if the operation should be retried after `error`, and `error` otherwise.
     pub(super) fn again(&mut self, error: MetadataError) -> Result<(), MetadataError> {
         self.made += 1;
         let overtaken = matches!(&error, MetadataError::Store(_))

@@ -1,8 +1,7 @@
-//! The most partitions a broker may keep.
+//! The maximum number of partitions of a broker.
 //!
-//! Each partition costs memory for as long as it exists, and any client may create them. The limit
-//! is asked when partitions are created, and never of those that exist: one that was lowered makes
-//! nothing unreadable.
+//! Each partition costs memory for as long as it exists, and any client may create partitions. The
+//! limit applies only to creation: lowering it never makes existing partitions unreadable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +11,17 @@ use crate::metadata::{Metadata, MetadataError};
 use crate::types::BrokerId;
 
 impl Metadata {
-    /// Checks that partitions with these replicas can be created besides those there are, for a
-    /// request that only asks whether several topics could be.
+    /// Checks that partitions with these replicas can be created in addition to existing ones, for
+    /// a request that validates the creation of several topics.
     ///
     /// # Errors
-    /// `InvalidPartitions` when a broker would keep more than `max.partitions`.
+    /// `InvalidPartitions` if a broker would exceed `max.partitions`.
     pub fn check_capacity(&self, replicas: &[Vec<BrokerId>]) -> Result<(), MetadataError> {
         let image = Arc::clone(&self.image().borrow());
         self.require_capacity(&image, replicas)
     }
 
-    /// As [`Metadata::check_capacity`], beside the partitions of `image`.
+    /// Like [`Metadata::check_capacity`], for the partitions of `image`.
     pub(super) fn require_capacity(
         &self,
         image: &Image,

@@ -1,4 +1,4 @@
-//! Changing settings of topics and brokers while they run.
+//! Changing the settings of topics and brokers at runtime.
 
 use std::sync::Arc;
 
@@ -11,49 +11,49 @@ use crate::metadata::values::{ConfigValue, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicName};
 
-/// Judges all settings of a topic or broker as they would be, given as they are; those of a new
-/// topic are `None`. What settings mean is known to the layer that obeys them.
+/// Validates the complete new settings of a topic or broker, given the old ones, which are `None`
+/// for a new topic. The layer that applies the settings provides the check.
 pub type ConfigCheck<'a> =
     dyn Fn(Option<&Configs>, &Configs) -> Result<(), ConfigError> + Sync + 'a;
 
-/// What is known elsewhere of the settings to change.
+/// The rules that other layers provide for a change of settings.
 #[derive(Clone, Copy)]
 pub struct ConfigRules<'a> {
-    /// Judges the result.
+    /// Validates the result.
     pub check: &'a ConfigCheck<'a>,
-    /// The value a list has where it is not set; `None` for what is no list.
+    /// The inherited value of a list setting; `None` for settings that are not lists.
     pub inherited_list: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
-/// Whose settings.
+/// The owner of the settings to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigTarget {
-    /// A topic's.
+    /// A topic.
     Topic(TopicName),
-    /// One broker's, or with `None` all brokers'.
+    /// A broker, or with `None` the defaults of all brokers.
     Broker(Option<BrokerId>),
 }
 
-/// One step of a change. Steps are done in order, each on the result of those before.
+/// One step of a change. Steps are applied in order, each to the result of the steps before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigEdit {
-    /// All settings get their inherited values.
+    /// Resets all settings to their inherited values.
     Clear,
-    /// The setting gets this value.
+    /// Sets the setting to this value.
     Set(String, String),
-    /// The setting gets its inherited value.
+    /// Resets the setting to its inherited value.
     Delete(String),
-    /// The list gets these words, but for those it has.
+    /// Appends these words to the list, unless it has them.
     Append(String, String),
-    /// The list loses these words.
+    /// Removes these words from the list.
     Subtract(String, String),
 }
 
 impl Metadata {
-    /// Changes settings, all or none.
+    /// Changes settings atomically.
     ///
     /// # Errors
-    /// `InvalidConfig` with everything that is wrong, `UnknownTopic`.
+    /// `InvalidConfig` with all faults, `UnknownTopic`.
     pub async fn edit_configs(
         &self,
         target: &ConfigTarget,
@@ -70,7 +70,7 @@ impl Metadata {
         }
     }
 
-    /// Whether settings could be changed so.
+    /// Checks whether the settings could be changed like this.
     ///
     /// # Errors
     /// Those of [`Metadata::edit_configs`].
@@ -113,7 +113,7 @@ impl Metadata {
         Ok(ops)
     }
 
-    /// The check that the topic is still there.
+    /// The operation that checks that the topic still exists.
     async fn topic_check(&self, name: &TopicName) -> Result<Op, MetadataError> {
         let path = Place::Topic(name.clone()).to_string();
         let image = Arc::clone(&self.image().borrow());
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_done_in_order_and_lists_begin_with_what_they_inherit() {
+    fn edits_are_done_in_order_and_lists_start_from_their_inherited_value() {
         let (name, value) = (|| "cleanup.policy".to_owned(), str::to_owned);
         let append = ConfigEdit::Append(name(), value("compact,delete"));
         assert_eq!(

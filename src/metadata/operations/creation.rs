@@ -11,26 +11,26 @@ use crate::metadata::values::{ConfigValue, TopicValue, encode};
 use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicId, TopicName};
 
-/// Replicas of a topic when nothing else is said and there are brokers enough.
+/// The default replication factor, if there are enough brokers.
 const REPLICATION_FACTOR: usize = 3;
 
 /// A topic to create.
 #[derive(Clone, Debug)]
 pub struct NewTopic {
-    /// Its name.
+    /// The topic name.
     pub name: TopicName,
-    /// How many partitions; −1 is the default. Not looked at when there is an assignment.
+    /// The number of partitions; −1 for the default. Ignored if there is an assignment.
     pub partitions: i32,
-    /// How many replicas; −1 is the default. Not looked at when there is an assignment.
+    /// The replication factor; −1 for the default. Ignored if there is an assignment.
     pub replication_factor: i16,
-    /// The replicas of each partition; empty to have them chosen.
+    /// The replicas of each partition; empty to have them assigned.
     pub assignment: Vec<Vec<BrokerId>>,
-    /// Settings that differ from the broker's.
+    /// The settings that override the broker's.
     pub configs: Configs,
 }
 
 impl NewTopic {
-    /// A topic of which all is left to the defaults.
+    /// A topic with default values for everything.
     pub fn named(name: TopicName) -> Self {
         let (assignment, configs) = (Vec::new(), Configs::new());
         Self { name, partitions: -1, replication_factor: -1, assignment, configs }
@@ -38,7 +38,7 @@ impl NewTopic {
 }
 
 impl Metadata {
-    /// Creates a topic. Its partitions have leaders when this returns, if the controller is here.
+    /// Creates a topic. Its partitions have leaders on return if this broker is the controller.
     ///
     /// # Errors
     /// `TopicExists`; also while nodes of a deleted topic of this name remain. Those of
@@ -48,7 +48,8 @@ impl Metadata {
         topic: &NewTopic,
         check: &ConfigCheck<'_>,
     ) -> Result<TopicId, MetadataError> {
-        // Two at a time could pass a limit together that neither passes alone.
+        // Serialised: two concurrent creations could together exceed a limit that neither exceeds
+        // alone.
         let _turn = self.growing.lock().await;
         let replicas = self.check_new_topic(topic, check)?;
         let id = TopicId::random();
@@ -70,10 +71,10 @@ impl Metadata {
         }
     }
 
-    /// Whether the topic could be created, and the replicas it would have.
+    /// Checks whether the topic could be created, and returns the replicas that it would have.
     ///
     /// # Errors
-    /// What is wrong with its partitions, replicas or settings.
+    /// The fault of its partitions, replicas or settings.
     pub fn check_new_topic(
         &self,
         topic: &NewTopic,
@@ -85,7 +86,7 @@ impl Metadata {
         }
         check(None, &topic.configs)?;
         let replicas = self.replicas_of(topic, &image)?;
-        // Groups cannot be without the brokers' own topics.
+        // Groups cannot work without the internal topics.
         if !topic.name.is_internal() {
             self.require_capacity(&image, &replicas)?;
         }
@@ -109,13 +110,13 @@ impl Metadata {
             -1 => self.default_replication_factor(image),
             factor => factor,
         };
-        // Topics begin at different brokers, so that small ones do not all meet at the first.
+        // Topics start at different brokers, so that small topics do not all land on the first.
         let start = topic.name.as_str().bytes().map(usize::from).sum();
         let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
         assignment::spread(&brokers, 0..count, factor, start)
     }
 
-    /// `asked` as the number of partitions of a topic.
+    /// Validates `asked` as the number of partitions of a topic.
     pub(super) fn partition_count(&self, asked: i64) -> Result<usize, MetadataError> {
         let most = self.config.topic_partitions_max;
         let fitting = Some(asked).filter(|asked| (1..=i64::from(most)).contains(asked));

@@ -1,8 +1,9 @@
 //! Deleting topics.
 //!
-//! A topic is deleted by its tombstone, in one small transaction however many partitions it has.
-//! From then on no image shows it; the controller removes its nodes, and each broker its data and
-//! then its own number from the tombstone. The last one out lets the controller remove that too.
+//! Creating a tombstone deletes the topic, in one small transaction regardless of its number of
+//! partitions. From then on no image shows the topic. The controller removes its nodes, and each
+//! broker removes its data and then its own id from the tombstone. When no id is left, the
+//! controller removes the tombstone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicId};
 
 impl Metadata {
-    /// Deletes a topic. Its name is free when this returns, if the controller is here.
+    /// Deletes a topic. Its name can be reused on return if this broker is the controller.
     ///
     /// # Errors
     /// `UnknownTopic`.
@@ -52,10 +53,10 @@ impl Metadata {
         }
     }
 
-    /// Takes note that this broker has no data of a deleted topic any more.
+    /// Records that this broker has no data of a deleted topic any more.
     ///
     /// # Errors
-    /// Those of the store. That there is no such tombstone is none.
+    /// The errors of the store. A missing tombstone is not an error.
     pub async fn topic_data_removed(&self, id: TopicId) -> Result<(), MetadataError> {
         let path = Place::DeletedTopic(id).to_string();
         let mut attempts = Attempts::default();

@@ -1,6 +1,6 @@
-//! What any broker may do to the cluster. Each operation reads what it depends on, judges it, and
-//! writes by one transaction that holds only if nothing of it changed meanwhile; else it begins
-//! again.
+//! The operations that any broker may perform on the cluster. Each reads its inputs, validates the
+//! change, and writes it in one transaction that fails if any input has changed meanwhile; it then
+//! retries.
 
 mod assignment;
 mod attempts;

@@ -11,11 +11,12 @@ use crate::metadata::{Metadata, MetadataError};
 use crate::types::{BrokerId, TopicName};
 
 impl Metadata {
-    /// Extends a topic to `total` partitions. The new ones have the replicas of `replicas`, or
-    /// chosen ones when that is empty.
+    /// Extends a topic to `total` partitions. The new ones get the replicas in `replicas`, or
+    /// assigned ones if that is empty.
     ///
     /// # Errors
-    /// `InvalidPartitions` when it has as many already, or it or a broker would have too many.
+    /// `InvalidPartitions` if the topic already has as many, or the topic or a broker would exceed
+    /// a limit.
     pub async fn create_partitions(
         &self,
         name: &TopicName,
@@ -33,10 +34,11 @@ impl Metadata {
         }
     }
 
-    /// Whether a topic could be extended so, and the replicas that the new partitions would have.
+    /// Checks whether a topic could be extended like this, and returns the replicas that the new
+    /// partitions would have.
     ///
     /// # Errors
-    /// Those of [`Metadata::create_partitions`].
+    /// The errors of [`Metadata::create_partitions`].
     pub async fn check_new_partitions(
         &self,
         name: &TopicName,
@@ -74,7 +76,7 @@ impl Metadata {
         let factor = present[0].len();
         let replicas = if replicas.is_empty() {
             let asked = i16::try_from(factor).unwrap_or(i16::MAX);
-            // The round goes on from where the first partition began it.
+            // Continue the rotation that began at the leader of the first partition.
             let brokers: Vec<BrokerId> = image.brokers().map(|broker| broker.id).collect();
             let start = brokers.iter().position(|id| *id == present[0][0]).unwrap_or(0);
             assignment::spread(&brokers, present.len()..count, asked, start)?

@@ -1,4 +1,4 @@
-//! Ids for idempotent producers: taken from the store in blocks, handed out one by one.
+//! Producer ids: reserved in the store in blocks, assigned one by one.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::types::ProducerId;
 const BLOCK_IDS: i64 = 1000;
 
 impl Metadata {
-    /// A producer id that nobody has or had. Those of a block that are left when the broker stops
-    /// are never used.
+    /// A producer id that has never been assigned. If the broker stops, the rest of its block is
+    /// never used.
     ///
     /// # Errors
-    /// Those of the store, once in a thousand calls.
+    /// The errors of the store, which is needed once in a thousand calls.
     pub async fn new_producer_id(&self) -> Result<ProducerId, MetadataError> {
         let mut block = self.producer_ids.lock().await;
         if block.is_empty() {

@@ -1,4 +1,4 @@
-//! What can go wrong between a caller and the store.
+//! The errors of the store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,29 @@ pub enum Remedy {
     Fatal,
 }
 
-/// Why a call to the store did not do what was asked.
+/// The reason why a call to the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The node, or the parent of a node to create, is absent.
+    /// The node, or the parent of a node to create, does not exist.
     #[error("there is no node {path}")]
     NoNode {
         /// The node named by the operation.
         path: String,
     },
-    /// The node to create is there already.
+    /// The node to create already exists.
     #[error("node {path} exists")]
     NodeExists {
         /// The node named by the operation.
         path: String,
     },
-    /// Somebody wrote the node after the caller read it.
+    /// The node was written after the caller had read it.
     #[error("node {path} has version {found}, not {expected}")]
     BadVersion {
         /// The node named by the operation.
         path: String,
-        /// The version the caller computed its write from.
+        /// The version on which the caller based its write.
         expected: i32,
-        /// The version it has.
+        /// The current version.
         found: i32,
     },
     /// The node to delete has children.
@@ -48,34 +48,34 @@ pub enum StoreError {
         /// The node named by the operation.
         path: String,
     },
-    /// No node can be at this path.
+    /// The path is not valid.
     #[error("path {path:?} cannot be used: {reason}")]
     InvalidPath {
         /// The path as given.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
-    /// The operations are too much for one transaction.
+    /// The transaction is too large.
     #[error("a transaction of {bytes} bytes is over the limit of {limit}")]
     TooLarge {
-        /// Bytes of the transaction.
+        /// The size of the transaction.
         bytes: usize,
-        /// The most it may have.
+        /// The maximum size.
         limit: usize,
     },
-    /// The system refused; the store is as it was before the call.
+    /// The system returned an error; the store is unchanged.
     #[error("cannot {action} {file}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// The file or directory concerned.
+        /// The file or directory.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A write or flush failed such that nothing is known of the file: this store takes no write
-    /// any more, until it is opened again. Reads answer what was durable before.
+    /// A write or flush failed and left the file in an unknown state: the store accepts no writes
+    /// until it is reopened. Reads return the state that was durable before.
     #[error("the metadata journal '{}' takes no changes until a restart", .file.display())]
     Failed {
         /// The file of the journal that failed.
@@ -83,7 +83,7 @@ pub enum StoreError {
         /// The error of the system.
         source: Arc<io::Error>,
     },
-    /// Bytes that were durable are not what was written, in every file that has them.
+    /// Bytes that were durable are damaged in every file that has them.
     #[error(
         "{file} is damaged at byte {position}: {reason}; \
          'streamlog log rebuild-metadata' makes the journal anew from the logs"
@@ -91,18 +91,18 @@ pub enum StoreError {
     Damaged {
         /// The damaged file.
         file: PathBuf,
-        /// Where the first record stands that cannot be read.
+        /// The position of the first unreadable record.
         position: u64,
-        /// How it shows.
+        /// The symptom.
         reason: &'static str,
     },
-    /// The files of the metadata journal are gone.
+    /// The files of the metadata journal are missing.
     #[error(
         "there is no metadata journal in {dir}; \
          'streamlog log rebuild-metadata' makes it anew from the logs"
     )]
     JournalMissing {
-        /// The directory that had them.
+        /// The directory that should contain them.
         dir: PathBuf,
     },
     /// The file was written by a later release.
@@ -110,20 +110,20 @@ pub enum StoreError {
     NewerFormat {
         /// The file.
         file: PathBuf,
-        /// Its format.
+        /// The format of the file.
         found: u32,
-        /// The newest format known.
+        /// The newest format that this release reads.
         newest: u32,
     },
 }
 
 impl StoreError {
-    /// The directory of the journal is gone, with the journal in it.
+    /// Reports that the directory of the journal is missing, and the journal with it.
     pub(crate) fn lost(dir: &Path) -> Self {
         Self::JournalMissing { dir: dir.to_owned() }
     }
 
-    /// What a caller can do about it.
+    /// The possible reaction to this error.
     pub fn remedy(&self) -> Remedy {
         match self {
             Self::NoNode { .. }

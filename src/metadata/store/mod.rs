@@ -1,9 +1,10 @@
-//! The seam to what remembers the cluster: a small tree of nodes with versions and atomic writes.
+//! The interface to the storage of cluster metadata: a small tree of versioned nodes with atomic
+//! writes.
 //!
-//! The semantics are ZooKeeper's, so that an ensemble and a file on one disk are the same to all
-//! who are above: a node's parent must exist, a version starts at 0 and rises with each write, and
-//! a node knows the transaction that created it. Every write names the version it was computed
-//! from; there is no blind write. A write whose future was dropped may or may not have happened.
+//! The semantics are ZooKeeper's, so that the layers above can use an ensemble or a file on one
+//! disk alike. A node's parent must exist, versions start at 0 and rise with each write, and a node
+//! knows the transaction that created it. Every write names the version on which it is based; there
+//! are no blind writes. A write whose future was dropped may or may not have happened.
 
 mod error;
 mod op;

@@ -2,66 +2,66 @@
 
 use bytes::Bytes;
 
-/// What becomes of a created node.
+/// The lifetime and naming of a created node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateMode {
-    /// It stays until it is deleted.
+    /// It exists until it is deleted.
     Persistent,
-    /// It goes with the session that created it, and has no children.
+    /// It is removed with the session that created it, and cannot have children.
     Ephemeral,
-    /// It stays, and its name is the path and ten digits that rise with each such sibling.
+    /// It is persistent, and ten rising digits are appended to its path.
     Sequential,
 }
 
-/// One operation of a transaction. All refer to the state left by those before them.
+/// An operation of a transaction. Each applies to the state left by the operations before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// The node must be there with this version.
+    /// Checks that the node exists with this version.
     Check {
-        /// Where.
+        /// The path of the node.
         path: String,
-        /// The version it must have.
+        /// The required version.
         version: i32,
     },
-    /// Makes a node, which must be absent.
+    /// Creates a node, which must not exist.
     Create {
-        /// Where; its parent must be there.
+        /// The path of the node; its parent must exist.
         path: String,
-        /// The bytes to keep.
+        /// The value of the node.
         value: Bytes,
-        /// What becomes of it.
+        /// The lifetime and naming of the node.
         mode: CreateMode,
     },
     /// Replaces the value of a node that must have this version.
     Set {
-        /// Where.
+        /// The path of the node.
         path: String,
-        /// The bytes to keep.
+        /// The new value.
         value: Bytes,
-        /// The version it must have.
+        /// The required version.
         version: i32,
     },
     /// Removes a node without children that must have this version.
     Delete {
-        /// Where.
+        /// The path of the node.
         path: String,
-        /// The version it must have.
+        /// The required version.
         version: i32,
     },
 }
 
 impl Op {
-    /// The node must be there with this version.
+    /// Checks that the node exists with this version.
     pub fn check(path: impl Into<String>, version: i32) -> Self {
         Self::Check { path: path.into(), version }
     }
 
-    /// Makes a persistent node.
+    /// Creates a persistent node.
     pub fn create(path: impl Into<String>, value: impl Into<Bytes>) -> Self {
         Self::Create { path: path.into(), value: value.into(), mode: CreateMode::Persistent }
     }
 
-    /// Makes a node that goes with this session.
+    /// Creates a node that is removed with this session.
     pub fn create_ephemeral(path: impl Into<String>, value: impl Into<Bytes>) -> Self {
         Self::Create { path: path.into(), value: value.into(), mode: CreateMode::Ephemeral }
     }
@@ -76,7 +76,7 @@ impl Op {
         Self::Delete { path: path.into(), version }
     }
 
-    /// The node it names; of a sequential one without the digits.
+    /// The path of the node; for a sequential node, without the digits.
     pub fn path(&self) -> &str {
         match self {
             Self::Check { path, .. }
@@ -86,7 +86,7 @@ impl Op {
         }
     }
 
-    /// Bytes it adds to a transaction, within a few.
+    /// The approximate number of bytes that the operation adds to a transaction.
     pub fn size(&self) -> usize {
         let value = match self {
             Self::Create { value, .. } | Self::Set { value, .. } => value.len(),
@@ -96,23 +96,23 @@ impl Op {
     }
 }
 
-/// What an operation did.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpResult {
     /// The check held.
     Checked,
-    /// The node was made.
+    /// The node was created.
     Created {
-        /// Where, with the digits of a sequential node.
+        /// The path, with the digits of a sequential node.
         path: String,
-        /// The transaction, which the node will remember.
+        /// The transaction that created the node.
         created: i64,
     },
     /// The value was replaced.
     Set {
-        /// The version it has now.
+        /// The new version.
         version: i32,
     },
-    /// The node is gone.
+    /// The node was deleted.
     Deleted,
 }

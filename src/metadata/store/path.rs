@@ -1,14 +1,14 @@
-//! What a path looks like: `/`, or names led by slashes.
+//! Path syntax: `/`, or names that are each preceded by a slash.
 
 use crate::metadata::StoreError;
 
 const LENGTH_MAX: usize = 1024;
 
-/// Passes a path that begins with a slash, ends in none, and whose names are neither empty nor
-/// dots nor hold control characters.
+/// Accepts a path that begins with a slash, does not end in one, and whose names are neither empty
+/// nor dots and contain no control characters.
 ///
 /// # Errors
-/// `InvalidPath` with what is wrong.
+/// `InvalidPath` with the fault.
 pub fn validate_path(path: &str) -> Result<(), StoreError> {
     let refuse = |reason| Err(StoreError::InvalidPath { path: path.to_owned(), reason });
     if path == "/" {
@@ -29,7 +29,7 @@ pub fn validate_path(path: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The path one name shorter; of `/` there is none.
+/// The path of the parent; `None` for `/`.
 pub(in crate::metadata) fn parent(path: &str) -> Option<&str> {
     match path.rfind('/') {
         _ if path == "/" => None,
@@ -39,7 +39,7 @@ pub(in crate::metadata) fn parent(path: &str) -> Option<&str> {
     }
 }
 
-/// What the paths of all nodes below `path` begin with.
+/// The common prefix of the paths of all nodes below `path`.
 pub(in crate::metadata) fn children_prefix(path: &str) -> String {
     if path == "/" { "/".to_owned() } else { format!("{path}/") }
 }

@@ -1,8 +1,8 @@
-//! How changes reach those who watch: coalesced, bounded, never waited for.
+//! Delivery of changes to watchers: coalesced, bounded, never blocking.
 //!
-//! A [`Watch`] holds the set of paths that changed since it was last asked, not a queue of
-//! changes; beyond a bound the set becomes "anything may have changed". So a slow watcher costs
-//! little memory and holds up nobody, and what it reads afterwards is newer than any event.
+//! A [`Watch`] holds the set of paths that changed since the last call, not a queue of changes.
+//! Beyond a bound the set becomes "anything may have changed". So a slow watcher costs little
+//! memory and delays nobody, and what it reads after an event is at least as new as the event.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,30 +11,30 @@ use tokio::sync::Notify;
 
 use crate::metadata::store::children_prefix;
 
-/// The most paths a watcher can be behind before it is told to read everything again.
+/// The maximum number of pending paths before a watcher must read everything again.
 const PENDING_MAX: usize = 4096;
 
-/// What a watcher is told.
+/// An event for a watcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// These nodes were created, written or deleted, some perhaps several times.
+    /// These nodes were created, written or deleted, possibly several times.
     Changed(Vec<String>),
     /// Anything may have changed: read everything again.
     Resync,
-    /// The store cannot be reached; ephemeral nodes may go without our knowing.
+    /// The store cannot be reached; ephemeral nodes may disappear unnoticed.
     SessionLost,
-    /// The session is over and its ephemeral nodes with it. Nothing follows.
+    /// The session has ended, and with it its ephemeral nodes. No further events follow.
     SessionExpired,
 }
 
-/// Receives the events of one subtree.
+/// A receiver of the events of one subtree.
 #[derive(Debug)]
 pub struct Watch {
     inbox: Arc<Inbox>,
 }
 
 impl Watch {
-    /// The next event, when there is one. Dropping the future loses nothing.
+    /// Waits for the next event. Cancel-safe.
     pub async fn next(&self) -> Event {
         loop {
             let told = self.inbox.told.notified();
@@ -45,7 +45,7 @@ impl Watch {
         }
     }
 
-    /// The next event, if there is one now.
+    /// The next event, if one is pending.
     pub fn try_next(&self) -> Option<Event> {
         let mut pending = locked(&self.inbox.pending);
         if pending.expired {
@@ -62,14 +62,14 @@ impl Watch {
     }
 }
 
-/// All watches of one store: what a back end tells its changes to.
+/// All watches of a store, to which it reports its changes.
 #[derive(Debug, Default)]
 pub struct Watchers {
     inboxes: Mutex<Vec<Weak<Inbox>>>,
 }
 
 impl Watchers {
-    /// A watch of `path` and everything below.
+    /// Creates a watch of `path` and its descendants.
     pub fn watch(&self, path: &str) -> Watch {
         let inbox = Arc::new(Inbox {
             path: path.to_owned(),
@@ -83,7 +83,7 @@ impl Watchers {
         Watch { inbox }
     }
 
-    /// Tells everybody concerned.
+    /// Reports an event to all watches concerned.
     pub fn tell(&self, event: &Event) {
         for inbox in locked(&self.inboxes).iter().filter_map(Weak::upgrade) {
             inbox.receive(event);
@@ -136,7 +136,7 @@ impl Inbox {
     }
 }
 
-/// The state is whole after every statement, so a poisoned lock is as good as any.
+/// Every statement leaves the state consistent, so a poisoned lock is harmless.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_hears_of_its_subtree_once_per_path() {
+    fn a_watcher_sees_each_changed_path_of_its_subtree_once() {
         let watchers = Watchers::default();
         let watch = watchers.watch("/a");
         watchers.tell(&changed(&["/ab", "/b"]));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_wakes_who_waits_and_an_expired_session_stays_expired() {
+    async fn an_event_wakes_a_waiting_watcher_and_an_expired_session_stays_expired() {
         let watchers = Watchers::default();
         let watch = watchers.watch("/");
         let (event, ()) = tokio::join!(watch.next(), async { watchers.tell(&changed(&["/x"])) });

@@ -1,4 +1,4 @@
-//! `/brokers/ids/<id>`.
+//! The value of `/brokers/ids/<id>`.
 
 use std::collections::BTreeMap;
 
@@ -27,15 +27,16 @@ struct BrokerValue {
     listener_security_protocol_map: BTreeMap<String, String>,
     #[serde(default)]
     features: Map<String, Value>,
-    /// Which data directory it serves; another one holds nothing of what it had.
+    /// The id of the data directory in use; another directory has none of the broker's earlier
+    /// data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     directory_id: Option<String>,
-    /// Whether everything it ever wrote is in its log.
+    /// True if everything that the broker ever wrote is in its log.
     #[serde(default)]
     clean_shutdown: bool,
 }
 
-/// The broker in a node created by this transaction.
+/// Decodes the registration in a node created by this transaction.
 pub(in crate::metadata) fn decode_broker(
     id: BrokerId,
     bytes: &[u8],
@@ -55,7 +56,7 @@ pub(in crate::metadata) fn decode_broker(
     Ok(Broker { id, incarnation: Incarnation(created), registration })
 }
 
-/// The node of a broker that registers at `timestamp_ms`.
+/// Encodes the registration of a broker at `timestamp_ms`.
 pub(in crate::metadata) fn encode_broker(registration: &Registration, timestamp_ms: i64) -> Bytes {
     let listeners = &registration.listeners;
     let first = listeners.first();

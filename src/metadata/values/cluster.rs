@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::metadata::values::Malformed;
 use crate::types::ProducerId;
 
-/// `/streamlog`: what says that the tree is ours.
+/// `/streamlog`: marks the tree as streamlog's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::metadata) struct MarkerValue {
     pub(in crate::metadata) format: u32,
@@ -33,21 +33,21 @@ fn no_epoch() -> i32 {
 }
 
 impl ControllerValue {
-    /// The node of a broker that takes office at `timestamp_ms`.
+    /// The value for a broker that becomes controller at `timestamp_ms`.
     pub(in crate::metadata) fn new(brokerid: i32, timestamp_ms: i64) -> Self {
         let timestamp = timestamp_ms.to_string();
         Self { version: 2, brokerid, timestamp, kraft_controller_epoch: no_epoch() }
     }
 }
 
-/// `/controller_epoch`: a number as text.
+/// Decodes `/controller_epoch`: a number as text.
 pub(in crate::metadata) fn decode_controller_epoch(bytes: &[u8]) -> Result<i32, Malformed> {
     let text = str::from_utf8(bytes).unwrap_or_default();
     let epoch = text.trim().parse().ok().filter(|epoch| (0..i32::MAX).contains(epoch));
     epoch.ok_or_else(|| Malformed("a number from 0 was expected".to_owned()))
 }
 
-/// `/latest_producer_id_block`, and the block itself: both ends are in it.
+/// `/latest_producer_id_block`: a reserved block of producer ids, both ends inclusive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::metadata) struct ProducerIdBlock {
     version: i32,
@@ -62,7 +62,7 @@ impl ProducerIdBlock {
         Self { version: 1, broker, block_start, block_end }
     }
 
-    /// The id after the block.
+    /// The first id after the block.
     pub(in crate::metadata) fn next(&self) -> Result<ProducerId, Malformed> {
         let end = self.block_end.parse::<i64>().ok().filter(|end| *end >= 0);
         let next = end.and_then(|end| end.checked_add(1)).map(ProducerId);

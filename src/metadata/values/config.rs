@@ -1,4 +1,4 @@
-//! `/config/topics/<topic>` and `/config/brokers/<id>`.
+//! The values of `/config/topics/<topic>` and `/config/brokers/<id>`.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! The values of the nodes: JSON in the shape of Kafka 3.9, which its tools can read.
+//! The values of nodes: JSON in the format of Kafka 3.9, which its tools can read.
 //!
-//! Fields we do not know are kept where a value is rewritten. What cannot be read is [`Malformed`],
-//! never a panic: whoever can write to the store is not trusted to write sense.
+//! Unknown fields are preserved when a value is rewritten. An unreadable value is [`Malformed`],
+//! never a panic: writers to the store are not trusted.
 
 mod broker;
 mod cluster;

@@ -1,7 +1,7 @@
-//! `/brokers/topics/<topic>/partitions/<p>/state`.
+//! The value of `/brokers/topics/<topic>/partitions/<p>/state`.
 //!
-//! Kafka's fields, and the incarnations that its state lacks: without them a broker that restarts
-//! could lead on in its old epoch with a shorter log.
+//! It has Kafka's fields and adds incarnations: without them, a broker that restarts could continue
+//! to lead in its old epoch with a shorter log.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::metadata::image::{Incarnation, IsrMember, PartitionState};
 use crate::metadata::values::{Malformed, decode, encode};
 use crate::types::{BrokerId, LeaderEpoch};
 
-/// Kafka's "nobody leads".
+/// Kafka's value for a partition without a leader.
 const NO_LEADER: i32 = -1;
 
 #[derive(Serialize, Deserialize)]
@@ -30,7 +30,7 @@ struct StateValue {
     extra: Map<String, Value>,
 }
 
-/// The state in a node of this version.
+/// Decodes the state in a node of this version.
 pub(in crate::metadata) fn decode_state(
     bytes: &[u8],
     version: i32,
@@ -58,7 +58,7 @@ pub(in crate::metadata) fn decode_state(
     })
 }
 
-/// The node of a state written in this controller epoch.
+/// Encodes a state written in this controller epoch.
 pub(in crate::metadata) fn encode_state(state: &PartitionState, controller_epoch: i32) -> Bytes {
     encode(&StateValue {
         version: 1,

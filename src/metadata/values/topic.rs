@@ -1,4 +1,4 @@
-//! `/brokers/topics/<topic>` and `/admin/deleted_topics/<id>`.
+//! The values of `/brokers/topics/<topic>` and `/admin/deleted_topics/<id>`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::metadata::image::Replicas;
 use crate::metadata::values::Malformed;
 use crate::types::{BrokerId, TopicId};
 
-/// Id and replica assignment of a topic.
+/// The id and replica assignment of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::metadata) struct TopicValue {
     version: i32,
@@ -38,7 +38,7 @@ impl TopicValue {
         value
     }
 
-    /// Adds partitions after those that are there.
+    /// Adds partitions after the existing ones.
     pub(in crate::metadata) fn add_partitions(&mut self, assignment: &[Vec<BrokerId>]) {
         for replicas in assignment {
             let replicas = replicas.iter().map(|broker| broker.0).collect();
@@ -51,7 +51,7 @@ impl TopicValue {
         id.ok_or_else(|| Malformed(format!("topic_id {:?} is no topic id", self.topic_id)))
     }
 
-    /// The replicas of each partition, in order. Partitions with the same ones share a list.
+    /// The replicas of each partition, in order. Partitions with the same replicas share a list.
     pub(in crate::metadata) fn assignment(&self) -> Result<Vec<Replicas>, Malformed> {
         let replicas = |index: usize| {
             let replicas = self.partitions.get(&index.to_string());
@@ -72,7 +72,7 @@ impl TopicValue {
     }
 }
 
-/// What is left of a topic until all its data is removed.
+/// The record of a deleted topic until all its data is removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::metadata) struct TombstoneValue {
     version: i32,
@@ -86,7 +86,7 @@ pub(in crate::metadata) struct TombstoneValue {
 }
 
 impl TombstoneValue {
-    /// The tombstone of a topic deleted at `timestamp_ms`.
+    /// Creates the tombstone of a topic deleted at `timestamp_ms`.
     pub(in crate::metadata) fn new(
         topic: &str,
         partitions: usize,
