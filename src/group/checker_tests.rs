@@ -1,4 +1,4 @@
-//! What must hold of a coordinator, whatever happens: checked from its answers and its log alone.
+//! Invariants of a coordinator under any sequence of events, checked from its answers and its log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,28 +9,28 @@ use crate::group::{
 };
 use crate::types::TopicPartition;
 
-/// Everything that was promised so far.
+/// The acknowledged state so far.
 #[derive(Default)]
 pub(super) struct Checker {
-    /// The replicated log, replayed by simpler means than the coordinator's.
+    /// The replicated log, replayed by a simpler implementation than the coordinator's.
     offsets: BTreeMap<GroupId, BTreeMap<TopicPartition, CommittedOffset>>,
     replicated_offsets: BTreeSet<i64>,
     snapshots: BTreeMap<GroupId, GroupSnapshot>,
     groups: BTreeMap<GroupId, Promises>,
 }
 
-/// What was promised of one group.
+/// The acknowledged state of one group.
 #[derive(Default)]
 struct Promises {
-    /// The highest generation whose assignment a member was given.
+    /// The highest generation in which a member was given an assignment.
     assigned: Generation,
-    /// The highest generation that the present coordinator has announced.
+    /// The highest generation that the current coordinator has announced.
     announced: Generation,
     owners: BTreeMap<(Generation, u8), (MemberId, Option<InstanceId>)>,
 }
 
 impl Checker {
-    /// Records are on all replicas.
+    /// Notes that records are on all in-sync replicas.
     pub(super) fn on_replicated(&mut self, records: &[GroupRecord]) {
         for record in records {
             let record = LogRecord::decode(&record.key, record.value.as_deref());
@@ -43,7 +43,7 @@ impl Checker {
                     self.offsets.entry(group).or_default().remove(&partition);
                 }
                 LogRecord::Group { group, value: None } => {
-                    // A group that is founded again counts from the start.
+                    // A group that is created again counts from the start.
                     self.groups.remove(&group);
                     self.snapshots.remove(&group);
                 }
@@ -54,7 +54,7 @@ impl Checker {
         }
     }
 
-    /// A coordinator that knows only the log has taken over.
+    /// Notes that a coordinator that knows only the log has taken over.
     pub(super) fn on_new_coordinator(&mut self) {
         for promises in self.groups.values_mut() {
             promises.announced = Generation::default();
@@ -82,7 +82,7 @@ impl Checker {
         }
     }
 
-    /// `member` was given `partitions` in `generation`.
+    /// Notes that `member` was given `partitions` in `generation`.
     pub(super) fn on_assigned(
         &mut self,
         group: &GroupId,
@@ -99,7 +99,7 @@ impl Checker {
         assert_eq!(stored.map(|stored| &*stored.assignment), Some(partitions));
         for &partition in partitions {
             let owner = promises.owners.insert((generation, partition), member.clone());
-            // A static member in its next life takes over from its fenced one.
+            // The next incarnation of a static member replaces the fenced one.
             let is_same = owner.as_ref().is_none_or(|(id, instance)| {
                 *id == member.0 || (instance.is_some() && *instance == member.1)
             });
@@ -110,8 +110,8 @@ impl Checker {
         }
     }
 
-    /// A commit of `offset` was acknowledged; when it was asked for, `announced` was the highest
-    /// generation announced.
+    /// Notes that a commit of `offset` was acknowledged. `announced` is the highest generation that
+    /// had been announced when it was requested.
     pub(super) fn on_committed(&self, offset: i64, given: Generation, announced: Generation) {
         let is_replicated = self.replicated_offsets.contains(&offset);
         assert!(is_replicated, "{offset} was acknowledged before it was replicated");
@@ -119,7 +119,7 @@ impl Checker {
         assert!(!is_fenced, "generation {given} committed after {announced} was announced");
     }
 
-    /// The coordinator says of every offset what the replicated log says.
+    /// Checks that the coordinator's offsets match the replicated log.
     pub(super) fn check_offsets(&self, coordinator: &mut Coordinator, now: Now) {
         for (group, offsets) in &self.offsets {
             let request = FetchOffsetsRequest { group_id: group.clone(), partitions: None };

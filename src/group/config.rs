@@ -4,37 +4,37 @@ use std::time::Duration;
 
 use crate::config::{ByteSize, ConfigError, Fault, Key, Kind, millis, number, size};
 
-/// How groups are coordinated.
+/// The configuration of the group coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// Shortest session a member may ask for.
+    /// The minimum session timeout of a member.
     pub min_session_timeout: Duration,
-    /// Longest session a member may ask for.
+    /// The maximum session timeout of a member.
     pub max_session_timeout: Duration,
-    /// How long the first rebalance of an empty group waits for more members.
+    /// The time that the first rebalance of an empty group waits for more members.
     pub initial_rebalance_delay: Duration,
-    /// Most members of a group.
+    /// The maximum number of members of a group.
     pub max_size: usize,
-    /// Most bytes that the members of a group hold.
+    /// The maximum number of bytes that the members of a group hold.
     pub max_bytes: ByteSize,
-    /// Most groups of one coordinator.
+    /// The maximum number of groups of one coordinator.
     pub max_groups: usize,
-    /// Most bytes of text with a committed offset.
+    /// The maximum size of the metadata of a committed offset.
     pub offset_metadata_max: usize,
-    /// How long offsets outlive the use of their group.
+    /// The time that offsets are kept after their group was last in use.
     pub offsets_retention: Duration,
-    /// How often offsets are looked through for expired ones.
+    /// The interval between checks for expired offsets.
     pub offsets_check_interval: Duration,
-    /// How long an answer waits for its records to be replicated.
+    /// The maximum time that a response waits for its records to be replicated.
     pub commit_timeout: Duration,
 }
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// What fits a string of a record, whose length is 16 bits with sign.
+/// The maximum length of a string in a record, whose length field is a signed 16-bit number.
 const RECORD_TEXT_MAX: usize = 32_767;
 
-/// The largest value of a setting whose type is `Int`.
+/// The maximum value of a setting of type `Int`.
 const INT_MAX: i64 = i32::MAX as i64;
 
 impl Default for GroupConfig {
@@ -140,10 +140,10 @@ impl GroupConfig {
         },
     ];
 
-    /// What no single key shows.
+    /// Checks settings against each other.
     ///
     /// # Errors
-    /// If the shortest session is longer than the longest.
+    /// If the minimum session timeout exceeds the maximum.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if self.min_session_timeout <= self.max_session_timeout {
             return Ok(());
@@ -159,7 +159,7 @@ impl GroupConfig {
     }
 }
 
-/// Milliseconds of a setting whose type is `Int`.
+/// Parses the milliseconds of a setting of type `Int`.
 fn int_millis(text: &str) -> Result<Duration, String> {
     number(text, 0, INT_MAX).map(Duration::from_millis)
 }
@@ -192,7 +192,7 @@ mod tests {
                 ("offset.metadata.max.bytes", "4 KiB"),
                 ("group.max.size", " 7 "),
                 ("offsets.commit.timeout.ms", " 900 "),
-                // Longer than an Int can say, as Kafka takes it: this one is a Long.
+                // Larger than an Int, but valid as in Kafka: this setting is a Long.
                 ("offsets.retention.check.interval.ms", "3000000000"),
             ],
         )

@@ -1,9 +1,9 @@
 //! The coordinator of the groups in one partition of the internal topic.
 //!
-//! A function of its events: requests, deadlines, and what the log reports. While it loads it says
-//! so to everybody; from [`Coordinator::finish_loading`] to [`Coordinator::unload`] its memory is
-//! the log, replayed, plus the members it has heard from since. It never reads a clock, and nothing
-//! it holds outlives it.
+//! A coordinator is a function of its events: requests, deadlines, and reports of the log. While it
+//! loads, it refuses requests. From [`Coordinator::finish_loading`] to [`Coordinator::unload`], its
+//! state is the replayed log plus the members that have joined since. It never reads a clock and
+//! has no state outside this structure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,25 +25,25 @@ use crate::types::{TopicId, TopicName};
 pub struct Coordinator {
     pub(super) config: Arc<GroupConfig>,
     pub(super) groups: BTreeMap<GroupId, Group>,
-    /// The noted deadline of each group that has one. It may be early, never late.
+    /// The indexed deadline of each group that has one. It may be too early, but never too late.
     deadlines: BTreeSet<(Duration, GroupId)>,
     pub(super) in_flight: InFlight,
     pub(super) doubt: Doubt,
     life: Life,
 }
 
-/// From the first record to the loss of the partition.
+/// The lifecycle of a coordinator, from the first record to the loss of the partition.
 enum Life {
     Loading,
     Active(Expiry),
     Unloaded,
 }
 
-/// The most tombstones that one look for expired offsets writes, give or take a group.
+/// The approximate maximum number of tombstones that one check for expired offsets writes.
 const EXPIRED_PER_LOOK: usize = 1_000;
 
 impl Coordinator {
-    /// A coordinator that has read nothing of its log.
+    /// Creates a coordinator that has not read its log.
     pub fn new(config: GroupConfig) -> Self {
         Self {
             config: Arc::new(config),
@@ -55,10 +55,10 @@ impl Coordinator {
         }
     }
 
-    /// Takes over a record of the log, in its order, before [`Self::finish_loading`].
+    /// Applies a record of the log. Records come in order, before [`Self::finish_loading`].
     ///
     /// # Errors
-    /// If the record cannot be understood: it is left out, and the caller reports it.
+    /// If the record cannot be decoded: it is skipped, and the caller reports it.
     ///
     /// # Panics
     /// If loading has finished.
@@ -79,18 +79,19 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Takes note that the log is damaged behind the records replayed so far: offsets that are not
-    /// committed again behind it are refused from now on, for a later commit may stand in it.
+    /// Notes that the log is damaged behind the records replayed so far. A later commit may have
+    /// been lost there, so an offset is refused until it is committed again.
     pub fn note_damage(&mut self) {
         self.doubt.raise();
     }
 
-    /// A person has given up what the damage held: offsets count as they are known.
+    /// Accepts the loss of the damaged records, on behalf of an operator: known offsets are valid
+    /// again.
     pub fn accept_loss(&mut self) {
         self.doubt.lift();
     }
 
-    /// The log has been read to its end: requests are served from now on.
+    /// Ends the loading phase: from now on requests are served.
     ///
     /// # Panics
     /// If loading has finished before.
@@ -105,7 +106,8 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// Another broker leads the partition, or this one stops: everybody is told, once and for all.
+    /// Ends the coordinator, because another broker leads the partition or this one stops, and
+    /// answers all pending requests.
     pub fn unload(&mut self, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         let error = GroupError::from(Unavailable::NotCoordinator);
@@ -123,12 +125,12 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// Answers `request`, now or in a later decision.
+    /// Handles `request`; the response is in this decision or a later one.
     pub fn handle(&mut self, ticket: Ticket, request: Request, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         match self.life {
             Life::Active(_) => self.dispatch(ticket, request, &mut step),
-            // Members must not lose heart over a restart; a client of Kafka would on this error.
+            // Accept heartbeats while loading: Kafka's clients would leave the group on this error.
             Life::Loading if matches!(request, Request::Heartbeat(_)) => {
                 step.answer(ticket, Answer::Heartbeat(Ok(())));
             }
@@ -138,7 +140,7 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// Every append up to `last` that was not refused is on all in-sync replicas.
+    /// Handles the replication of all appends up to `last` that were not refused.
     pub fn replicated(&mut self, last: AppendId, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         while let Some(waiting) = self.in_flight.take_replicated(last) {
@@ -150,7 +152,8 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// The append is not in the log and will never be, for instance for want of space or replicas.
+    /// Handles the refusal of an append that will never be in the log, for example without disk
+    /// space or replicas.
     pub fn refused(&mut self, id: AppendId, error: Unavailable, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         if let Some(waiting) = self.in_flight.take_refused(id) {
@@ -159,9 +162,9 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// Forgets the offsets of topics that are gone, by their name and id, as far as nothing is on
-    /// its way for them. Nothing happens while the coordinator loads. The caller says it again now
-    /// and then: what this decides may not reach the log.
+    /// Deletes the offsets of topics that no longer exist, identified by name and id, unless a
+    /// commit for them is in flight. Does nothing while loading. The caller repeats this
+    /// periodically: the resulting records may fail to reach the log.
     pub fn forget_topics(
         &mut self,
         is_gone: impl Fn(&TopicName, TopicId) -> bool,
@@ -177,7 +180,7 @@ impl Coordinator {
         self.conclude(step)
     }
 
-    /// The next monotonic time at which [`Self::on_deadline`] has work to look for.
+    /// The next monotonic time at which [`Self::on_deadline`] has work to do.
     pub fn next_deadline(&self) -> Option<Duration> {
         let group = self.deadlines.first().map(|(deadline, _)| *deadline);
         let look = match &self.life {
@@ -187,7 +190,7 @@ impl Coordinator {
         [group, look, self.in_flight.next_deadline()].into_iter().flatten().min()
     }
 
-    /// Does what time has made due; nothing, if it is early.
+    /// Handles everything that is due.
     pub fn on_deadline(&mut self, now: Now) -> Decision {
         let mut step = Step::new(now, &self.config);
         for rests in self.in_flight.take_overdue(&step) {
@@ -221,7 +224,7 @@ impl Coordinator {
         }
     }
 
-    /// What waited for an append that is replicated.
+    /// Completes the action that waited for an append, now replicated.
     fn fulfil(&mut self, rests: Rests, step: &mut Step) {
         match rests {
             Rests::Nothing => {}
@@ -235,7 +238,7 @@ impl Coordinator {
         }
     }
 
-    /// What waited for an append that failed, or has waited too long.
+    /// Fails the action that waited for an append, which failed or timed out.
     fn fail(&mut self, rests: Rests, error: Unavailable, step: &mut Step) {
         let error = GroupError::from(error);
         match rests {
@@ -251,7 +254,7 @@ impl Coordinator {
         }
     }
 
-    /// Makes a replicated record take effect.
+    /// Applies a replicated record.
     fn apply(&mut self, record: LogRecord) {
         if let LogRecord::Offset { group, partition, .. } = &record {
             self.doubt.settle(group, partition);
@@ -267,7 +270,7 @@ impl Coordinator {
                 self.drop_if_blank(&id);
             }
             LogRecord::Group { group: id, value: None } => {
-                // Members who came while the record was on its way keep the group.
+                // Members that joined while the record was in flight keep the group alive.
                 if let Some(group) = self.groups.get_mut(&id).filter(|group| group.is_unused()) {
                     group.forget_members();
                 }
@@ -281,7 +284,7 @@ impl Coordinator {
         self.groups.entry(id.clone()).or_insert_with(|| Group::new(id))
     }
 
-    /// Lets `act` change a group, and notes its deadline anew.
+    /// Applies `act` to a group, and updates its indexed deadline.
     pub(super) fn with_group<T>(
         &mut self,
         id: &GroupId,
@@ -318,7 +321,7 @@ impl Coordinator {
     }
 }
 
-/// Answers the request with an error of the coordinator as a whole.
+/// Answers a request with an error of the whole coordinator.
 pub(super) fn refuse(ticket: Ticket, request: Request, error: Unavailable, step: &mut Step) {
     let error = GroupError::from(error);
     let answer = match request {

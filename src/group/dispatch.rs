@@ -1,4 +1,4 @@
-//! Which group a request goes to, and what is said when there is none.
+//! Dispatch of requests to groups, including those for unknown groups.
 
 use super::classic::new_offsets;
 use super::coordinator::{Coordinator, refuse};
@@ -10,7 +10,7 @@ use crate::group::{
     LeaveRequest, Request, SyncRequest, Ticket, Unavailable,
 };
 
-/// The most appends under way before more is refused: the log has come to a stop.
+/// The maximum number of appends in flight; beyond it the log has stalled, and more are refused.
 const IN_FLIGHT_MAX: usize = 10_000;
 
 impl Coordinator {
@@ -41,7 +41,7 @@ impl Coordinator {
         let id = request.group_id.clone();
         let is_known = self.groups.contains_key(&id);
         let check = match check_id(&id) {
-            // Only a newcomer founds a group; a member's group would be here.
+            // Only a newcomer creates a group: the group of an existing member would be here.
             Ok(()) if !is_known && request.member_id.is_some() => Err(GroupError::UnknownMemberId),
             Ok(()) if !is_known => self.check_room(),
             other => other,
@@ -63,8 +63,8 @@ impl Coordinator {
         self.with_group(&id, |group| group.sync(request, ticket, step));
     }
 
-    /// A heartbeat only puts deadlines off, so none is noted anew: that is done when the early
-    /// one comes.
+    /// A heartbeat only moves deadlines later, so the index is not updated: an indexed deadline may
+    /// be too early, and is corrected when it passes.
     fn heartbeat(&mut self, ticket: Ticket, request: &HeartbeatRequest, step: &mut Step) {
         let result = check_id(&request.group_id).and_then(|()| {
             let group = self.groups.get_mut(&request.group_id);
@@ -97,8 +97,8 @@ impl Coordinator {
         step.answer_after(records, ticket, Answer::Commit(Ok(fates)));
     }
 
-    /// Offsets are stored for any name, as consumers without a group choose one freely; an empty
-    /// one is an old client's.
+    /// Offsets can be stored under any group id, since consumers without a group choose it freely;
+    /// old clients use an empty one.
     fn check_commit(&mut self, request: &CommitRequest, step: &Step) -> Result<(), GroupError> {
         check_length(&request.group_id)?;
         match self.groups.get_mut(&request.group_id) {

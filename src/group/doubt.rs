@@ -1,41 +1,41 @@
 //! Offsets that may be older than what their group has committed.
 //!
-//! Where the log is damaged, nobody knows which commits stood there. An offset is beyond doubt only
-//! if it was committed behind the last damage; any other may have had a successor that is lost, and
-//! an older one would lead a consumer over records it has done, or before them.
+//! A damaged part of the log may have held commits. An offset is certain only if it was committed
+//! after the last damage. Any other may have been superseded by a lost commit, and resuming from it
+//! would make a consumer repeat or skip records.
 
 use std::collections::HashSet;
 
 use crate::group::GroupId;
 use crate::types::TopicPartition;
 
-/// The offsets that damage has left in doubt.
+/// The offsets that are uncertain because of damage.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
-    /// Committed, or forgotten, behind the last damage; `None` while there is none.
+    /// Offsets committed or deleted after the last damage; `None` while there is no damage.
     settled: Option<HashSet<(GroupId, TopicPartition)>>,
 }
 
 impl Doubt {
-    /// Damage was met: whatever was read before may have been changed there.
+    /// Notes damage: it may have held changes to every offset read before.
     pub(super) fn raise(&mut self) {
         self.settled = Some(HashSet::new());
     }
 
-    /// A person has given up what the damage held: what is known counts.
+    /// Clears the damage, which an operator has accepted: known offsets are valid again.
     pub(super) fn lift(&mut self) {
         self.settled = None;
     }
 
-    /// An offset was stored or forgotten after all damage that was met.
+    /// Notes that an offset was stored or deleted after all known damage.
     pub(super) fn settle(&mut self, group: &GroupId, partition: &TopicPartition) {
         if let Some(settled) = &mut self.settled {
             settled.insert((group.clone(), partition.clone()));
         }
     }
 
-    /// Whether a group's offsets of these partitions, or all it has, may be older than what it has
-    /// committed.
+    /// Returns true if any of a group's offsets of these partitions, or of all partitions, is
+    /// uncertain.
     pub(super) fn is_of(&self, group: &GroupId, partitions: Option<&[TopicPartition]>) -> bool {
         let Some(settled) = &self.settled else { return false };
         let is_settled =

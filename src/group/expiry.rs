@@ -1,13 +1,13 @@
-//! When offsets are looked through for expired ones.
+//! The schedule of checks for expired offsets.
 //!
-//! Retention is counted in wall time, because it has to outlast restarts. Whether the wall clock is
-//! right enough for that is for the caller to say, with every step.
+//! Retention is measured in wall-clock time, because it has to span restarts. The caller says with
+//! every step whether the wall clock can be trusted for that.
 
 use std::time::Duration;
 
 use crate::group::{GroupConfig, Now};
 
-/// The rhythm of expiry.
+/// The schedule of expiry checks.
 pub(super) struct Expiry {
     next_check: Duration,
 }
@@ -21,18 +21,18 @@ impl Expiry {
         self.next_check
     }
 
-    /// Whether offsets may expire now. True at most once in each interval.
+    /// True if offsets may expire now, at most once per interval.
     pub(super) fn is_due(&mut self, now: Now, config: &GroupConfig) -> bool {
         if now.monotonic < self.next_check {
             return false;
         }
-        // An interval of zero would never let the coordinator rest.
+        // An interval of zero would make the coordinator busy without end.
         let interval = config.offsets_check_interval.max(Duration::from_secs(1));
         self.next_check = now.monotonic.saturating_add(interval);
         now.may_expire
     }
 
-    /// More was due than one look may do: the next one is soon.
+    /// Schedules the next check soon, because this one reached its limit.
     pub(super) fn hurry(&mut self, now: Now) {
         self.next_check = now.monotonic.saturating_add(Duration::from_secs(1));
     }

@@ -1,4 +1,4 @@
-//! Names within a group: the group, its members, its generations.
+//! Identifiers within a group: the group, its members, its generations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The name as text.
+            /// The id as a string slice.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -31,36 +31,37 @@ macro_rules! name {
 }
 
 name! {
-    /// Name of a consumer group, as its users chose it.
+    /// The id of a consumer group, chosen by its users.
     GroupId
 }
 
 name! {
-    /// Name of one life of a member, given by the coordinator: `<client or instance>-<uuid>`.
+    /// The id of one incarnation of a member, assigned by the coordinator: `<client or
+    /// instance>-<uuid>`.
     MemberId
 }
 
 name! {
-    /// `group.instance.id`: name of a static member, the same through all its lives.
+    /// The `group.instance.id` of a static member, which stays the same across incarnations.
     InstanceId
 }
 
-/// The most bytes that a group id, instance id, client id or protocol name may have: all of them
-/// end in records of the internal topic.
+/// The maximum size of a group id, instance id, client id or protocol name, all of which are stored
+/// in records of the internal topic.
 pub(in crate::group) const NAME_BYTES_MAX: usize = 255;
 
-/// How often the members of a group have been fixed: it rises with every completed rebalance.
+/// The generation of a group, which rises with every completed rebalance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation(pub i32);
 
 impl Generation {
-    /// "Not a member": the protocol's −1.
+    /// The protocol's −1: not a member.
     pub const NONE: Self = Self(-1);
 
     /// The generation after this one.
     #[must_use]
     pub(in crate::group) const fn next(self) -> Self {
-        // Negative numbers are sentinels, so the count starts again below the top.
+        // Negative numbers are sentinels, so wrap around to 1.
         Self(if self.0 == i32::MAX { 1 } else { self.0 + 1 })
     }
 }
@@ -71,7 +72,7 @@ impl fmt::Display for Generation {
     }
 }
 
-/// `text` without what goes beyond [`NAME_BYTES_MAX`], cut between characters.
+/// Truncates `text` to [`NAME_BYTES_MAX`], between characters.
 pub(in crate::group) fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(NAME_BYTES_MAX)]
 }

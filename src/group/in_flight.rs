@@ -1,7 +1,7 @@
-//! Appends whose fate is not known yet, and what rests on them.
+//! Appends that are not decided yet, and the actions that wait for them.
 //!
-//! A log replicates in order, so the first append is the oldest and is decided first, unless one
-//! further back was refused before it reached the log.
+//! A log replicates in order, so the oldest append is decided first, unless a later one was refused
+//! before it reached the log.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -11,37 +11,36 @@ use crate::group::step::{Rests, Step, Write};
 use crate::group::{Append, AppendId, GroupId};
 use crate::types::TopicPartition;
 
-/// The most bytes of records in one append that has more than one: a batch has to stay below
-/// `max.message.bytes`.
+/// The maximum size of an append of several records: a batch has to stay below `max.message.bytes`.
 const APPEND_BYTES_MAX: usize = 512 << 10;
 
-/// Room for a record's framing in a batch.
+/// The space for a record's framing in a batch.
 const RECORD_OVERHEAD: usize = 32;
 
-/// The appends under way, oldest first.
+/// The appends in flight, oldest first.
 #[derive(Default)]
 pub(super) struct InFlight {
     appends: VecDeque<Waiting>,
     next_id: u64,
 }
 
-/// Whose offsets are in the appends under way.
+/// The offsets contained in the appends in flight.
 pub(super) struct OffsetsInFlight<'a>(HashSet<(&'a GroupId, &'a TopicPartition)>);
 
 impl OffsetsInFlight<'_> {
-    /// Whether a record of this offset is under way. What is written after it without knowing it,
-    /// such as that the offset before it has expired, would undo it.
+    /// Returns true if a record of this offset is in flight. A tombstone appended behind it on the
+    /// basis of the older offset would undo it.
     pub(super) fn has(&self, group: &GroupId, partition: &TopicPartition) -> bool {
         self.0.contains(&(group, partition))
     }
 }
 
-/// One append under way.
+/// An append in flight.
 pub(super) struct Waiting {
     id: AppendId,
-    /// When those who wait are told to try again; the append itself goes on.
+    /// The time at which waiting requests are told to retry; the append itself goes on.
     deadline: Duration,
-    /// What changes when it is replicated.
+    /// The changes to apply when it is replicated.
     pub(super) records: Vec<LogRecord>,
     pub(super) rests: Rests,
 }
@@ -51,8 +50,8 @@ impl InFlight {
         self.appends.len()
     }
 
-    /// Makes appends of a step's writes. One with very many records becomes several, and what
-    /// rests on it rests on the last.
+    /// Creates appends for a step's writes. A write with very many records becomes several appends,
+    /// and its action waits for the last.
     pub(super) fn start(&mut self, writes: Vec<Write>, deadline: Duration) -> Vec<Append> {
         let mut appends = Vec::new();
         for write in writes {
@@ -72,7 +71,7 @@ impl InFlight {
         let id = AppendId(self.next_id);
         self.next_id += 1;
         let encoded = records.iter().map(LogRecord::encode).collect();
-        // A snapshot in the log changes nothing here: memory has it, and may be ahead of it.
+        // Group snapshots are not applied: memory has their contents already and may be ahead.
         let records = records
             .into_iter()
             .filter(|record| !matches!(record, LogRecord::Group { value: Some(_), .. }))
@@ -81,7 +80,7 @@ impl InFlight {
         Append { id, records: encoded }
     }
 
-    /// The offsets that are being stored or forgotten.
+    /// The offsets that are being stored or deleted.
     pub(super) fn offsets(&self) -> OffsetsInFlight<'_> {
         let records = self.appends.iter().flat_map(|waiting| &waiting.records);
         let offsets = records.filter_map(|record| match record {
@@ -91,7 +90,7 @@ impl InFlight {
         OffsetsInFlight(offsets.collect())
     }
 
-    /// The oldest append, if it is replicated with all up to `last`.
+    /// The oldest append, if it is at most `last`.
     pub(super) fn take_replicated(&mut self, last: AppendId) -> Option<Waiting> {
         self.appends.pop_front_if(|waiting| waiting.id <= last)
     }
@@ -102,14 +101,14 @@ impl InFlight {
         self.appends.remove(index)
     }
 
-    /// What rests on appends that have taken too long; they are waited for without it.
+    /// The actions that wait for overdue appends; the appends themselves stay in flight.
     pub(super) fn take_overdue(&mut self, step: &Step) -> Vec<Rests> {
         let is_overdue = |waiting: &&mut Waiting| waiting.deadline <= step.now.monotonic;
         let overdue = self.appends.iter_mut().take_while(is_overdue);
         overdue.map(|waiting| std::mem::replace(&mut waiting.rests, Rests::Nothing)).collect()
     }
 
-    /// All of it, when the coordinator gives up its partition.
+    /// All appends, when the coordinator loses its partition.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Waiting> {
         std::mem::take(&mut self.appends).into_iter()
     }
@@ -125,7 +124,7 @@ impl Waiting {
     }
 }
 
-/// Runs of records that are small enough for one append each, in order.
+/// Splits records into runs that fit one append each, in order.
 fn split(records: Vec<LogRecord>) -> Vec<Vec<LogRecord>> {
     let mut parts: Vec<Vec<LogRecord>> = Vec::new();
     let mut room = 0;

@@ -1,4 +1,4 @@
-//! The rules of taking over a log, serving it, and giving it up.
+//! Loading the log, serving requests, and losing the partition.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn members_survive_a_reload_with_their_assignments() {
         let ticket = s.send(sync(member, vec![]));
         assert_eq!(s.synced(ticket).unwrap().assignment, blob(&member.member_id));
     }
-    // Their sessions count from the load.
+    // Their sessions start at the load.
     s.advance(SESSION);
     assert_eq!(s.heartbeat(&members[0]), Err(GroupError::UnknownMemberId));
 }
@@ -43,7 +43,7 @@ fn a_group_loaded_with_more_members_than_allowed_leaves_some_out() {
 }
 
 #[test]
-fn a_coordinator_that_loads_says_so_and_never_tells_an_empty_truth() {
+fn a_loading_coordinator_reports_it_instead_of_empty_results() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
     s.coordinator = Coordinator::new(GroupConfig::default());
@@ -64,7 +64,7 @@ fn a_coordinator_that_loads_says_so_and_never_tells_an_empty_truth() {
     let request = LeaveRequest { group_id: group(), members: vec![] };
     let ticket = s.send(Request::Leave(request));
     assert_eq!(s.answer(ticket), Answer::Leave(Err(loading)));
-    // Kafka's clients would give up over an error here.
+    // Kafka's clients would leave the group on an error here.
     let heartbeat = HeartbeatRequest { group_id: group(), claim: nobody() };
     let ticket = s.send(Request::Heartbeat(heartbeat));
     assert_eq!(s.answer(ticket), Answer::Heartbeat(Ok(())));
@@ -72,7 +72,7 @@ fn a_coordinator_that_loads_says_so_and_never_tells_an_empty_truth() {
 }
 
 #[test]
-fn a_coordinator_that_loses_its_partition_answers_everybody_and_forgets() {
+fn a_coordinator_that_loses_its_partition_answers_all_requests_and_drops_its_state() {
     let mut s = Scenario::new();
     let members = s.stable(&["a", "b"]);
     let joining = s.send(Request::Join(rejoin(&members[0])));
@@ -88,7 +88,7 @@ fn a_coordinator_that_loses_its_partition_answers_everybody_and_forgets() {
 }
 
 #[test]
-fn a_damaged_record_costs_itself_only() {
+fn only_the_damaged_record_is_lost() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
     let other = CommitRequest { group_id: GroupId::from("other"), ..commit(nobody(), 9) };

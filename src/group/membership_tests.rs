@@ -1,4 +1,4 @@
-//! The rules of membership: joining, syncing, living, leaving.
+//! Membership: joining, syncing, heartbeats, leaving.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn a_first_rebalance_waits_for_more_members_and_then_all_share_a_generation() {
     s.advance(DELAY / 2);
     let second = s.join(join("b"));
     assert!(!s.is_answered(first));
-    // The second came within the delay, so there is another one.
+    // The second member joined within the delay, so there is another delay.
     s.advance(DELAY);
     assert!(!s.is_answered(first));
     s.advance(DELAY);
@@ -46,7 +46,7 @@ fn a_first_rebalance_ends_with_the_rebalance_timeout_however_many_come() {
 }
 
 #[test]
-fn a_newcomer_of_a_new_version_asks_twice() {
+fn a_newcomer_of_a_new_version_joins_twice() {
     let mut s = Scenario::new();
     let id = s.pending("client");
     assert!(id.as_str().starts_with("client-"), "{id}");
@@ -129,7 +129,7 @@ fn an_assignment_that_is_not_stored_is_not_given_and_all_join_again() {
         }
         assert_eq!(s.synced(ticket), Err(Unavailable::NotAvailable.into()));
         assert_eq!(s.state(), GroupState::PreparingRebalance);
-        // A record that comes through late belongs to no present assignment.
+        // A record replicated late belongs to no current assignment.
         s.replicate();
         assert_eq!(s.state(), GroupState::PreparingRebalance);
         assert_eq!(s.heartbeat(&members[0]), Err(REBALANCING));
@@ -182,7 +182,7 @@ fn a_new_member_makes_the_others_join_again() {
 }
 
 #[test]
-fn who_waits_for_an_assignment_is_told_when_it_is_void() {
+fn a_member_waiting_for_an_assignment_is_told_when_it_is_void() {
     let mut s = Scenario::new();
     let members = s.found(vec![join("a"), join("b")]);
     let waiting = s.send(sync(&members[1], vec![]));
@@ -195,7 +195,7 @@ fn members_that_do_not_join_again_in_time_are_left_behind() {
     let mut s = Scenario::new();
     let members = s.stable(&["a", "b"]);
     let again = s.join(rejoin(&members[0]));
-    // The other one lives, but never joins.
+    // The other member is alive, but never rejoins.
     for _ in 0..12 {
         assert!(!s.is_answered(again));
         s.advance(Duration::from_secs(5));
@@ -206,7 +206,7 @@ fn members_that_do_not_join_again_in_time_are_left_behind() {
 }
 
 #[test]
-fn a_member_that_is_not_heard_within_its_session_is_dead() {
+fn a_member_without_a_heartbeat_within_its_session_is_removed() {
     let mut s = Scenario::new();
     let members = s.stable(&["a", "b"]);
     for _ in 0..4 {
@@ -345,7 +345,7 @@ fn a_first_member_without_protocols_is_inconsistent() {
 }
 
 #[test]
-fn limits_are_kept_and_named() {
+fn limits_are_enforced_and_named() {
     let config = GroupConfig {
         max_size: 2,
         max_bytes: ByteSize(120),
@@ -376,7 +376,7 @@ fn limits_are_kept_and_named() {
 }
 
 #[test]
-fn ids_handed_out_are_limited_too() {
+fn pending_member_ids_are_limited_too() {
     let mut s = Scenario::with(GroupConfig { max_size: 2, ..GroupConfig::default() });
     s.pending("a");
     s.pending("b");

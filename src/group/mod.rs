@@ -1,13 +1,13 @@
 //! Kafka's classic consumer groups, as a function of events.
 //!
-//! A [`Coordinator`] owns the groups of one partition of the internal topic. Requests, deadlines
-//! and reports of the log go in; a [`Decision`] comes out: answers to send, records to append. It
-//! never touches disk, socket or clock. An answer that rests on records is held back until they
-//! are reported replicated, so what was acknowledged is read back by every later coordinator that
-//! replays the log.
+//! A [`Coordinator`] owns the groups of one partition of the internal topic. Its inputs are
+//! requests, deadlines and reports of the log; its output is a [`Decision`]: responses to send and
+//! records to append. It never touches disk, socket or clock. A response that depends on records is
+//! held back until they are reported replicated, so every later coordinator that replays the log
+//! finds everything that was acknowledged.
 //!
-//! Of the members, the log keeps a snapshot per assignment; sessions begin anew after a load.
-//! Everything a stranger can make grow has a limit in [`GroupConfig`].
+//! The log has one snapshot of the members per assignment; sessions restart after a load.
+//! Everything that clients can make grow has a limit in [`GroupConfig`].
 
 #[cfg(test)]
 mod checker_tests;

@@ -1,6 +1,6 @@
-//! Thousands of random schedules: clients that join, stall, lie and die, a log that refuses and
-//! lags, a coordinator that crashes and reads its log again. After each, the world heals, and the
-//! groups have to be stable; then it falls silent, and nothing may be left of them.
+//! Thousands of random schedules: clients that join, stall, misbehave and die, a log that refuses
+//! and lags, a coordinator that crashes and reloads its log. After each schedule the faults end and
+//! the groups must become stable; then all clients stop, and no state may be left.
 //!
 //! `STREAMLOG_SEED=n` runs one schedule, `STREAMLOG_SEEDS=n` that many.
 
@@ -20,7 +20,7 @@ use crate::group::{
 };
 use crate::types::{LeaderEpoch, Timestamp, TopicId, each_seed};
 
-/// A client process, and what it believes.
+/// A client process and its view of the group.
 #[derive(Default)]
 struct Client {
     group: Option<GroupId>,
@@ -28,13 +28,13 @@ struct Client {
     member_id: Option<MemberId>,
     joined: Option<Joined>,
     is_assigned: bool,
-    /// The request it waits for.
+    /// The pending request.
     waits_for: Option<Ticket>,
-    /// Refused for want of room.
+    /// Refused because the group is full.
     gave_up: bool,
 }
 
-/// What a ticket was for.
+/// The purpose of a ticket.
 enum Asked {
     Join,
     Sync { claim: Claim },
@@ -52,12 +52,12 @@ struct World {
     clients: Vec<Client>,
     appended: VecDeque<Append>,
     log: Vec<GroupRecord>,
-    /// Unanswered, with the client that asked.
+    /// Unanswered requests, with their clients.
     open: BTreeMap<Ticket, (usize, Asked)>,
     tickets: u64,
     offsets: i64,
     checker: Checker,
-    /// Whether the bad times are over.
+    /// True once the faults have ended.
     is_healing: bool,
 }
 
@@ -178,7 +178,7 @@ impl World {
         panic!("the coordinator does not come to rest");
     }
 
-    /// The broker is gone; some of what was under way has reached the log.
+    /// Crashes the broker; some of the appends in flight have reached the log.
     fn crash(&mut self) {
         let survivors = self.dice.index(self.appended.len() + 1);
         for append in self.appended.drain(..).take(survivors) {
@@ -213,7 +213,7 @@ impl World {
         self.checker.check_offsets(&mut self.coordinator, self.now);
     }
 
-    /// The next event of the bad times.
+    /// The next random event during the faulty phase.
     fn disturb(&mut self) {
         let client = self.dice.index(self.clients.len());
         match self.dice.below(100) {
@@ -230,7 +230,7 @@ impl World {
             85..88 => self.refuse_any(),
             88..92 => self.administrate(client),
             92..94 => self.clients[client].die(),
-            // Impatience: the request stays open, and the client asks anew.
+            // An impatient client repeats its request while the first is still open.
             94..97 => self.clients[client].waits_for = None,
             97 => self.crash(),
             98 => self.unload(),
@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// What a well-behaved client does next.
+    /// The next step of a well-behaved client.
     fn act_sensibly(&mut self, client: usize) {
         let state = &self.clients[client];
         if state.waits_for.is_some() || state.gave_up {
@@ -262,7 +262,7 @@ impl World {
         }
     }
 
-    /// What no client should do.
+    /// A step that no client should take.
     fn act_wildly(&mut self, client: usize) {
         let claim = Claim {
             member_id: self.clients[client].member_id.clone(),
@@ -358,12 +358,12 @@ impl World {
         }
     }
 
-    /// Faults end and all clients behave: every group has to become stable.
+    /// Ends all faults: every group must become stable.
     fn heal(&mut self) {
         self.is_healing = true;
         for second in 0.. {
             if second % 10 == 0 {
-                // The dead that kept them out are gone by and by.
+                // The dead members that kept them out expire in time.
                 self.clients.iter_mut().for_each(|client| client.gave_up = false);
             }
             for client in 0..self.clients.len() {
@@ -380,7 +380,7 @@ impl World {
         }
     }
 
-    /// All clients are gone: first their memberships have to go, then everything.
+    /// Stops all clients: first the memberships must go, then everything else.
     fn fall_silent(&mut self) {
         self.pass(Duration::from_mins(10));
         self.replicate(usize::MAX);
@@ -409,7 +409,7 @@ impl Client {
             Self { group: self.group.clone(), instance: self.instance.clone(), ..Self::default() };
     }
 
-    /// Draws its conclusions as Kafka's clients do.
+    /// Updates the client's view as Kafka's clients do.
     fn learn(&mut self, asked: &Asked, answer: Answer) {
         let error = match answer {
             Answer::Join(Ok(joined)) => {
@@ -432,7 +432,7 @@ impl Client {
             GroupError::Join(JoinRefusal::MemberIdRequired(id)) => self.member_id = Some(id),
             GroupError::Join(JoinRefusal::GroupFull(_)) => self.gave_up = true,
             GroupError::RebalanceInProgress => self.joined = None,
-            // A commit of the bad times may have been wild: nothing is learnt of it but this.
+            // A commit of the faulty phase may have been invalid: only this is learnt from it.
             GroupError::UnknownMemberId
             | GroupError::IllegalGeneration { .. }
             | GroupError::FencedInstanceId => self.die(),
@@ -442,10 +442,10 @@ impl Client {
     }
 }
 
-/// Partitions 0 to 7 among the members a leader was told, one byte each.
+/// Assigns partitions 0 to 7 to the members known to the leader, one byte each.
 fn assign(joined: &Joined) -> Vec<(MemberId, Bytes)> {
     let members = joined.members.iter().enumerate();
-    // To skip the assignment is to send none.
+    // A leader skips the assignment by sending none.
     members
         .filter(|_| !joined.skip_assignment)
         .map(|(index, member)| {
@@ -466,6 +466,6 @@ fn run(seed: u64) {
 }
 
 #[test]
-fn groups_keep_their_promises_through_any_schedule() {
+fn groups_keep_their_invariants_under_any_schedule() {
     each_seed(5_000, run);
 }

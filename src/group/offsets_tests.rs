@@ -1,4 +1,4 @@
-//! The rules of offsets, of the log, and of administration.
+//! Offsets, the log, and administration.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::group::{
 use crate::types::{TopicId, TopicPartition};
 
 #[test]
-fn a_commit_is_answered_and_seen_when_it_is_replicated() {
+fn a_commit_is_answered_and_visible_when_it_is_replicated() {
     let mut s = Scenario::new();
     s.replicates = false;
     let ticket = s.send_commit(nobody(), 7);
@@ -41,7 +41,7 @@ fn a_refused_commit_leaves_no_trace() {
 }
 
 #[test]
-fn a_commit_that_takes_too_long_is_answered_and_still_counts_when_it_is_replicated() {
+fn a_commit_that_times_out_still_takes_effect_when_it_is_replicated() {
     let mut s = Scenario::new();
     s.replicates = false;
     let ticket = s.send_commit(nobody(), 7);
@@ -93,12 +93,12 @@ fn a_generation_may_commit_until_the_next_one_is_complete() {
     let current = Generation(2);
     let illegal = GroupError::IllegalGeneration { given: Generation(1), current };
     assert_eq!(s.commit(claim(&members[0]), 2), Err(illegal));
-    // The new generation owns nothing yet.
+    // The new generation owns no partitions yet.
     assert_eq!(s.commit(claim(&next), 2), Err(GroupError::RebalanceInProgress));
 }
 
 #[test]
-fn a_commit_is_a_sign_of_life() {
+fn a_commit_extends_the_session() {
     let mut s = Scenario::new();
     let members = s.stable(&["a"]);
     for offset in 0..4 {
@@ -194,7 +194,7 @@ fn a_group_is_deleted_with_its_offsets_if_it_has_no_members() {
 }
 
 #[test]
-fn what_comes_while_a_deletion_is_under_way_survives_it() {
+fn commits_made_during_a_deletion_survive_it() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
     s.replicates = false;
@@ -289,7 +289,7 @@ fn offsets_of_consumers_without_a_group_expire_a_retention_after_their_last_comm
 fn a_commit_on_its_way_outlives_the_expiry_of_the_offset_before_it() {
     let mut s = Scenario::new();
     let second = Duration::from_secs(1);
-    // Looks are every ten minutes: one just misses the end of the retention.
+    // The interval is ten minutes: one check comes just before the end of the retention.
     s.advance(second);
     s.commit(nobody(), 5).unwrap();
     s.advance(7 * DAY + Duration::from_secs(598));
@@ -350,7 +350,7 @@ fn a_group_with_members_outlives_its_offsets() {
 }
 
 #[test]
-fn offsets_go_with_their_topic() {
+fn offsets_are_deleted_with_their_topic() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
     forget(&mut s, TopicId([8; 16]));
@@ -363,7 +363,7 @@ fn offsets_go_with_their_topic() {
 }
 
 #[test]
-fn offsets_of_a_topic_that_is_gone_go_as_soon_as_the_log_takes_it() {
+fn offsets_of_a_deleted_topic_are_removed_once_the_log_accepts_it() {
     let mut s = Scenario::new();
     s.commit(nobody(), 5).unwrap();
     s.replicates = false;
@@ -372,7 +372,7 @@ fn offsets_of_a_topic_that_is_gone_go_as_soon_as_the_log_takes_it() {
     assert_eq!(s.appended.len(), 1);
     s.refuse();
     assert_eq!(s.fetched(), Some(5));
-    // A commit on its way may be of the next topic of this name.
+    // A commit in flight may belong to the next topic with this name.
     s.send_commit(nobody(), 6);
     forget(&mut s, TOPIC_ID);
     s.replicate();
@@ -382,7 +382,7 @@ fn offsets_of_a_topic_that_is_gone_go_as_soon_as_the_log_takes_it() {
     assert!(!s.exists());
 }
 
-/// The topic of this id is gone.
+/// Deletes the offsets of the topic with this id.
 fn forget(s: &mut Scenario, gone: TopicId) {
     let decision = s.coordinator.forget_topics(|_, id| id == gone, s.now);
     s.take(decision);

@@ -1,9 +1,10 @@
-//! Which partition of the internal topic a group lives in.
+//! The mapping of groups to partitions of the internal topic.
 
 use crate::group::GroupId;
 use crate::types::PartitionIndex;
 
-/// The partition of `group` among `partitions`: Java's `String.hashCode`, without its sign.
+/// The partition of `group` among `partitions`: the absolute value of Java's `String.hashCode`,
+/// modulo their number.
 ///
 /// # Panics
 /// If `partitions` is not positive.
@@ -13,7 +14,7 @@ pub fn partition_for(group: &GroupId, partitions: i32) -> PartitionIndex {
         .as_str()
         .encode_utf16()
         .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    // The lowest number has no positive twin; Kafka takes it for 0.
+    // The smallest integer has no positive counterpart; Kafka uses 0 instead.
     PartitionIndex(hash.checked_abs().unwrap_or(0) % partitions)
 }
 
@@ -23,8 +24,7 @@ mod tests {
 
     #[test]
     fn groups_live_where_kafka_puts_them() {
-        // By `Math.abs("...".hashCode()) % 50`, as everybody who has looked for a group's
-        // coordinator knows it.
+        // Expected values are those of Java's `Math.abs("...".hashCode()) % 50`.
         for (group, hash) in [("", 0), ("a", 97), ("ab", 3105), ("hello", 99_162_322)] {
             assert_eq!(partition_for(&GroupId::from(group), i32::MAX).0, hash, "{group}");
             assert_eq!(partition_for(&GroupId::from(group), 50).0, hash % 50, "{group}");

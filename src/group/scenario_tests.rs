@@ -1,4 +1,4 @@
-//! A small language for tests: a coordinator, its clock, and its log.
+//! A test harness: a coordinator with its clock and its log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::types::{LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartiti
 
 pub(super) const SESSION: Duration = Duration::from_secs(10);
 pub(super) const REBALANCE: Duration = Duration::from_mins(1);
-/// Of the topic whose offsets are committed.
+/// The id of the topic whose offsets are committed.
 pub(super) const TOPIC_ID: TopicId = TopicId([7; 16]);
 pub(super) const DAY: Duration = Duration::from_hours(24);
 pub(super) const UNKNOWN: GroupError = GroupError::UnknownMemberId;
 pub(super) const REBALANCING: GroupError = GroupError::RebalanceInProgress;
 pub(super) const DELAY: Duration = Duration::from_millis(50);
 
-/// A coordinator whose appends are replicated at once, until `replicates` is cleared.
+/// A coordinator whose appends are replicated at once, unless `replicates` is false.
 pub(super) struct Scenario {
     pub(super) coordinator: Coordinator,
     pub(super) config: GroupConfig,
@@ -64,7 +64,7 @@ impl Scenario {
         scenario
     }
 
-    /// Asks, and takes what follows at once.
+    /// Sends a request and processes the resulting decision.
     pub(super) fn send(&mut self, request: Request) -> Ticket {
         let ticket = Ticket(self.tickets);
         self.tickets += 1;
@@ -84,7 +84,7 @@ impl Scenario {
         }
     }
 
-    /// Replicates all that is appended.
+    /// Replicates all appends.
     pub(super) fn replicate(&mut self) {
         while let Some(append) = self.appended.pop_front() {
             self.log.extend(append.records);
@@ -100,7 +100,7 @@ impl Scenario {
         self.take(decision);
     }
 
-    /// Lets time pass, deadline by deadline.
+    /// Advances the clock, deadline by deadline.
     pub(super) fn advance(&mut self, by: Duration) {
         let end = self.now.monotonic + by;
         while let Some(deadline) = self.coordinator.next_deadline().filter(|at| *at <= end) {
@@ -116,7 +116,7 @@ impl Scenario {
         self.now = Now { wall: self.now.wall.plus(by), monotonic, ..self.now };
     }
 
-    /// A new coordinator reads the log.
+    /// Starts a new coordinator that reads the log.
     pub(super) fn reload(&mut self) {
         let answers = std::mem::take(&mut self.answers);
         self.coordinator = Coordinator::new(self.config.clone());
@@ -221,7 +221,7 @@ impl Scenario {
         self.joined(ticket).unwrap_err()
     }
 
-    /// The id a newcomer of a new version is told to come back with.
+    /// The member id that a newcomer of a new version must use to join again.
     pub(super) fn pending(&mut self, client: &str) -> MemberId {
         match self.refused_join(JoinRequest { member_id_required: true, ..join(client) }) {
             GroupError::Join(JoinRefusal::MemberIdRequired(id)) => id,
@@ -259,7 +259,7 @@ impl Scenario {
         }
     }
 
-    /// Lets time pass with a member that is heard.
+    /// Advances the clock while a member sends heartbeats.
     pub(super) fn live(&mut self, member: &Joined, time: Duration) {
         let end = self.now.monotonic + time;
         while self.now.monotonic < end {
@@ -272,7 +272,8 @@ impl Scenario {
         !self.listed(&[], &[]).is_empty()
     }
 
-    /// Joins the members through the first rebalance; the answers by the order of `requests`.
+    /// Joins the members through the initial rebalance; returns the responses in the order of
+    /// `requests`.
     pub(super) fn found(&mut self, requests: Vec<JoinRequest>) -> Vec<Joined> {
         let tickets: Vec<Ticket> =
             requests.into_iter().map(|request| self.send(Request::Join(request))).collect();
@@ -282,7 +283,7 @@ impl Scenario {
         tickets.into_iter().map(|ticket| self.joined(ticket).unwrap()).collect()
     }
 
-    /// Syncs all members, the leader with an assignment for each: its own id.
+    /// Syncs all members; the leader assigns each its own id.
     pub(super) fn settle(&mut self, members: &[Joined]) {
         let leader = members.iter().find(|m| m.member_id == m.leader).expect("the leader is here");
         let assignments = leader.members.iter().map(|m| (m.member_id.clone(), blob(&m.member_id)));
@@ -295,11 +296,11 @@ impl Scenario {
             }
             self.synced(ticket).unwrap();
         }
-        // Those who came before the leader have their answers now.
+        // Members that synced before the leader have their responses now.
         self.answers.clear();
     }
 
-    /// A stable group of `clients`.
+    /// Creates a stable group of `clients`.
     pub(super) fn stable(&mut self, clients: &[&str]) -> Vec<Joined> {
         let requests = clients.iter().map(|client| join(client)).collect();
         let members = self.found(requests);
@@ -308,7 +309,7 @@ impl Scenario {
     }
 }
 
-/// Numbers that look random and depend on the seed alone.
+/// A pseudo-random generator that depends on the seed alone.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -345,7 +346,7 @@ pub(super) fn blob(id: &MemberId) -> Bytes {
     Bytes::copy_from_slice(id.as_str().as_bytes())
 }
 
-/// A dynamic newcomer of an old version, which is let in at once.
+/// A dynamic newcomer of an old version, which joins at once.
 pub(super) fn join(client: &str) -> JoinRequest {
     JoinRequest {
         group_id: group(),
@@ -369,7 +370,7 @@ pub(super) fn protocols(names: &[&str]) -> Vec<Protocol> {
     names.iter().map(|&name| Protocol { name: name.into(), metadata: metadata.clone() }).collect()
 }
 
-/// The member joins again, with nothing new.
+/// A repeated join of the member, with unchanged protocols.
 pub(super) fn rejoin(joined: &Joined) -> JoinRequest {
     let client = joined.member_id.as_str().split('-').next().unwrap_or_default();
     JoinRequest { member_id: Some(joined.member_id.clone()), ..join(client) }

@@ -1,4 +1,4 @@
-//! One step of the machine: what an event may look at, and what it leaves to be done.
+//! The context and the results of one event.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,39 +6,39 @@ use std::time::Duration;
 use crate::group::records::LogRecord;
 use crate::group::{Answer, Generation, GroupConfig, GroupId, MemberId, Now, Ticket};
 
-/// The surroundings of one event, and its results.
+/// The context of one event, and its results.
 pub(super) struct Step {
     pub(super) now: Now,
     pub(super) config: Arc<GroupConfig>,
-    /// To be sent at once.
+    /// Responses to send at once.
     pub(super) answers: Vec<(Ticket, Answer)>,
-    /// To be appended, in order.
+    /// Records to append, in order.
     pub(super) writes: Vec<Write>,
 }
 
-/// Records, and what rests on them.
+/// Records, and the action that waits for their replication.
 pub(super) struct Write {
     pub(super) records: Vec<LogRecord>,
     pub(super) rests: Rests,
 }
 
-/// What waits for records to be replicated.
+/// The action that waits for records to be replicated.
 pub(super) enum Rests {
     Nothing,
-    /// An answer, complete.
+    /// Send a complete response.
     Answer(Ticket, Answer),
-    /// The members of a generation, for their assignment.
+    /// Give the members of a generation their assignments.
     Assignment(GroupId, Generation),
-    /// A static member's new life, for its place.
+    /// Admit the new incarnation of a static member.
     Replacement(Replacement),
 }
 
-/// A static member's new life in a stable group.
+/// The new incarnation of a static member in a stable group.
 pub(super) struct Replacement {
     pub(super) group: GroupId,
     pub(super) member: MemberId,
     pub(super) generation: Generation,
-    /// Who it is told leads.
+    /// The leader named in the response.
     pub(super) leader: Option<MemberId>,
 }
 
@@ -47,7 +47,7 @@ impl Step {
         Self { now, config: Arc::clone(config), answers: Vec::new(), writes: Vec::new() }
     }
 
-    /// The moment `timeout` from now.
+    /// The time `timeout` from now.
     pub(super) fn after(&self, timeout: Duration) -> Duration {
         self.now.monotonic.saturating_add(timeout)
     }
@@ -56,7 +56,7 @@ impl Step {
         self.answers.push((ticket, answer));
     }
 
-    /// Sends `answer` when `records` are replicated; at once if there are none.
+    /// Sends `answer` once `records` are replicated; at once if there are none.
     pub(super) fn answer_after(&mut self, records: Vec<LogRecord>, ticket: Ticket, answer: Answer) {
         if records.is_empty() {
             self.answer(ticket, answer);
@@ -65,7 +65,7 @@ impl Step {
         }
     }
 
-    /// Appends records on which no answer rests.
+    /// Appends records without a response.
     pub(super) fn note(&mut self, records: Vec<LogRecord>) {
         if !records.is_empty() {
             self.writes.push(Write { records, rests: Rests::Nothing });

@@ -1,11 +1,11 @@
-//! A group as administrators see it.
+//! Descriptions of groups for administrators.
 
 use super::group::{Group, Phase};
 use super::member::Member;
 use crate::group::{GroupDescription, GroupFilter, GroupState, ListedGroup, MemberDescription};
 
 impl Group {
-    /// The group with its members. What they told is shown once it is settled.
+    /// The group with its members. Member metadata is included only while the group is stable.
     pub(in crate::group) fn describe(&self) -> GroupDescription {
         let protocol = match self.phase {
             Phase::Stable { .. } => self.protocol.clone(),
@@ -31,7 +31,7 @@ impl Group {
         }
     }
 
-    /// A line for the group, if it passes.
+    /// The entry of the group in a list, if it passes the filter.
     pub(in crate::group) fn listed(&self, filter: &GroupFilter) -> Option<ListedGroup> {
         let state = self.state();
         let passes = |wanted: &[String], name: &str| {
@@ -47,7 +47,7 @@ impl Group {
 }
 
 impl GroupDescription {
-    /// What is said of a group that does not exist.
+    /// The description of a group that does not exist.
     pub(in crate::group) fn dead() -> Self {
         Self {
             state: GroupState::Dead,

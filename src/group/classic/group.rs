@@ -1,4 +1,4 @@
-//! A group: its state, and the questions every operation asks of it.
+//! The state of a group, and the checks shared by its operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,56 +20,56 @@ pub(in crate::group) struct Group {
     pub(super) id: GroupId,
     pub(super) phase: Phase,
     pub(super) generation: Generation,
-    /// Of the last members; `None` if the group has only ever stored offsets.
+    /// The protocol type of the last members; `None` if the group has only ever stored offsets.
     pub(super) protocol_type: Option<Arc<str>>,
-    /// Chosen in this generation; `None` while the group is empty.
+    /// The protocol chosen in this generation; `None` while the group is empty.
     pub(super) protocol: Option<Arc<str>>,
     pub(super) leader: Option<MemberId>,
     pub(super) roster: Roster,
-    /// Ids handed out to newcomers that have not come back with them, and until when they may.
+    /// Member ids assigned to newcomers that have not joined with them yet, and their deadlines.
     pub(super) pending: BTreeMap<MemberId, Duration>,
-    /// As replicated.
+    /// The replicated offsets.
     pub(super) offsets: BTreeMap<TopicPartition, CommittedOffset>,
-    /// Since when the group is in its state, if it is known.
+    /// The time at which the group entered its state, if known.
     pub(super) state_since: Option<Timestamp>,
-    /// Under which deadline the coordinator has noted the group.
+    /// The deadline under which the coordinator has indexed the group.
     pub(in crate::group) noted_deadline: Option<Duration>,
 }
 
-/// The state, with what belongs to it alone.
+/// The state of the group, with the data that belongs to this state alone.
 pub(super) enum Phase {
     Empty,
     Preparing {
-        /// When those who have not joined are left behind.
+        /// The time at which members that have not rejoined are removed.
         deadline: Duration,
-        /// Set while a group that was empty waits for more members.
+        /// Set while a previously empty group waits for more members.
         initial: Option<Initial>,
     },
     Completing {
-        /// When those who have not asked for their assignment are removed.
+        /// The time at which members that have not sent `SyncGroup` are removed.
         sync_deadline: Duration,
-        /// The assignment on its way to the log.
+        /// The proposed assignment, while it is being appended.
         proposal: Option<BTreeMap<MemberId, Bytes>>,
     },
     Stable {
-        /// As above.
+        /// Like `sync_deadline` of `Completing`.
         sync_deadline: Duration,
     },
 }
 
-/// The patience of a first rebalance: each delay in which somebody comes earns another one, as long
-/// as the rebalance timeout is not used up.
+/// The initial rebalance delay: each delay in which a member joins is followed by another, until
+/// the rebalance timeout is used up.
 pub(super) struct Initial {
-    /// The delay that runs.
+    /// The current delay.
     pub(super) delay: Duration,
-    /// What is left after it.
+    /// The time left after it.
     pub(super) remaining: Duration,
-    /// Whether somebody came during it.
+    /// True if a member joined during the delay.
     pub(super) grown: bool,
 }
 
 impl Group {
-    /// A group that knows nothing.
+    /// Creates an empty group.
     pub(in crate::group) fn new(id: GroupId) -> Self {
         Self {
             id,
@@ -86,7 +86,7 @@ impl Group {
         }
     }
 
-    /// Takes over what the log says of the members; offsets stay.
+    /// Restores the members from the log; offsets stay.
     pub(in crate::group) fn restore(&mut self, snapshot: GroupSnapshot) {
         self.generation = Generation(snapshot.generation.0.max(0));
         self.protocol_type = snapshot.protocol_type;
@@ -96,7 +96,8 @@ impl Group {
         self.roster = Roster::default();
         for member in snapshot.members {
             let twin = member.instance_id.as_ref().and_then(|id| self.roster.of_instance(id));
-            // Damage that no checksum saw: of two members with one name, the first is kept.
+            // The log is damaged in a way that no checksum found: keep the first of two members
+            // with the same name.
             if twin.is_none() && self.roster.get(&member.id).is_none() {
                 self.roster.insert(Member::restored(member, self.protocol.as_ref()));
             }
@@ -108,7 +109,7 @@ impl Group {
         };
     }
 
-    /// Forgets the members; offsets stay.
+    /// Removes the members; offsets stay.
     pub(in crate::group) fn forget_members(&mut self) {
         let offsets = std::mem::take(&mut self.offsets);
         let noted_deadline = self.noted_deadline;
@@ -124,17 +125,17 @@ impl Group {
         }
     }
 
-    /// Whether neither members nor newcomers keep the group in use.
+    /// True if the group has neither members nor pending newcomers.
     pub(in crate::group) fn is_unused(&self) -> bool {
         matches!(self.phase, Phase::Empty) && self.pending.is_empty()
     }
 
-    /// Whether nothing would be lost with the group: it has left no trace in the log.
+    /// True if the group has no state worth keeping: no members, offsets or generation in the log.
     pub(in crate::group) fn is_blank(&self) -> bool {
         self.is_unused() && self.offsets.is_empty() && self.generation == Generation::default()
     }
 
-    /// Whether the members are consumers, whose metadata says what they subscribe to.
+    /// True if the members are consumers, whose metadata contains their subscription.
     pub(super) fn are_consumers(&self) -> bool {
         self.protocol_type.as_deref() == Some("consumer")
     }
@@ -152,7 +153,7 @@ impl Group {
         );
     }
 
-    /// The member of this id, if it is the present life of its static name.
+    /// The member with this id, unless a later incarnation of the static member has replaced it.
     pub(super) fn member(
         &self,
         member_id: Option<&MemberId>,
@@ -168,7 +169,7 @@ impl Group {
         member_id.and_then(|id| self.roster.get(id)).ok_or(GroupError::UnknownMemberId)
     }
 
-    /// The member that `claim` names, if it speaks for this generation.
+    /// The member identified by `claim`, if the claim has the current generation.
     pub(super) fn claimant(&mut self, claim: &Claim) -> Result<&mut Member, GroupError> {
         let id = self.member(claim.member_id.as_ref(), claim.instance_id.as_ref())?.id.clone();
         if claim.generation != self.generation {
@@ -180,7 +181,7 @@ impl Group {
         self.roster.get_mut(&id).ok_or(GroupError::UnknownMemberId)
     }
 
-    /// Takes a member out; what it waits for is answered with `error`.
+    /// Removes a member and answers its pending request with `error`.
     pub(super) fn remove(&mut self, id: &MemberId, error: &GroupError, step: &mut Step) {
         if let Some(mut member) = self.roster.remove(id) {
             member.dismiss(error, step);
@@ -190,7 +191,7 @@ impl Group {
         }
     }
 
-    /// The group as it is stored, each member with the assignment that `assignment_of` gives.
+    /// The group as it is stored, each member with the assignment returned by `assignment_of`.
     pub(super) fn snapshot(&self, assignment_of: impl Fn(&Member) -> Bytes) -> LogRecord {
         let protocol = self.protocol.as_deref().unwrap_or_default();
         let members = self.roster.iter();
@@ -207,7 +208,7 @@ impl Group {
         }
     }
 
-    /// The next moment at which time alone changes the group.
+    /// The next deadline of the group.
     pub(in crate::group) fn next_deadline(&self) -> Option<Duration> {
         let phase = match self.phase {
             Phase::Empty => None,

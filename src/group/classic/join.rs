@@ -1,4 +1,4 @@
-//! `JoinGroup`: who may become a member, and whether that starts a rebalance.
+//! `JoinGroup`: admission of members, and the rebalances that it triggers.
 
 use super::group::{Group, Phase};
 use super::member::{Member, Parked, protocol_bytes};
@@ -9,12 +9,12 @@ use crate::group::{
     MemberId, Ticket,
 };
 
-/// The most protocols of a member. Clients have one to five; the search for a common one takes
-/// time by their square.
+/// The maximum number of protocols of a member. Clients have one to five; the search for a common
+/// protocol takes quadratic time.
 const PROTOCOLS_MAX: usize = 64;
 
 impl Group {
-    /// Answers now, or when the rebalance that follows is complete.
+    /// Answers now, or when the resulting rebalance is complete.
     pub(in crate::group) fn join(&mut self, request: JoinRequest, ticket: Ticket, step: &mut Step) {
         if let Err(error) = self.try_join(request, ticket, step) {
             step.answer(ticket, Answer::Join(Err(error)));
@@ -37,14 +37,14 @@ impl Group {
         }
     }
 
-    /// The member's id as the group knows it now, be it by its static name.
+    /// The id of a known member, looked up by member id or static name.
     fn known_id<'a>(&'a self, request: &'a JoinRequest) -> Option<&'a MemberId> {
         let by_name = || request.instance_id.as_ref().and_then(|id| self.roster.of_instance(id));
         request.member_id.as_ref().or_else(by_name).filter(|id| self.roster.get(id).is_some())
     }
 
-    /// While members gather, the limit counts those that have joined: after it was lowered, the
-    /// last to come are left out.
+    /// Enforces `group.max.size`. During a rebalance it counts the members that have rejoined:
+    /// after the limit was lowered, the last members to rejoin are removed.
     fn make_room(&mut self, request: &JoinRequest, step: &mut Step) -> Result<(), GroupError> {
         let most = step.config.max_size;
         let known = self.known_id(request).and_then(|id| self.roster.get(id));
@@ -132,10 +132,9 @@ impl Group {
         let rejoins = match self.phase {
             Phase::Empty => return Err(GroupError::UnknownMemberId),
             Phase::Preparing { .. } => true,
-            // With nothing new, the member has just not had the answer.
+            // The protocols are unchanged, so the member only missed the response.
             Phase::Completing { .. } => is_new_to_the_leader,
-            // A leader that joins again has seen a change that its metadata does not show, such as
-            // new partitions.
+            // A leader that rejoins has seen a change outside its metadata, such as new partitions.
             Phase::Stable { .. } => is_new_to_the_leader || self.leader.as_ref() == Some(id),
         };
         if rejoins {
@@ -167,7 +166,7 @@ impl Group {
         self.rebalance_or_complete(step);
     }
 
-    /// Tells a member its place in the generation there is.
+    /// Answers a join with the member's state in the current generation.
     fn answer_joined(&mut self, id: &MemberId, ticket: Ticket, step: &mut Step) {
         if let Some(member) = self.roster.get_mut(id) {
             member.heard(step);
@@ -177,7 +176,8 @@ impl Group {
         step.answer(ticket, Answer::Join(answer));
     }
 
-    /// A member's place in this generation, if it has begun. Who `leader` is gets the members.
+    /// The response to a join in this generation, if it has begun. Only the leader gets the
+    /// members.
     pub(super) fn joined(&self, id: &MemberId, leader: Option<&MemberId>) -> Option<Joined> {
         let protocol = self.protocol.clone()?;
         let leader = leader?.clone();
@@ -203,7 +203,7 @@ impl Group {
     }
 }
 
-/// What can be refused without knowing the group.
+/// Checks that do not depend on the group.
 fn check_limits(request: &JoinRequest, config: &GroupConfig) -> Result<(), GroupError> {
     let allowed = config.min_session_timeout..=config.max_session_timeout;
     if !allowed.contains(&request.session_timeout) {
@@ -221,7 +221,7 @@ fn check_limits(request: &JoinRequest, config: &GroupConfig) -> Result<(), Group
     }
 }
 
-/// Whether the members may hold `bytes` together.
+/// Checks that the members together hold at most `group.max.bytes`.
 pub(super) fn within_limit(bytes: usize, config: &GroupConfig) -> Result<(), GroupError> {
     let limit = usize::try_from(config.max_bytes.0).unwrap_or(usize::MAX);
     if bytes <= limit { Ok(()) } else { Err(JoinRefusal::MetadataTooLarge { bytes, limit }.into()) }

@@ -1,11 +1,11 @@
-//! `LeaveGroup`: members go of their own will, or by an administrator's.
+//! `LeaveGroup`: removal of members, requested by themselves or by an administrator.
 
 use super::group::{Group, Phase};
 use crate::group::step::Step;
 use crate::group::{Answer, GroupError, LeaveRequest, Leaver, Ticket};
 
 impl Group {
-    /// Answers at once: if the departure is forgotten in a crash, the member's session ends it.
+    /// Answers at once: if a crash loses the departure, the member's session expires instead.
     pub(in crate::group) fn leave(
         &mut self,
         request: LeaveRequest,
@@ -22,7 +22,7 @@ impl Group {
         if self.roster.len() < members_before {
             self.rebalance_or_complete(step);
         } else if matches!(self.phase, Phase::Preparing { .. }) {
-            // A newcomer that was waited for may have gone.
+            // The rebalance may have waited only for the newcomer that left.
             self.complete_join_if_all_are_here(step);
         }
     }

@@ -1,4 +1,4 @@
-//! A member: who it is, what it holds, and what it waits for.
+//! A member: its identity, assignment, and pending request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,43 +18,43 @@ pub(super) struct Member {
     pub(super) client_host: Arc<str>,
     pub(super) session_timeout: Duration,
     pub(super) rebalance_timeout: Duration,
-    /// Best first.
+    /// The supported protocols, preferred first.
     pub(super) protocols: Vec<Protocol>,
-    /// As its leader wrote it in this generation; empty until then.
+    /// The leader's assignment in this generation; empty until then.
     pub(super) assignment: Bytes,
-    /// The request it waits for, if any.
+    /// The pending request, if any.
     pub(super) parked: Option<Parked>,
     pub(super) liveness: Liveness,
-    /// Whether it has yet to ask for its assignment in this generation.
+    /// True until the member sends `SyncGroup` in this generation.
     pub(super) sync_due: bool,
 }
 
-/// A request whose answer has to wait.
+/// A request whose response is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parked {
-    /// Until the rebalance is complete.
+    /// Waits for the rebalance to complete.
     Join(Ticket),
-    /// Until the assignment is replicated.
+    /// Waits for the assignment to be replicated.
     Sync(Ticket),
 }
 
-/// When a member is taken for dead.
+/// The conditions under which a member expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Liveness {
-    /// At this moment, unless it is heard before.
+    /// It expires at this time, unless a request arrives before.
     Session(Duration),
-    /// At this moment: its first join waits, and until that is answered it cannot be heard. Without
-    /// a limit, a client that hangs up and tries again would leave a trail of dead members.
+    /// It expires at this time: its first join is pending and it cannot send heartbeats yet.
+    /// Without a limit, a client that disconnects and retries would leave a trail of dead members.
     Newcomer(Duration),
-    /// Not while the coordinator owes it an answer.
+    /// It does not expire while a response to it is pending.
     Owed,
 }
 
-/// How long a newcomer's first join may wait.
+/// The maximum time that a newcomer's first join may be pending.
 const NEWCOMER_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Member {
-    /// A newcomer whose join waits.
+    /// Creates a member whose first join is pending.
     pub(super) fn newcomer(
         id: MemberId,
         request: JoinRequest,
@@ -76,7 +76,7 @@ impl Member {
         }
     }
 
-    /// A member from the log; its session starts when the log has been read.
+    /// Restores a member from the log; its session starts once the log has been loaded.
     pub(super) fn restored(snapshot: MemberSnapshot, protocol: Option<&Arc<str>>) -> Self {
         let name = protocol.cloned().unwrap_or_default();
         Self {
@@ -94,7 +94,7 @@ impl Member {
         }
     }
 
-    /// Takes over what a repeated join says of the member.
+    /// Updates the member from a repeated join.
     pub(super) fn update(&mut self, request: JoinRequest) {
         self.client_id = shortened(&request.client_id).into();
         self.client_host = shortened(&request.client_host).into();
@@ -103,8 +103,8 @@ impl Member {
         self.protocols = owned(request.protocols);
     }
 
-    /// Lets a request wait. One that already waits is the same client's, which has given it up: it
-    /// is told to join again.
+    /// Makes a request pending. If another one is pending, the same client has abandoned it; it is
+    /// answered with the error to rejoin.
     pub(super) fn park(&mut self, parked: Parked, step: &mut Step) {
         self.dismiss(&GroupError::RebalanceInProgress, step);
         self.parked = Some(parked);
@@ -113,7 +113,7 @@ impl Member {
         }
     }
 
-    /// Answers the waiting request, if any, with an error.
+    /// Answers the pending request, if any, with an error.
     pub(super) fn dismiss(&mut self, error: &GroupError, step: &mut Step) {
         match self.parked.take() {
             Some(Parked::Join(ticket)) => step.answer(ticket, Answer::Join(Err(error.clone()))),
@@ -122,7 +122,7 @@ impl Member {
         }
     }
 
-    /// The ticket of the waiting join, which its answer takes away.
+    /// Takes the ticket of the pending join in order to answer it.
     pub(super) fn take_join(&mut self) -> Option<Ticket> {
         match self.parked {
             Some(Parked::Join(ticket)) => {
@@ -133,7 +133,7 @@ impl Member {
         }
     }
 
-    /// The ticket of the waiting sync, which its answer takes away.
+    /// Takes the ticket of the pending sync in order to answer it.
     pub(super) fn take_sync(&mut self) -> Option<Ticket> {
         match self.parked {
             Some(Parked::Sync(ticket)) => {
@@ -148,19 +148,19 @@ impl Member {
         matches!(self.parked, Some(Parked::Join(_)))
     }
 
-    /// Starts the session anew: the member was answered, so it is its turn.
+    /// Restarts the session: the member has been answered and must send the next request.
     pub(super) fn restart_session(&mut self, step: &Step) {
         self.liveness = Liveness::Session(step.after(self.session_timeout));
     }
 
-    /// The member was heard.
+    /// Notes a request of the member, which extends its session.
     pub(super) fn heard(&mut self, step: &Step) {
         if let Liveness::Session(_) = self.liveness {
             self.restart_session(step);
         }
     }
 
-    /// When the member is dead unless something happens.
+    /// The time at which the member expires.
     pub(super) fn deadline(&self) -> Option<Duration> {
         match self.liveness {
             Liveness::Session(deadline) | Liveness::Newcomer(deadline) => Some(deadline),
@@ -168,12 +168,12 @@ impl Member {
         }
     }
 
-    /// What it says for `protocol`.
+    /// The member's metadata for `protocol`.
     pub(super) fn metadata(&self, protocol: &str) -> Option<&Bytes> {
         self.protocols.iter().find(|own| *own.name == *protocol).map(|own| &own.metadata)
     }
 
-    /// Bytes it holds by what it was told and what it told.
+    /// The number of bytes of its protocols and assignment.
     pub(super) fn bytes(&self) -> usize {
         protocol_bytes(&self.protocols) + self.assignment.len()
     }
@@ -192,13 +192,13 @@ impl Member {
     }
 }
 
-/// Bytes of a member's protocols.
+/// The number of bytes of a member's protocols.
 pub(super) fn protocol_bytes(protocols: &[Protocol]) -> usize {
     protocols.iter().map(|protocol| protocol.name.len() + protocol.metadata.len()).sum()
 }
 
-/// Copies, because the request's bytes may be a small part of a large frame that must not live as
-/// long as the member.
+/// Copies the metadata: the request's bytes are a slice of a possibly large frame, which would stay
+/// in memory as long as the member.
 fn owned(mut protocols: Vec<Protocol>) -> Vec<Protocol> {
     for protocol in &mut protocols {
         protocol.metadata = Bytes::copy_from_slice(&protocol.metadata);

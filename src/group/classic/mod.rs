@@ -1,4 +1,4 @@
-//! One group of Kafka's classic protocol, where the members' leader assigns.
+//! A group with Kafka's classic protocol, in which the group leader computes the assignment.
 //!
 //! ```text
 //!         first join                 all joined, or time is up
@@ -10,8 +10,9 @@
 //!                         join, leave, death
 //! ```
 //!
-//! Membership changes at once and lives in memory; the log gets a snapshot of it with every
-//! assignment and whenever the group empties. Offsets change only when their record is replicated.
+//! Membership changes take effect at once and live in memory. The log gets a snapshot with every
+//! assignment and whenever the group becomes empty. Offsets change only when their record is
+//! replicated.
 
 mod describe;
 mod group;

@@ -1,4 +1,4 @@
-//! Committed offsets: who may store them, and when they are forgotten.
+//! Committed offsets: permission to store them, and their expiry.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::group::{
 };
 use crate::types::{Timestamp, TopicId, TopicName, TopicPartition};
 
-/// What a commit stores, and each offset's fate if it is stored.
+/// The records that a commit stores, and the result for each offset once they are stored.
 pub(in crate::group) fn new_offsets(
     request: CommitRequest,
     step: &Step,
@@ -44,8 +44,8 @@ pub(in crate::group) fn new_offsets(
 }
 
 impl Group {
-    /// Whether the claimant may store offsets now. While members gather, the generation that ends
-    /// may still commit; while they wait for their assignment, nobody owns anything.
+    /// Checks that the claimant may commit now. During PreparingRebalance the ending generation may
+    /// still commit; during CompletingRebalance no member owns any partition.
     pub(in crate::group) fn check_commit(
         &mut self,
         claim: &Claim,
@@ -67,7 +67,7 @@ impl Group {
         Ok(())
     }
 
-    /// Stores or forgets an offset whose record is replicated.
+    /// Applies a replicated offset record.
     pub(in crate::group) fn set_offset(
         &mut self,
         partition: TopicPartition,
@@ -79,7 +79,7 @@ impl Group {
         };
     }
 
-    /// What is stored for each of `partitions`, or all that is.
+    /// The committed offsets of `partitions`, or all of them.
     pub(in crate::group) fn fetch_offsets(
         &self,
         partitions: Option<Vec<TopicPartition>>,
@@ -97,7 +97,7 @@ impl Group {
         partitions.into_iter().map(look_up).collect()
     }
 
-    /// What forgets the offsets of `partitions`, but for topics that members consume.
+    /// The records that delete the offsets of `partitions`, except of topics that members consume.
     pub(in crate::group) fn delete_offsets(
         &self,
         partitions: Vec<TopicPartition>,
@@ -114,7 +114,7 @@ impl Group {
             if is_subscribed {
                 fates.push((partition, Err(OffsetRefusal::SubscribedToTopic)));
             } else {
-                // Also when nothing is stored: a commit may be on its way to the log.
+                // Write a tombstone even if no offset is stored: a commit may still be in flight.
                 records.push(self.tombstone(&partition));
                 fates.push((partition, Ok(())));
             }
@@ -122,7 +122,7 @@ impl Group {
         Ok((records, fates))
     }
 
-    /// What forgets the group.
+    /// The records that delete the group.
     pub(in crate::group) fn delete(&self) -> Result<Vec<LogRecord>, GroupError> {
         if !self.is_unused() {
             return Err(AdminRefusal::NonEmptyGroup.into());
@@ -130,8 +130,8 @@ impl Group {
         Ok(self.tombstones_where(|_, _| true))
     }
 
-    /// What forgets the offsets in topics that are no more. What is on its way to the log may be of
-    /// a new topic of the same name.
+    /// The records that delete offsets of topics that no longer exist. Offsets in flight are kept:
+    /// they may belong to a new topic of the same name.
     pub(in crate::group) fn forget_topics(
         &self,
         is_gone: impl Fn(&TopicName, TopicId) -> bool,
@@ -143,8 +143,8 @@ impl Group {
         lost.map(|(partition, _)| self.tombstone(partition)).collect()
     }
 
-    /// What forgets the offsets that have not been used for `retention`, and with the last of them
-    /// the group, if it has no members. A new offset on its way to the log is a use.
+    /// The records that delete the offsets unused for `retention`, and the group once it has
+    /// neither offsets nor members. An offset in flight counts as used.
     pub(in crate::group) fn expire(
         &self,
         now: Timestamp,
@@ -155,7 +155,7 @@ impl Group {
             Phase::Empty | Phase::Stable { .. } => self.subscribed_topics(),
             _ => None,
         };
-        // Without knowing what the members consume, every offset may be in use.
+        // If the subscriptions are not known, any offset may be in use.
         let Some(subscribed) = subscribed else { return Vec::new() };
         let emptied_at = match self.phase {
             Phase::Empty if self.protocol_type.is_some() => self.state_since,
@@ -170,7 +170,7 @@ impl Group {
         })
     }
 
-    /// Forgets matching offsets, and the group if nothing of it is left.
+    /// The records that delete matching offsets, and the group if nothing else is left of it.
     fn tombstones_where(
         &self,
         matches: impl Fn(&TopicPartition, &CommittedOffset) -> bool,

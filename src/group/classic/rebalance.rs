@@ -1,4 +1,4 @@
-//! From one generation to the next: members gather, a leader and a protocol are found.
+//! Rebalances: gathering the members, electing a leader, choosing a protocol.
 
 use std::time::Duration;
 
@@ -12,8 +12,7 @@ use crate::group::{Answer, GroupError};
 const SECOND: Duration = Duration::from_secs(1);
 
 impl Group {
-    /// Members have changed: starts a rebalance, or sees whether that made the running one
-    /// complete.
+    /// Reacts to a change of members: starts a rebalance, or completes the running one if possible.
     pub(super) fn rebalance_or_complete(&mut self, step: &mut Step) {
         match self.phase {
             Phase::Preparing { .. } => self.complete_join_if_all_are_here(step),
@@ -21,8 +20,8 @@ impl Group {
         }
     }
 
-    /// Calls upon all members to join again. Who waits for an assignment is told so; the others
-    /// learn it from their next heartbeat.
+    /// Starts a rebalance. Members that wait for an assignment are told at once; the others learn
+    /// it from their next heartbeat.
     pub(in crate::group) fn prepare_rebalance(&mut self, step: &mut Step) {
         let assignment_is_void = matches!(self.phase, Phase::Completing { .. });
         for member in self.roster.iter_mut() {
@@ -49,8 +48,8 @@ impl Group {
         self.complete_join_if_all_are_here(step);
     }
 
-    /// Completes the rebalance when nobody is missing. A first one waits for more, unless all
-    /// have gone again.
+    /// Completes the rebalance if all members have joined. An initial rebalance waits out its
+    /// delay, unless all members have left again.
     pub(super) fn complete_join_if_all_are_here(&mut self, step: &mut Step) {
         let Phase::Preparing { initial, .. } = &self.phase else { return };
         let may_complete = initial.is_none() || self.roster.is_empty();
@@ -60,7 +59,7 @@ impl Group {
         }
     }
 
-    /// The time for joining is up.
+    /// Handles the end of the join phase.
     pub(super) fn on_join_deadline(&mut self, step: &mut Step) {
         let next_delay = step.config.initial_rebalance_delay;
         if let Phase::Preparing { deadline, initial: Some(initial) } = &mut self.phase
@@ -76,8 +75,8 @@ impl Group {
         self.complete_join(step);
     }
 
-    /// Leaves behind who has not joined, and begins the next generation with the others. Static
-    /// members keep their place until their session ends.
+    /// Removes the members that have not rejoined, and begins the next generation with the others.
+    /// Static members stay until their session expires.
     fn complete_join(&mut self, step: &mut Step) {
         let absent = |member: &Member| !member.awaits_join() && member.instance_id.is_none();
         for id in self.roster.ids_where(absent) {
@@ -88,14 +87,14 @@ impl Group {
         } else if self.elect_leader() {
             self.begin_generation(step);
         } else if let Phase::Preparing { deadline, initial } = &mut self.phase {
-            // Static members only, and none has joined: nobody could assign. Wait for one to
-            // join, or for their sessions to end.
+            // Only static members are left and none has rejoined, so nobody could compute an
+            // assignment. Wait for one to rejoin, or for their sessions to expire.
             *deadline = step.after(self.roster.rebalance_timeout().max(SECOND));
             *initial = None;
         }
     }
 
-    /// Keeps a leader that has joined, else takes the first member that has.
+    /// Keeps the leader if it has rejoined, or else takes the first member that has.
     fn elect_leader(&mut self) -> bool {
         let has_joined = |id| self.roster.get(id).is_some_and(Member::awaits_join);
         if !self.leader.as_ref().is_some_and(has_joined) {
@@ -109,7 +108,7 @@ impl Group {
         self.protocol = None;
         self.leader = None;
         self.enter(Phase::Empty, step);
-        // If this is lost, the members it removes come back with the log and time out again.
+        // If this record is lost, the members return with the log and expire again.
         step.note(vec![self.snapshot(|_| Bytes::new())]);
     }
 

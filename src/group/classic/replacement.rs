@@ -1,7 +1,7 @@
-//! A static member that comes back in a new life takes its old place.
+//! Replacement of a static member by its next incarnation.
 //!
-//! The old life is fenced at once, in memory, even if the record of the new one is refused: the
-//! client was then told to try again, and gets the place again by its static name.
+//! The old incarnation is fenced at once, in memory, even if the record of the new one is refused:
+//! the client is then told to retry, and takes over again by its static name.
 
 use super::group::{Group, Phase};
 use super::member::{Member, Parked};
@@ -9,7 +9,7 @@ use crate::group::step::{Replacement, Rests, Step, Write};
 use crate::group::{Answer, GroupError, JoinRequest, MemberId, Ticket};
 
 impl Group {
-    /// Gives the place of the member with the request's static name to its new life.
+    /// Replaces the member with the request's static name by its new incarnation.
     pub(super) fn replace(
         &mut self,
         new: &MemberId,
@@ -38,12 +38,12 @@ impl Group {
         let keeps_generation = matches!(self.phase, Phase::Stable { .. })
             && self.roster.select_protocol() == self.protocol;
         if keeps_generation {
-            // A leader that cannot skip the assignment is told that the old life leads, so that it
-            // does not assign.
+            // A leader that cannot skip the assignment is told that the old member id leads, so
+            // that it does not assign again (KIP-814).
             let leader = if can_skip_assignment { self.leader.clone() } else { leader_before };
             self.store_replacement(new.clone(), leader, step);
         } else {
-            // In CompletingRebalance too: the leader may have assigned to the old life by now.
+            // Also in CompletingRebalance: the leader may have assigned to the old member id.
             self.rebalance_or_complete(step);
         }
     }
@@ -55,8 +55,8 @@ impl Group {
         step.writes.push(Write { records, rests });
     }
 
-    /// The new life is replicated: it gets its place. If the group rebalances by now, the join
-    /// that waits counts for that, and is answered with it.
+    /// Answers the pending join once the new incarnation is replicated. If a rebalance has begun
+    /// meanwhile, the join is part of it and is answered with it.
     pub(in crate::group) fn on_replaced(&mut self, replacement: &Replacement, step: &mut Step) {
         let joined = self.joined(&replacement.member, replacement.leader.as_ref());
         let Some(member) = self.waiting_replacement(replacement) else { return };
@@ -69,7 +69,7 @@ impl Group {
         step.answer(ticket, Answer::Join(joined.ok_or(GroupError::UnknownMemberId)));
     }
 
-    /// The new life could not be stored.
+    /// Handles the failure to store the new incarnation.
     pub(in crate::group) fn on_replacement_lost(
         &mut self,
         replacement: &Replacement,

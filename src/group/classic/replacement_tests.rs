@@ -1,4 +1,4 @@
-//! The rules of static members, which keep their place from one life to the next.
+//! Static members, which keep their assignment across restarts.
 
 use crate::group::scenario_tests::{
     REBALANCE, Scenario, UNKNOWN, blob, claim, group, join, protocols, rejoin, static_join, sync,
@@ -9,7 +9,7 @@ use crate::group::{
 };
 
 #[test]
-fn a_static_member_comes_back_without_a_rebalance_and_fences_its_old_life() {
+fn a_static_member_comes_back_without_a_rebalance_and_fences_its_old_incarnation() {
     let mut s = Scenario::new();
     let members = s.found(vec![static_join("one"), join("b")]);
     s.settle(&members);
@@ -18,7 +18,7 @@ fn a_static_member_comes_back_without_a_rebalance_and_fences_its_old_life() {
     assert!(back.member_id.as_str().starts_with("one-"), "{}", back.member_id);
     assert_ne!(back.member_id, members[0].member_id);
     assert_eq!(back.generation, members[0].generation);
-    // It led, and is told not to assign again.
+    // It was the leader, and is told not to assign again.
     assert!(back.skip_assignment && back.leader == back.member_id && back.members.len() == 2);
     let old = HeartbeatRequest {
         group_id: group(),
@@ -43,7 +43,7 @@ fn an_old_static_leader_that_comes_back_is_not_told_that_it_leads() {
 }
 
 #[test]
-fn a_static_member_is_answered_when_its_new_life_is_replicated() {
+fn a_static_member_is_answered_when_its_new_incarnation_is_replicated() {
     let mut s = Scenario::new();
     let members = s.found(vec![static_join("one")]);
     s.settle(&members);
@@ -76,7 +76,7 @@ fn a_static_member_whose_return_is_overtaken_by_a_rebalance_is_answered_by_it() 
 }
 
 #[test]
-fn a_static_member_that_comes_back_while_its_old_life_waits_fences_it() {
+fn a_returning_static_member_fences_the_pending_join_of_its_old_incarnation() {
     let mut s = Scenario::new();
     let members = s.found(vec![static_join("one"), join("b")]);
     let waiting = s.send(sync(&members[0], vec![]));
@@ -113,7 +113,7 @@ fn a_static_member_keeps_its_place_when_it_misses_a_rebalance() {
     s.advance(REBALANCE);
     assert!(s.joined(newcomer).is_ok());
     let leader = s.joined(again).unwrap();
-    // The absent one led; somebody who is here does now.
+    // The absent member was the leader; a member that is present takes over.
     assert_eq!(leader.generation, Generation(2));
     assert_ne!(leader.leader, members[0].member_id);
 }
@@ -144,7 +144,7 @@ fn an_administrator_removes_a_static_member_by_its_name() {
 }
 
 #[test]
-fn a_static_member_finds_room_in_a_full_group_that_has_its_place() {
+fn a_returning_static_member_is_admitted_to_a_full_group() {
     let mut s = Scenario::with(GroupConfig { max_size: 1, ..GroupConfig::default() });
     let members = s.found(vec![static_join("one")]);
     s.settle(&members);

@@ -1,4 +1,4 @@
-//! The members of a group, by id and by static name, and what they agree on.
+//! The members of a group, by id and by static name, and their common protocols.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl Roster {
         self.members.get_mut(id)
     }
 
-    /// The present life of a static member.
+    /// The current member id of a static member.
     pub(super) fn of_instance(&self, instance_id: &InstanceId) -> Option<&MemberId> {
         self.statics.get(instance_id)
     }
@@ -61,27 +61,27 @@ impl Roster {
         self.members.is_empty()
     }
 
-    /// Ids of the members that `matches`.
+    /// The ids of the members for which `matches` holds.
     pub(super) fn ids_where(&self, matches: impl Fn(&Member) -> bool) -> Vec<MemberId> {
         self.iter().filter(|member| matches(member)).map(|member| member.id.clone()).collect()
     }
 
-    /// How many wait for the rebalance to complete.
+    /// The number of members that wait for the rebalance to complete.
     pub(super) fn joined(&self) -> usize {
         self.iter().filter(|member| member.awaits_join()).count()
     }
 
-    /// Bytes that the members hold.
+    /// The number of bytes that the members hold.
     pub(super) fn bytes(&self) -> usize {
         self.iter().map(Member::bytes).sum()
     }
 
-    /// The longest that any member wants a rebalance to wait.
+    /// The longest rebalance timeout of any member.
     pub(super) fn rebalance_timeout(&self) -> Duration {
         self.iter().map(|member| member.rebalance_timeout).max().unwrap_or_default()
     }
 
-    /// Whether all members could go on with one of `protocols`.
+    /// True if all members support at least one common protocol out of `protocols`.
     pub(super) fn supports_any(&self, protocols: &[Protocol]) -> bool {
         protocols.iter().any(|protocol| self.supports(&protocol.name))
     }
@@ -90,8 +90,8 @@ impl Roster {
         self.iter().all(|member| member.metadata(protocol).is_some())
     }
 
-    /// Every member votes for the first of its protocols that all support; the most votes win, and
-    /// of equals the first name. `None` only without members.
+    /// Chooses the protocol. Each member votes for its first protocol that all members support; the
+    /// most votes win, ties go to the first name. `None` only without members.
     pub(super) fn select_protocol(&self) -> Option<Arc<str>> {
         let first = self.iter().next()?;
         let shared: Vec<&Arc<str>> = first

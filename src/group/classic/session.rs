@@ -1,11 +1,11 @@
-//! Signs of life, and what happens without them.
+//! Heartbeats and session expiry.
 
 use super::group::{Group, Phase};
 use crate::group::step::Step;
 use crate::group::{Claim, GroupError, Unavailable};
 
 impl Group {
-    /// Whether the member need not do anything; it was heard in any case.
+    /// Extends the member's session; returns an error if the member must rejoin.
     pub(in crate::group) fn heartbeat(
         &mut self,
         claim: &Claim,
@@ -18,8 +18,8 @@ impl Group {
         }
     }
 
-    /// Begins the sessions of members that came from the log. More of them than are allowed join
-    /// again, which leaves some out.
+    /// Starts the sessions of members loaded from the log. If there are more than `group.max.size`,
+    /// they must rejoin, which leaves some out.
     pub(in crate::group) fn on_loaded(&mut self, step: &mut Step) {
         for member in self.roster.iter_mut() {
             member.restart_session(step);
@@ -29,14 +29,14 @@ impl Group {
         }
     }
 
-    /// Another broker coordinates from now on: whoever waits is sent there.
+    /// Redirects pending requests: another broker is the coordinator from now on.
     pub(in crate::group) fn on_unloaded(&mut self, step: &mut Step) {
         for member in self.roster.iter_mut() {
             member.dismiss(&Unavailable::NotCoordinator.into(), step);
         }
     }
 
-    /// Does what time has made due.
+    /// Handles everything that is due.
     pub(in crate::group) fn on_deadline(&mut self, step: &mut Step) {
         let now = step.now.monotonic;
         self.pending.retain(|_, deadline| *deadline > now);
@@ -60,7 +60,7 @@ impl Group {
         }
     }
 
-    /// Who has not asked for its assignment by now does not work on it: it is removed.
+    /// Removes the members that have not sent `SyncGroup` in time.
     fn on_sync_deadline(&mut self, step: &mut Step) {
         let idle = self.roster.ids_where(|member| member.sync_due);
         for id in &idle {

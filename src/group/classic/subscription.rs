@@ -1,6 +1,6 @@
-//! What consumers subscribe to, read from their metadata.
+//! The subscriptions of consumers, parsed from their metadata.
 //!
-//! Only the part that all versions of Kafka's consumer protocol share is read:
+//! Only the prefix common to all versions of Kafka's consumer protocol is parsed:
 //! `version i16 · count i32 · count × (i16 length, topic)`.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use super::group::Group;
 
 impl Group {
-    /// Topics that members consume; `None` if that cannot be told.
+    /// The topics that members consume; `None` if they are not known.
     pub(super) fn subscribed_topics(&self) -> Option<BTreeSet<String>> {
         if self.roster.is_empty() {
             return Some(BTreeSet::new());

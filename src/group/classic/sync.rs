@@ -1,4 +1,4 @@
-//! `SyncGroup`: the leader's assignment goes to the log, and from there to the members.
+//! `SyncGroup`: the leader's assignment is appended to the log, and then returned to the members.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Group {
         Ok(())
     }
 
-    /// Sends the assignment to the log; a leader that repeats itself is not written twice.
+    /// Appends the assignment; a repeated request of the leader is not appended again.
     fn propose(&mut self, assignments: Vec<(MemberId, Bytes)>, step: &mut Step) {
         if !matches!(self.phase, Phase::Completing { proposal: None, .. }) {
             return;
@@ -74,7 +74,7 @@ impl Group {
         let assignments: BTreeMap<MemberId, Bytes> = assignments
             .into_iter()
             .filter(|(id, _)| self.roster.get(id).is_some())
-            // Copies, because the request's bytes are part of a frame.
+            // Copy the assignments: they are slices of the request's frame.
             .map(|(id, blob)| (id, Bytes::copy_from_slice(&blob)))
             .collect();
         let record = self.snapshot(|m| assignments.get(&m.id).cloned().unwrap_or_default());
@@ -87,7 +87,8 @@ impl Group {
         }
     }
 
-    /// The assignment of `generation` is replicated: the group is stable, if it still waits for it.
+    /// Handles the replication of the assignment of `generation`: the group becomes stable if it
+    /// still waits for it.
     pub(in crate::group) fn on_assigned(&mut self, generation: Generation, step: &mut Step) {
         let Some((sync_deadline, mut assignments)) = self.take_proposal(generation) else { return };
         for member in self.roster.iter_mut() {
@@ -107,8 +108,8 @@ impl Group {
         }
     }
 
-    /// The assignment of `generation` could not be stored: who waits for it is told `error`, and
-    /// all join again.
+    /// Handles the failure to store the assignment of `generation`: members that wait for it get
+    /// `error`, and all must rejoin.
     pub(in crate::group) fn on_assignment_lost(
         &mut self,
         generation: Generation,

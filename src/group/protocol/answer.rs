@@ -1,4 +1,4 @@
-//! What a coordinator answers, free of the wire's versions.
+//! The responses of a coordinator, independent of protocol versions.
 
 use std::sync::Arc;
 
@@ -10,39 +10,39 @@ use crate::group::{
 };
 use crate::types::TopicPartition;
 
-/// The answer to one request, of the same name.
+/// The response to the request of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The generation joined.
     Join(Result<Joined, GroupError>),
     /// The member's assignment.
     Sync(Result<Synced, GroupError>),
-    /// The member is known and need not do anything.
+    /// The member is known and need not rejoin.
     Heartbeat(Result<(), GroupError>),
-    /// Each leaver's fate, in the order of the request.
+    /// The result for each leaving member, in the order of the request.
     Leave(Result<Vec<LeaverResult>, GroupError>),
-    /// Each offset's fate, in the order of the request.
+    /// The result for each offset, in the order of the request.
     Commit(Result<Vec<OffsetResult>, GroupError>),
-    /// Each partition asked for, with what is stored for it.
+    /// The committed offset of each requested partition.
     FetchOffsets(Result<Vec<(TopicPartition, Option<CommittedOffset>)>, GroupError>),
-    /// Each offset's fate, in the order of the request.
+    /// The result for each offset, in the order of the request.
     DeleteOffsets(Result<Vec<OffsetResult>, GroupError>),
-    /// Each group's fate, in the order of the request.
+    /// The result for each group, in the order of the request.
     DeleteGroups(Vec<(GroupId, Result<(), GroupError>)>),
     /// The groups that pass the filter.
     ListGroups(Result<Vec<ListedGroup>, GroupError>),
-    /// Each group asked for.
+    /// The description of each requested group.
     DescribeGroups(Vec<(GroupId, Result<GroupDescription, GroupError>)>),
 }
 
-/// What became of one leaver.
+/// The result for one leaving member.
 pub type LeaverResult = (Leaver, Result<(), GroupError>);
 
-/// What became of one partition's offset.
+/// The result for the offset of one partition.
 pub type OffsetResult = (TopicPartition, Result<(), OffsetRefusal>);
 
 impl Answer {
-    /// The same answer, had the decision behind it failed as a whole.
+    /// The response if the whole operation had failed with `error`.
     #[must_use]
     pub(in crate::group) fn failed(self, error: &GroupError) -> Self {
         match self {
@@ -57,7 +57,7 @@ impl Answer {
             Self::DeleteGroups(groups) => Self::DeleteGroups(
                 groups
                     .into_iter()
-                    // A group that was refused stays refused for its own reason.
+                    // A group that was refused keeps its own reason.
                     .map(|(id, result)| (id, result.and_then(|()| Err(error.clone()))))
                     .collect(),
             ),
@@ -68,33 +68,33 @@ impl Answer {
     }
 }
 
-/// A member's place in a generation.
+/// The response to a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
-    /// The member's id from now on.
+    /// The member id to use from now on.
     pub member_id: MemberId,
     /// The generation.
     pub generation: Generation,
     /// The group's protocol type.
     pub protocol_type: Arc<str>,
-    /// The protocol that was chosen.
+    /// The chosen protocol.
     pub protocol: Arc<str>,
-    /// The member that assigns.
+    /// The member that computes the assignment.
     pub leader: MemberId,
-    /// Whether the leader is to leave the assignment as it is.
+    /// True if the leader must keep the existing assignment.
     pub skip_assignment: bool,
-    /// To the leader, all members; to others, none.
+    /// All members, for the leader; empty for other members.
     pub members: Vec<JoinedMember>,
 }
 
-/// A member as its leader sees it.
+/// A member as its group leader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedMember {
-    /// Its id.
+    /// The member id.
     pub member_id: MemberId,
-    /// Its static name.
+    /// The static member's name.
     pub instance_id: Option<InstanceId>,
-    /// What it said for the chosen protocol.
+    /// Its metadata for the chosen protocol.
     pub metadata: Bytes,
 }
 
@@ -103,49 +103,49 @@ pub struct JoinedMember {
 pub struct Synced {
     /// The group's protocol type.
     pub protocol_type: Arc<str>,
-    /// The protocol that was chosen.
+    /// The chosen protocol.
     pub protocol: Arc<str>,
-    /// As the leader wrote it; empty if the leader left the member out.
+    /// The leader's assignment; empty if the leader left the member out.
     pub assignment: Bytes,
 }
 
-/// A line of the list of groups.
+/// An entry in the list of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedGroup {
-    /// Its id.
+    /// The group id.
     pub group_id: GroupId,
-    /// Its protocol type; empty for a group that only stores offsets.
+    /// The protocol type; empty for a group that only stores offsets.
     pub protocol_type: Arc<str>,
-    /// Its state.
+    /// The state.
     pub state: GroupState,
 }
 
 /// A group with its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDescription {
-    /// Its state; [`GroupState::Dead`] if there is no such group.
+    /// The state; [`GroupState::Dead`] if there is no such group.
     pub state: GroupState,
-    /// Its protocol type; empty for a group that only stores offsets.
+    /// The protocol type; empty for a group that only stores offsets.
     pub protocol_type: Arc<str>,
     /// The chosen protocol; empty unless the group is stable.
     pub protocol: Arc<str>,
-    /// Its members, by id.
+    /// The members, by id.
     pub members: Vec<MemberDescription>,
 }
 
-/// A member as administrators see it.
+/// The description of a member for administrators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDescription {
-    /// Its id.
+    /// The member id.
     pub member_id: MemberId,
-    /// Its static name.
+    /// The static member's name.
     pub instance_id: Option<InstanceId>,
-    /// Its `client.id`.
+    /// The `client.id`.
     pub client_id: Arc<str>,
-    /// Where it is.
+    /// The client's host.
     pub client_host: Arc<str>,
-    /// What it said for the chosen protocol; empty unless the group is stable.
+    /// Its metadata for the chosen protocol; empty unless the group is stable.
     pub metadata: Bytes,
-    /// Its assignment.
+    /// The assignment.
     pub assignment: Bytes,
 }

@@ -1,47 +1,47 @@
-//! What a coordinator wants done: answers to send, records to append.
+//! The decisions of a coordinator: responses to send, records to append.
 //!
-//! An answer that rests on records does not appear before the caller has reported them replicated,
-//! so whatever is in `answers` may be sent at once.
+//! A response that depends on records does not appear before the caller has reported them
+//! replicated, so everything in `answers` may be sent at once.
 
 use std::time::Duration;
 
 use crate::group::{Answer, GroupRecord};
 use crate::types::Timestamp;
 
-/// The caller's name for a request. Each is answered exactly once.
+/// The caller's id of a request. Each request is answered exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// Both clocks at one moment, and what the wall clock is good for.
+/// The time on both clocks, and whether the wall clock can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// Stored with offsets; may jump.
+    /// The wall-clock time, stored with offsets; it may jump.
     pub wall: Timestamp,
-    /// Measures every timeout; never goes back.
+    /// The monotonic time, for all timeouts; it never goes back.
     pub monotonic: Duration,
-    /// Whether the wall clock is right enough to remove anything for its age.
+    /// True if the wall clock can be trusted to expire offsets.
     pub may_expire: bool,
 }
 
-/// Number of an append, rising with the order in which appends have to reach the log.
+/// The number of an append; appends must reach the log in rising order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AppendId(pub u64);
 
 /// Records for the log of the coordinator's partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
-    /// For reporting its fate: every append is reported replicated or refused.
+    /// The id by which the append is reported as replicated or refused.
     pub id: AppendId,
-    /// To be appended as one batch, all or nothing.
+    /// The records, appended atomically as one batch.
     pub records: Vec<GroupRecord>,
 }
 
-/// What a coordinator decided.
+/// The result of one event.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[must_use = "the answers are owed, and later ones rest on the appends"]
 pub struct Decision {
-    /// To be sent now.
+    /// Responses to send now.
     pub answers: Vec<(Ticket, Answer)>,
-    /// To be appended now, in this order.
+    /// Records to append now, in this order.
     pub appends: Vec<Append>,
 }

@@ -1,5 +1,5 @@
-//! What a coordinator is told and what it says, in its own words: names, requests, answers,
-//! errors. The wire's versions and sentinels stay outside.
+//! The interface of a coordinator: identifiers, requests, responses and errors, independent of
+//! protocol versions and sentinels.
 
 mod answer;
 mod decision;

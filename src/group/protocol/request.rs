@@ -1,7 +1,7 @@
-//! What a coordinator is asked, free of the wire's versions.
+//! The requests to a coordinator, independent of protocol versions.
 //!
-//! The caller has translated the wire's sentinels: an empty member id or instance id is `None`,
-//! a generation of −1 is [`Generation::NONE`], and no offset is negative.
+//! The caller translates the protocol's sentinels: an empty member id or instance id is `None`, a
+//! generation of −1 is [`Generation::NONE`], and no offset is negative.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,170 +15,171 @@ use crate::types::{LeaderEpoch, TopicId, TopicPartition};
 /// One request to a coordinator.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Become, or stay, a member of the next generation. Answered when that is complete.
+    /// Join the next generation, as a new or existing member. Answered once it is complete.
     Join(JoinRequest),
-    /// Hand over the assignments (the leader) and get one's own. Answered when they are stored.
+    /// Submit the assignments (as leader) and fetch one's own. Answered once they are stored.
     Sync(SyncRequest),
-    /// Show a sign of life.
+    /// Extend the session.
     Heartbeat(HeartbeatRequest),
-    /// Stop being members.
+    /// Leave the group.
     Leave(LeaveRequest),
     /// Store offsets.
     Commit(CommitRequest),
-    /// Read stored offsets.
+    /// Fetch committed offsets.
     FetchOffsets(FetchOffsetsRequest),
-    /// Forget stored offsets.
+    /// Delete committed offsets.
     DeleteOffsets(DeleteOffsetsRequest),
-    /// Forget groups that have no members.
+    /// Delete groups that have no members.
     DeleteGroups(Vec<GroupId>),
     /// List the groups of this coordinator.
     ListGroups(GroupFilter),
-    /// Show groups with their members.
+    /// Describe groups with their members.
     DescribeGroups(Vec<GroupId>),
 }
 
-/// Who a request says it comes from.
+/// The identity that a request claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The id the coordinator gave.
+    /// The member id assigned by the coordinator.
     pub member_id: Option<MemberId>,
     /// The static member's name.
     pub instance_id: Option<InstanceId>,
-    /// The generation of the join answer.
+    /// The generation of the join response.
     pub generation: Generation,
 }
 
-/// `JoinGroup`.
+/// A `JoinGroup` request.
 #[derive(Clone, Debug)]
 pub struct JoinRequest {
     /// The group to join.
     pub group_id: GroupId,
-    /// `None` for a member's first join.
+    /// The member id; `None` for a member's first join.
     pub member_id: Option<MemberId>,
-    /// Set by static members.
+    /// The static member's name, if any.
     pub instance_id: Option<InstanceId>,
-    /// Random, for the id of a new member: the caller draws it, so that the group stays a function.
+    /// Random part of a new member's id; the caller draws it, so that the coordinator stays
+    /// deterministic.
     pub new_member: Uuid,
-    /// `client.id`, the start of a new member's id.
+    /// The `client.id`, used as the prefix of a new member's id.
     pub client_id: Arc<str>,
-    /// Where the client is, as the tools show it (Kafka: `/127.0.0.1`).
+    /// The client's host as tools show it (Kafka: `/127.0.0.1`).
     pub client_host: Arc<str>,
-    /// The member is dead after this long without a sign of life.
+    /// The time without requests after which the member expires.
     pub session_timeout: Duration,
-    /// How long a rebalance waits for this member (before version 1: the session timeout).
+    /// The time that a rebalance waits for this member (before version 1: the session timeout).
     pub rebalance_timeout: Duration,
-    /// `consumer`, `connect`, ...
+    /// The protocol type: `consumer`, `connect`, ...
     pub protocol_type: Arc<str>,
-    /// What the member can do, best first.
+    /// The protocols that the member supports, preferred first.
     pub protocols: Vec<Protocol>,
-    /// Whether a dynamic newcomer has to ask twice (version 4 and later).
+    /// True if a dynamic newcomer must join again with an assigned id (version 4 and later).
     pub member_id_required: bool,
-    /// Whether the leader understands "keep the assignment" (version 9 and later).
+    /// True if the leader understands `skip_assignment` (version 9 and later).
     pub can_skip_assignment: bool,
 }
 
-/// One way in which a member can take part, with what it tells the leader.
+/// A protocol that a member supports, with its metadata for the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// For consumers, the assignor: `range`, `cooperative-sticky`, ...
+    /// The name; for consumers, of the assignor: `range`, `cooperative-sticky`, ...
     pub name: Arc<str>,
-    /// Opaque; for consumers, the subscription.
+    /// Opaque metadata; for consumers, the subscription.
     pub metadata: Bytes,
 }
 
-/// `SyncGroup`.
+/// A `SyncGroup` request.
 #[derive(Clone, Debug)]
 pub struct SyncRequest {
-    /// The group.
+    /// The group id.
     pub group_id: GroupId,
-    /// The member.
+    /// The identity of the member.
     pub claim: Claim,
-    /// The type it believes the group has (version 5 and later).
+    /// The protocol type that the client expects (version 5 and later).
     pub protocol_type: Option<Arc<str>>,
-    /// The protocol it believes was chosen (version 5 and later).
+    /// The protocol that the client expects (version 5 and later).
     pub protocol: Option<Arc<str>>,
-    /// From the leader, an assignment for each member.
+    /// The assignments of all members, if the member is the leader.
     pub assignments: Vec<(MemberId, Bytes)>,
 }
 
-/// `Heartbeat`.
+/// A `Heartbeat` request.
 #[derive(Clone, Debug)]
 pub struct HeartbeatRequest {
-    /// The group.
+    /// The group id.
     pub group_id: GroupId,
-    /// The member.
+    /// The identity of the member.
     pub claim: Claim,
 }
 
-/// `LeaveGroup`.
+/// A `LeaveGroup` request.
 #[derive(Clone, Debug)]
 pub struct LeaveRequest {
-    /// The group.
+    /// The group id.
     pub group_id: GroupId,
-    /// Who leaves; more than one only from an administrator.
+    /// The leaving members; more than one only from an administrator.
     pub members: Vec<Leaver>,
 }
 
-/// A member to be removed.
+/// A member that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaver {
-    /// `None` removes a static member whatever its life.
+    /// The member id; `None` removes a static member whatever its current id.
     pub member_id: Option<MemberId>,
     /// The static member's name.
     pub instance_id: Option<InstanceId>,
 }
 
-/// `OffsetCommit`. Whether the partitions exist is the caller's business.
+/// An `OffsetCommit` request. The caller checks that the partitions exist.
 #[derive(Clone, Debug)]
 pub struct CommitRequest {
-    /// The group.
+    /// The group id.
     pub group_id: GroupId,
-    /// The member; nobody and [`Generation::NONE`] for a consumer without a group.
+    /// The identity of the member; empty with [`Generation::NONE`] for a consumer without a group.
     pub claim: Claim,
-    /// How long to keep the offsets, when the request says so (before version 5).
+    /// The time to keep the offsets, if the request contains it (before version 5).
     pub retention: Option<Duration>,
-    /// What to store.
+    /// The offsets to store.
     pub offsets: Vec<NewOffset>,
 }
 
-/// An offset to be stored.
+/// An offset to store.
 #[derive(Clone, Debug)]
 pub struct NewOffset {
-    /// Of which partition.
+    /// The partition.
     pub partition: TopicPartition,
-    /// The next offset to consume; negative where consumers start by their own policy.
+    /// The next offset to consume; negative values make consumers apply their reset policy.
     pub offset: i64,
-    /// Epoch of the record before, or [`LeaderEpoch::NONE`].
+    /// The leader epoch of the previous record, or [`LeaderEpoch::NONE`].
     pub leader_epoch: LeaderEpoch,
-    /// The consumer's own note.
+    /// The consumer's metadata.
     pub metadata: Arc<str>,
-    /// Which topic that is, or [`TopicId::NONE`]: another of its name may come after it.
+    /// The topic id, or [`TopicId::NONE`]: the topic may be deleted and recreated under its name.
     pub topic_id: TopicId,
 }
 
-/// `OffsetFetch` for one group.
+/// An `OffsetFetch` request for one group.
 #[derive(Clone, Debug)]
 pub struct FetchOffsetsRequest {
-    /// The group.
+    /// The group id.
     pub group_id: GroupId,
-    /// `None` for all that are stored.
+    /// The partitions; `None` for all with a committed offset.
     pub partitions: Option<Vec<TopicPartition>>,
 }
 
-/// `OffsetDelete`.
+/// An `OffsetDelete` request.
 #[derive(Clone, Debug)]
 pub struct DeleteOffsetsRequest {
-    /// The group.
+    /// The group id.
     pub group_id: GroupId,
-    /// Whose offsets to forget.
+    /// The partitions whose offsets are deleted.
     pub partitions: Vec<TopicPartition>,
 }
 
-/// Which groups to list; an empty filter lets all pass. Case does not matter.
+/// A filter for the list of groups; an empty list accepts everything. Case is ignored.
 #[derive(Clone, Debug, Default)]
 pub struct GroupFilter {
     /// Names of states.
     pub states: Vec<String>,
-    /// Names of types; all groups here are `classic`.
+    /// Names of group types; all groups of streamlog are `classic`.
     pub types: Vec<String>,
 }

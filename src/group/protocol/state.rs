@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-/// Where a group stands between two assignments.
+/// The state of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupState {
-    /// No members; perhaps offsets.
+    /// No members; possibly offsets.
     Empty,
-    /// Members are being gathered for the next generation.
+    /// A rebalance gathers the members of the next generation.
     PreparingRebalance,
-    /// The members are known; the leader's assignment is not, or is not stored yet.
+    /// The members are fixed; the leader's assignment is not available, or not replicated yet.
     CompletingRebalance,
-    /// Every member can have its assignment.
+    /// Every member can fetch its assignment.
     Stable,
-    /// There is no such group.
+    /// The group does not exist.
     Dead,
 }
 
 impl GroupState {
-    /// The name that Kafka's tools know it by.
+    /// Kafka's name for the state.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Empty => "Empty",

@@ -1,34 +1,34 @@
-//! What can be wrong with a record of the internal topic.
+//! The faults of a record of the internal topic.
 
 use crate::types::InvalidTopicName;
 
-/// Why a record could not be understood; the others around it are unharmed.
+/// The reason why a record cannot be decoded; other records are not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DamagedRecord {
     /// It ends within a field.
     #[error("a field of {wanted} bytes has only {left}")]
     Truncated {
-        /// What the field takes.
+        /// The size of the field.
         wanted: usize,
-        /// What is there.
+        /// The bytes left.
         left: usize,
     },
-    /// Something follows its last field.
+    /// Bytes follow the last field.
     #[error("{0} bytes follow the last field")]
     Trailing(usize),
-    /// The key is of a kind not known here, as those of Kafka's newer group types.
+    /// The key version is unknown, such as those of Kafka's newer group types.
     #[error("key version {0} is not known")]
     KeyVersion(i16),
-    /// The value has a layout not known here.
+    /// The value version is unknown.
     #[error("value version {0} is not known")]
     ValueVersion(i16),
-    /// A length or count below zero.
+    /// A length or count is negative.
     #[error("a length of {0}")]
     Length(i32),
-    /// Text that is not UTF-8.
+    /// A string is not UTF-8.
     #[error("text is not UTF-8")]
     Text,
-    /// The partition's topic cannot exist.
+    /// The topic name is not valid.
     #[error(transparent)]
     Topic(#[from] InvalidTopicName),
 }

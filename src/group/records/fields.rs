@@ -1,4 +1,4 @@
-//! The primitive fields of a record, read and written.
+//! Reading and writing the primitive fields of records.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::DamagedRecord;
 
-/// What is left to read of a key or value.
+/// The unread bytes of a key or value.
 pub(super) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
         self.text().map(Arc::from)
     }
 
-    /// An unsigned varint: seven bits a byte, the lowest first.
+    /// An unsigned varint: seven bits per byte, lowest first.
     pub(super) fn uvarint(&mut self) -> Result<usize, DamagedRecord> {
         let mut value = 0;
         for shift in [0, 7, 14, 21] {
@@ -60,17 +60,17 @@ impl<'a> Fields<'a> {
                 return Ok(value);
             }
         }
-        // Nothing in a record is as long as that.
+        // No length in a record is larger than this.
         Err(DamagedRecord::Length(i32::MAX))
     }
 
-    /// Text whose length is a varint, and one more than it is: 0 would be none.
+    /// A compact string: its length plus one as a varint; 0 would be null.
     pub(super) fn compact_name(&mut self) -> Result<Arc<str>, DamagedRecord> {
         let length = self.uvarint()?.checked_sub(1).ok_or(DamagedRecord::Length(-1))?;
         str::from_utf8(self.take(length)?).map(Arc::from).map_err(|_| DamagedRecord::Text)
     }
 
-    /// The tagged fields at the end of a layout that has them, each with its number.
+    /// The tagged fields at the end of a flexible version, each with its number.
     pub(super) fn tagged(&mut self) -> Result<Vec<(usize, &'a [u8])>, DamagedRecord> {
         let count = self.uvarint()?;
         (0..count)
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A key or value in the making.
+/// A key or value under construction.
 #[derive(Default)]
 pub(super) struct Writer(Vec<u8>);
 
@@ -150,7 +150,7 @@ impl Writer {
         self
     }
 
-    /// The one tagged field that there is.
+    /// Writes the tagged fields: exactly one.
     pub(super) fn tagged(&mut self, tag: usize, field: &[u8]) -> &mut Self {
         self.uvarint(1).uvarint(tag).uvarint(field.len());
         self.0.extend(field);

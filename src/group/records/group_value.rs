@@ -10,14 +10,14 @@ use super::fields::{Fields, Writer};
 use crate::group::{Generation, InstanceId, MemberId};
 use crate::types::Timestamp;
 
-/// A group as it is stored: complete, so that the newest record tells all.
+/// A group as it is stored: complete, so that the latest record is sufficient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::group) struct GroupSnapshot {
     pub(in crate::group) protocol_type: Option<Arc<str>>,
     pub(in crate::group) generation: Generation,
     pub(in crate::group) protocol: Option<Arc<str>>,
     pub(in crate::group) leader: Option<MemberId>,
-    /// Since when the group is in its state; old layouts do not tell.
+    /// The time at which the group entered its state; old versions do not have it.
     pub(in crate::group) state_since: Option<Timestamp>,
     pub(in crate::group) members: Vec<MemberSnapshot>,
 }
@@ -31,13 +31,13 @@ pub(in crate::group) struct MemberSnapshot {
     pub(in crate::group) client_host: Arc<str>,
     pub(in crate::group) rebalance_timeout: Duration,
     pub(in crate::group) session_timeout: Duration,
-    /// What it said for the chosen protocol.
+    /// The member's metadata for the chosen protocol.
     pub(in crate::group) subscription: Bytes,
     pub(in crate::group) assignment: Bytes,
 }
 
 impl GroupSnapshot {
-    /// Layout 3.
+    /// Encodes version 3.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Writer::version(3);
         out.text(self.protocol_type.as_deref().unwrap_or_default())
@@ -65,7 +65,7 @@ impl GroupSnapshot {
         let state_since = if version >= 2 { Some(fields.i64()?) } else { None }
             .map(Timestamp::from_millis)
             .filter(|time| *time != Timestamp::NONE);
-        // The count is not trusted with an allocation: each member has to be there in full.
+        // Do not trust the count with an allocation: each member must be present in full.
         let members = (0..fields.count()?)
             .map(|_| MemberSnapshot::decode(version, &mut fields))
             .collect::<Result<_, _>>()?;

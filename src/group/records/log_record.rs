@@ -1,32 +1,32 @@
-//! A record of the internal topic: its kinds, and its bytes.
+//! The kinds of records of the internal topic, and their encoding.
 
 use super::fields::{Fields, Writer};
 use super::{CommittedOffset, DamagedRecord, GroupSnapshot};
 use crate::group::GroupId;
 use crate::types::{PartitionIndex, TopicPartition};
 
-/// Bytes of a record of the internal topic.
+/// The bytes of a record of the internal topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRecord {
-    /// What it is about; compaction keeps the last record of each key.
+    /// The key; compaction keeps the last record of each key.
     pub key: Vec<u8>,
-    /// What is known of it; `None` deletes it.
+    /// The value; `None` deletes the key.
     pub value: Option<Vec<u8>>,
 }
 
 impl GroupRecord {
-    /// Its size in a batch, but for a few bytes of framing.
+    /// The size in a batch, without a few bytes of framing.
     pub(in crate::group) fn bytes(&self) -> usize {
         self.key.len() + self.value.as_ref().map_or(0, Vec::len)
     }
 }
 
-/// A record of the internal topic, understood.
+/// A decoded record of the internal topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::group) enum LogRecord {
-    /// A group's offset in a partition; without one, it is forgotten.
+    /// A group's offset in a partition; without a value, the offset is deleted.
     Offset { group: GroupId, partition: TopicPartition, value: Option<CommittedOffset> },
-    /// A group's members; without them, it is forgotten.
+    /// A group's members; without a value, the group is deleted.
     Group { group: GroupId, value: Option<GroupSnapshot> },
 }
 
@@ -58,7 +58,7 @@ impl LogRecord {
         let mut fields = Fields::of(key);
         let version = fields.i16()?;
         match version {
-            // Layout 0 of an offset's key is that of 1.
+            // Version 0 of an offset's key has the same layout as version 1.
             0 | OFFSET_KEY => {
                 let group = GroupId::from(fields.text()?);
                 let topic = fields.text()?.parse()?;

@@ -7,7 +7,9 @@
 //!
 //! ```text
 //! key 1    group string · topic string · partition i32
-//! value 3  offset i64 · leader epoch i32 · metadata string · commit time i64   (read: 0 to 3)
+//! value 4  offset i64 · leader epoch i32 · metadata compact string · commit time i64
+//!          · tagged fields, of which 0 is the topic id                         (read: 0 to 4)
+//! value 3  offset i64 · leader epoch i32 · metadata string · commit time i64
 //! value 1  offset i64 · metadata string · commit time i64 · expiry time i64
 //!
 //! key 2    group string

@@ -6,31 +6,32 @@ use super::DamagedRecord;
 use super::fields::{Fields, Writer};
 use crate::types::{LeaderEpoch, Timestamp, TopicId};
 
-/// Number of the field that holds the topic's id.
+/// The number of the tagged field that holds the topic id.
 const TOPIC_ID: usize = 0;
 
-/// Where the consumers of a partition go on.
+/// The position at which the consumers of a partition resume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommittedOffset {
     /// The next offset to consume, or any other number that was committed. Kafka stores negative
-    /// numbers too: a consumer that finds such a number starts by its own policy, and kafkajs
-    /// commits −1 or −2 to start over after its offset went out of range.
+    /// numbers too: a consumer that finds one applies its reset policy, and kafkajs commits −1 or
+    /// −2 to start over after an out-of-range offset.
     pub offset: i64,
-    /// Epoch of the record before, or [`LeaderEpoch::NONE`].
+    /// The leader epoch of the previous record, or [`LeaderEpoch::NONE`].
     pub leader_epoch: LeaderEpoch,
-    /// The consumer's own note.
+    /// The consumer's metadata.
     pub metadata: Arc<str>,
-    /// When it was committed.
+    /// The time of the commit.
     pub committed_at: Timestamp,
-    /// When it expires, if the commit said so itself; else the group's use decides.
+    /// The expiry time, if the commit set one; otherwise it depends on the use of the group.
     pub expires_at: Option<Timestamp>,
-    /// Of which topic: another of the same name may come after it. [`TopicId::NONE`] if that was
-    /// not stored.
+    /// The topic id, because the topic may be deleted and recreated under its name.
+    /// [`TopicId::NONE`] if it was not stored.
     pub topic_id: TopicId,
 }
 
 impl CommittedOffset {
-    /// Layout 4; 3 without an id of the topic; 1 for an own expiry, which only that one can hold.
+    /// Encodes version 4; version 3 without a topic id; version 1 for an explicit expiry time,
+    /// which no later version can hold.
     pub(super) fn encode(&self) -> Vec<u8> {
         match self.expires_at {
             None if self.topic_id != TopicId::NONE => Writer::version(4)

@@ -1,4 +1,4 @@
-//! The bytes of the internal topic.
+//! The encoding of records of the internal topic.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn partition(topic: &str, index: i32) -> TopicPartition {
     TopicPartition { topic: topic.parse().unwrap(), partition: PartitionIndex(index) }
 }
 
-/// Bytes of hexadecimal text; spaces are for the reader.
+/// The bytes of a hexadecimal string; spaces are ignored.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits
@@ -135,7 +135,7 @@ fn any_offset() -> impl Strategy<Value = LogRecord> {
     )
         .prop_map(|(offset, metadata, at, expires, (epoch, id))| CommittedOffset {
             offset,
-            // The layout with an own expiry has no epoch, nor an id.
+            // The version with an expiry time has neither an epoch nor a topic id.
             topic_id: if expires.is_some() { TopicId::NONE } else { TopicId(id) },
             leader_epoch: if expires.is_some() { LeaderEpoch::NONE } else { LeaderEpoch(epoch) },
             metadata: metadata.into(),
@@ -185,13 +185,13 @@ fn any_group() -> impl Strategy<Value = LogRecord> {
 
 proptest! {
     #[test]
-    fn a_record_survives_its_bytes(record in prop_oneof![any_offset(), any_group()]) {
+    fn a_record_decodes_to_what_was_encoded(record in prop_oneof![any_offset(), any_group()]) {
         let bytes = record.encode();
         prop_assert_eq!(LogRecord::decode(&bytes.key, bytes.value.as_deref()), Ok(record));
     }
 
     #[test]
-    fn a_cut_record_is_damaged_and_never_a_shorter_one(
+    fn a_truncated_record_is_an_error_and_never_a_shorter_record(
         record in prop_oneof![any_offset(), any_group()],
         cut in any::<prop::sample::Index>(),
     ) {
