@@ -1,38 +1,39 @@
-//! Who asks, and whether they may.
+//! Principals, and the authorization of their operations.
 //!
-//! Every handler asks before it looks whether anything exists, so that an answer never tells a
-//! stranger what there is. Nobody is refused today: there is no way to log in yet.
+//! Every handler authorizes a request before it checks whether anything exists, so that a response
+//! never tells an unauthorized client what exists. Nothing is denied today: there is no
+//! authentication yet.
 
-/// Who a connection acts for.
+/// The identity on whose behalf a connection acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Principal {
-    /// As in an ACL: `User:ANONYMOUS`.
+    /// The name as in an ACL: `User:ANONYMOUS`.
     pub(crate) name: String,
 }
 
 impl Principal {
-    /// Somebody who has not logged in.
+    /// The principal of a connection that has not authenticated.
     pub(crate) fn anonymous() -> Self {
         Self { name: "User:ANONYMOUS".to_owned() }
     }
 }
 
-/// What somebody wants to do, in Kafka's terms.
+/// An operation, as in Kafka's ACLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Fetch records; join a group.
     Read,
     /// Produce records.
     Write,
-    /// Make a topic.
+    /// Create a topic.
     Create,
-    /// Remove a topic, records or a group.
+    /// Delete a topic, records or a group.
     Delete,
     /// Change partitions.
     Alter,
-    /// See that something exists.
+    /// Learn that something exists.
     Describe,
-    /// See settings.
+    /// Read settings.
     DescribeConfigs,
     /// Change settings.
     AlterConfigs,
@@ -40,7 +41,7 @@ pub(crate) enum Operation {
     IdempotentWrite,
 }
 
-/// What it is done to.
+/// The object of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource<'a> {
     /// A topic, by name.
@@ -51,7 +52,7 @@ pub(crate) enum Resource<'a> {
     Cluster,
 }
 
-/// Whether `principal` may do `operation` to `resource`.
+/// Returns true if `principal` may perform `operation` on `resource`.
 pub(crate) fn authorize(
     principal: &Principal,
     operation: Operation,

@@ -1,5 +1,5 @@
-//! The settings of a broker, one row each. A topic's own settings are `storage::LogConfig`'s; their
-//! defaults for all topics are set here under the names Kafka gives them on a broker.
+//! The settings of a broker, one row each. `storage::LogConfig` has the settings of a topic; their
+//! defaults for all topics are set here under the names that Kafka gives them on a broker.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,57 +18,59 @@ use crate::engine::{EngineConfig, broker_names, topic_key, unit};
 use crate::group::GroupConfig;
 use crate::io::{SystemDisk, read_text};
 
-/// Names that Kafka gives to some of the settings beside their own.
+/// Alternative names that Kafka has for some settings.
 const OTHER_NAMES: &[(&str, &str)] = &[("log.dir", "log.dirs"), ("node.id", "broker.id")];
 
-/// Names that count with Kafka only where its other name of the same setting is not said.
+/// Names that Kafka ignores if the same setting is also given under its other name.
 const OUTRANKED: &[&str] = &["broker.id", "log.dir"];
 
-/// What a broker makes of one row of its configuration.
+/// The effect of a row on a broker's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It counts.
+    /// The row takes effect.
     Honoured,
-    /// It changes nothing, for this reason: nothing here has a use for it, or another row of the
-    /// same source says the same setting.
+    /// The row has no effect, for this reason: the setting has no meaning here, or another row of
+    /// the same source sets it too.
     Ignored(String),
-    /// The broker does not start with it, for this reason.
+    /// The broker refuses to start with it, for this reason.
     Refused(String),
 }
 
-/// How a broker runs. `Default` is a broker for one machine: loopback, port 9092, data beside.
+/// The configuration of a broker. `Default` is a broker for one machine: loopback, port 9092, data
+/// in the working directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BrokerConfig {
-    /// The engine behind the connections: data directory, flushing, retention, topic defaults.
+    /// The engine: data directory, flushing, retention, topic defaults.
     pub engine: EngineConfig,
-    /// Where it listens, at one address at least; port 0 takes any free one.
+    /// The addresses to listen on, at least one; port 0 takes any free port.
     pub listeners: Vec<Listener>,
-    /// What clients of some listeners are told to connect to; those of the others are told the
-    /// address that each of them reached.
+    /// The addresses that clients of some listeners are told to connect to. Clients of other
+    /// listeners are told the address that they reached.
     pub advertised_listeners: Vec<Listener>,
-    /// The protocols of listeners whose name is not one.
+    /// The protocols of listeners whose name is not a protocol.
     pub listener_protocols: BTreeMap<String, String>,
-    /// Threads that serve connections; 0 for one per core.
+    /// The number of threads that serve connections; 0 for one per core.
     pub shards: usize,
-    /// Whether asking for an unknown topic makes it.
+    /// True if requests for an unknown topic create it.
     pub auto_create_topics: bool,
-    /// How consumer groups are coordinated.
+    /// The configuration of the group coordinators.
     pub group: GroupConfig,
-    /// How their internal topic is made.
+    /// The configuration of the internal topic of groups.
     pub offsets_topic: OffsetsTopicConfig,
-    /// Frames above this are refused and their connection closed.
+    /// The maximum size of a frame; a connection that exceeds it is closed.
     pub frame_max: ByteSize,
-    /// Memory that large requests may hold together; further ones wait to be read.
+    /// The memory that large requests may hold together; further requests wait to be read.
     pub request_memory: ByteSize,
-    /// Connections at once.
+    /// The maximum number of connections.
     pub connections_max: usize,
-    /// Connections at once from one address.
+    /// The maximum number of connections per address.
     pub connections_max_per_ip: usize,
-    /// Fetch sessions at once.
+    /// The maximum number of fetch sessions.
     pub fetch_sessions_max: usize,
-    /// A connection that says nothing for so long is closed.
+    /// The time after which an idle connection is closed.
     pub connections_idle: Duration,
-    /// A frame begun must be complete after this; an answer must have been taken.
+    /// The time in which a partly received frame must be completed, and a response accepted by the
+    /// peer.
     pub transfer_deadline: Duration,
 }
 
@@ -95,7 +97,7 @@ impl Default for BrokerConfig {
 }
 
 impl BrokerConfig {
-    /// Every setting of the broker itself, in the order in which the documentation lists them.
+    /// Every setting of the broker itself, in the order of the documentation.
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "listeners",
@@ -184,10 +186,11 @@ impl BrokerConfig {
         },
     ];
 
-    /// The rows of a settings file: Kafka's form if its name ends in `.properties`, else TOML.
+    /// Reads the rows of a settings file: properties if its name ends in `.properties`, otherwise
+    /// TOML.
     ///
     /// # Errors
-    /// If it cannot be read, or not be understood.
+    /// If the file cannot be read or parsed.
     pub fn read_file(path: &Path) -> Result<Vec<(String, String)>, ConfigError> {
         let name = path.display().to_string();
         let text = read_text(&SystemDisk::default(), path)
@@ -199,12 +202,12 @@ impl BrokerConfig {
         rows.map_err(|error| error.of(name))
     }
 
-    /// Applies rows of (key, value) of one source, such as a file or the command line. Of several
-    /// names of one setting the one counts that counts with Kafka, wherever it stands:
-    /// milliseconds before minutes, and minutes before hours. Of one name the last row counts.
+    /// Applies rows of (key, value) of one source, such as a file or the command line. If one
+    /// source sets the same option under several names, Kafka's precedence applies: `.ms` beats
+    /// `.minutes`, which beats `.hours`. If a name occurs several times, the last row wins.
     ///
     /// # Errors
-    /// With every unknown key and every value that does not fit.
+    /// With every unknown key and every invalid value.
     pub fn set<'a>(
         &mut self,
         rows: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -212,11 +215,11 @@ impl BrokerConfig {
         self.set_sources([rows])
     }
 
-    /// Applies the rows of several sources as [`Self::set`] does, each over those before it. They
-    /// have to fit together in the end only.
+    /// Applies the rows of several sources like [`Self::set`], each overriding those before it.
+    /// Only the final result must be consistent.
     ///
     /// # Errors
-    /// With every unknown key and every value that does not fit.
+    /// With every unknown key and every invalid value.
     pub fn set_sources<'a, S: IntoIterator<Item = (&'a str, &'a str)>>(
         &mut self,
         sources: impl IntoIterator<Item = S>,
@@ -230,7 +233,7 @@ impl BrokerConfig {
         self.validate()
     }
 
-    /// What becomes of each row of a source.
+    /// Applies the rows of a source and returns the result of each.
     fn set_source(&mut self, rows: &[(&str, &str)]) -> Vec<Result<(), Fault>> {
         let mut results = vec![Ok(()); rows.len()];
         let mut ordered: Vec<_> = rows.iter().zip(&mut results).collect();
@@ -241,7 +244,7 @@ impl BrokerConfig {
         results
     }
 
-    /// What a broker that is given all these rows of one source makes of each, in their order.
+    /// Returns the effect of each row if a broker were started with these rows as its only source.
     pub fn judge(rows: &[(String, String)]) -> Vec<Verdict> {
         let mut config = Self::default();
         let borrowed: Vec<_> = rows.iter().map(|(name, value)| (&**name, &**value)).collect();
@@ -252,7 +255,7 @@ impl BrokerConfig {
                 Err(fault) => Verdict::Refused(fault.reason),
             })
             .collect();
-        // What does not fit together is held against the last row that has a part in it.
+        // Attribute a conflict between settings to the last row that contributes to it.
         for fault in config.validate().err().into_iter().flat_map(|error| error.faults) {
             let has_part = |row: &usize| {
                 verdicts[*row] == Verdict::Honoured && setting(&rows[*row].0) == setting(&fault.key)
@@ -266,7 +269,7 @@ impl BrokerConfig {
         verdicts
     }
 
-    /// Why this row among those of its source is taken and changes nothing, if that is so.
+    /// The reason why a valid row has no effect among those of its source, or `None` if it has.
     ///
     /// # Panics
     /// If there is no such row.
@@ -276,7 +279,7 @@ impl BrokerConfig {
             return judged.ok().map(str::to_owned);
         }
         let same = |other: &usize| setting(&rows[*other].0) == setting(name);
-        // Of equals the last, as `max_by_key` finds it.
+        // Among rows of equal rank the last one wins, as `max_by_key` returns it.
         let counting = (0..rows.len()).filter(same).max_by_key(|other| rank(&rows[*other].0))?;
         match rows[counting].0.as_str() {
             _ if counting == row => None,
@@ -301,7 +304,7 @@ impl BrokerConfig {
         Self::names_at_start().chain(broker_names()).chain(others)
     }
 
-    /// Names of the settings that are read when a broker starts, and never again.
+    /// The names of the settings that are only read when a broker starts.
     pub(crate) fn names_at_start() -> impl Iterator<Item = &'static str> {
         let own = names(Self::KEYS).chain(EngineConfig::names());
         own.chain(names(GroupConfig::KEYS)).chain(names(OffsetsTopicConfig::KEYS))
@@ -324,18 +327,18 @@ impl BrokerConfig {
     }
 }
 
-/// The name of the setting that Kafka calls `name`.
+/// The primary name of the setting that Kafka calls `name`.
 fn own_name(name: &str) -> &str {
     OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |&(_, own)| own)
 }
 
-/// What `name` sets: another name of the same leads to the same.
+/// The setting that `name` sets; all its names map to the same result.
 fn setting(name: &str) -> &str {
     let own = own_name(name);
     topic_key(own).unwrap_or(own)
 }
 
-/// Of two names of one setting in one source the higher counts.
+/// The precedence of a name among several names of a setting in one source: the highest wins.
 fn rank(name: &str) -> impl Ord + use<> {
     (!OUTRANKED.contains(&name), Reverse(unit(name)))
 }
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_names_of_a_setting_the_one_counts_that_counts_with_kafka() {
+    fn several_names_of_a_setting_follow_kafkas_precedence() {
         let shipped = ("log.retention.hours", "168");
         let for_ever = ("log.retention.ms", "-1");
         for rows in [[shipped, for_ever], [for_ever, shipped]] {
@@ -399,14 +402,14 @@ mod tests {
     }
 
     #[test]
-    fn a_later_source_counts_whatever_the_names() {
+    fn a_later_source_wins_whatever_the_names() {
         let mut config = BrokerConfig::default();
         config.set_sources([[("log.retention.ms", "-1")], [("log.retention.hours", "1")]]).unwrap();
         assert_eq!(config.engine.log.retention, Some(Duration::from_hours(1)));
     }
 
     #[test]
-    fn a_row_that_another_outranks_is_ignored_and_must_fit_all_the_same() {
+    fn a_row_of_lower_precedence_is_ignored_but_must_be_valid() {
         let outranked = Verdict::Ignored("log.retention.ms says it".to_owned());
         let rows = [("log.retention.ms", "-1"), ("log.retention.hours", "168")];
         assert_eq!(judged(&rows), [Verdict::Honoured, outranked]);
@@ -417,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_name_of_kafkas_sets_the_same() {
+    fn alternative_names_set_the_same_setting() {
         let mut config = BrokerConfig::default();
         config.set([("node.id", "7"), ("log.dir", "elsewhere")]).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the parts of one broker share, and what is known of one connection.
+//! State shared by all parts of a broker, and the state of one connection.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -14,39 +14,39 @@ use crate::broker::listeners::Listeners;
 use crate::engine::EngineState;
 use crate::net::Budget;
 
-/// What all connections of one broker share.
+/// State shared by all connections of a broker.
 pub(crate) struct Shared {
-    /// The configuration the broker was started with.
+    /// The configuration with which the broker was started.
     pub(crate) config: BrokerConfig,
-    /// The addresses it listens on.
+    /// The listeners.
     pub(crate) listeners: Listeners,
     /// Metadata, partitions and logs.
     pub(crate) engine: Arc<EngineState>,
-    /// The coordinators of the groups here.
+    /// The group coordinators of this broker.
     pub(crate) coordinators: Arc<Coordinators>,
-    /// What consumers of many partitions were told last.
+    /// The fetch sessions of consumers and followers.
     pub(crate) fetch_sessions: FetchSessions,
-    /// Memory for large requests.
+    /// The memory budget for large requests.
     pub(crate) request_memory: Budget,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Who connected.
+    /// The address of the peer.
     pub(crate) peer: SocketAddr,
-    /// The address they reached.
+    /// The local address that the peer connected to.
     pub(crate) local: SocketAddr,
-    /// Whom they act for.
+    /// The identity on whose behalf the connection acts.
     pub(crate) principal: Principal,
-    /// What they said they are: name and version.
+    /// The client software: name and version.
     pub(crate) software: RefCell<String>,
-    /// Cancelled when nobody waits for answers any more.
+    /// Cancelled when nobody waits for responses any more.
     pub(crate) gone: CancellationToken,
 }
 
 impl Session {
-    /// A connection nothing has been heard from yet.
+    /// Creates the session of a new connection.
     pub(crate) fn new(peer: SocketAddr, local: SocketAddr) -> Self {
         Self {
             peer,
@@ -57,7 +57,7 @@ impl Session {
         }
     }
 
-    /// Whether the peer may do this.
+    /// Returns true if the peer may perform this operation.
     pub(crate) fn may(&self, operation: Operation, resource: Resource<'_>) -> bool {
         authorize(&self.principal, operation, resource)
     }

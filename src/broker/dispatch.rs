@@ -1,4 +1,4 @@
-//! From a frame to the handler of its API, and from what that returns to the pieces of an answer.
+//! Dispatch of a frame to the handler of its API, and encoding of the response.
 //!
 //! A new API is a file in `handlers` and a line in the table here.
 
@@ -17,7 +17,7 @@ use crate::wire::{ApiKey, Message, Reader, RequestHeader};
 
 macro_rules! apis {
     ($($api:ident => $handler:ident,)*) => {
-        /// What is served, but for the three APIs with a path of their own.
+        /// The supported APIs, except for the three that are not dispatched by this table.
         fn in_table() -> [(ApiKey, RangeInclusive<i16>); [$(ApiKey::$api),*].len()] {
             [$((ApiKey::$api, <handlers::$handler::Request as Message>::VERSIONS),)*]
         }
@@ -77,11 +77,12 @@ apis! {
     SyncGroup => sync_group,
 }
 
-/// Every API that is served, with what `ApiVersions` says of it.
+/// Every supported API, with the versions reported by `ApiVersions`.
 pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
     use crate::wire::{api_versions, fetch, produce};
     let mut apis = vec![
-        // Clients conclude from version 0 that a broker knows compression; it is not served.
+        // Clients conclude from version 0 that a broker supports compression; version 0 itself is
+        // not supported.
         (ApiKey::Produce, 0..=*produce::ProduceRequest::VERSIONS.end()),
         (ApiKey::Fetch, fetch::FetchRequest::VERSIONS),
         (ApiKey::ApiVersions, api_versions::ApiVersionsRequest::VERSIONS),
@@ -91,8 +92,8 @@ pub(crate) fn advertised() -> Vec<(ApiKey, RangeInclusive<i16>)> {
     apis
 }
 
-/// Executes one request and returns its answer, empty where none is expected. Once `patience` is
-/// cancelled it waits for nobody any more.
+/// Executes a request and returns its response, empty if none is expected. Once `patience` is
+/// cancelled, the request no longer waits for anything.
 ///
 /// # Errors
 /// If the connection must be closed instead.

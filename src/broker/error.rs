@@ -1,4 +1,4 @@
-//! Why a broker did not start, or stopped.
+//! The errors of a broker.
 
 use std::io;
 
@@ -9,24 +9,24 @@ use crate::metadata::MetadataError;
 use crate::storage::StorageError;
 use crate::types::{TopicId, TopicName};
 
-/// Why a broker did not start, or stopped.
+/// The reason why a broker did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// A setting is wrong.
+    /// A setting is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The address cannot be listened on.
+    /// The address could not be bound.
     #[error("cannot listen on {address}{}", hint(.source))]
     Listen {
-        /// What was asked for.
+        /// The requested address.
         address: HostPort,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The system refused a thread or a signal.
+    /// The system refused to create a thread or to register a signal.
     #[error("the system refused what a broker needs")]
     System(#[source] io::Error),
-    /// Logs of two topics have one name, and nothing tells which of the topics was deleted.
+    /// The logs of two topics have the same name, and it is not known which topic was deleted.
     #[error(
         "the logs of '{topic}' belong to two topics, {} and {}: move the directories of one of \
          them away ('topic_id' in partition.metadata)", .ids[0], .ids[1]
@@ -34,7 +34,7 @@ pub enum BrokerError {
     TopicConflict {
         /// The name.
         topic: TopicName,
-        /// The topics.
+        /// The ids of the topics.
         ids: [TopicId; 2],
     },
     /// The engine behind the connections did not start, or stopped.
@@ -42,14 +42,14 @@ pub enum BrokerError {
     Engine(#[from] EngineError),
 }
 
-/// Errors of the disk under the engine.
+/// Converts an error of the disk under the engine.
 impl From<StorageError> for BrokerError {
     fn from(error: StorageError) -> Self {
         EngineError::from(error).into()
     }
 }
 
-/// Errors of the engine's metadata.
+/// Converts an error of the engine's metadata.
 impl From<MetadataError> for BrokerError {
     fn from(error: MetadataError) -> Self {
         EngineError::from(error).into()

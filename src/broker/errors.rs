@@ -1,5 +1,5 @@
-//! From what went wrong in the layers below to the codes and words of Kafka's protocol. Nobody else
-//! makes such codes.
+//! Mapping of errors of the lower layers to Kafka's error codes and messages. Error codes are
+//! assigned nowhere else.
 
 use std::fmt;
 
@@ -13,28 +13,28 @@ use crate::types::WithCauses;
 use crate::wire::ErrorCode;
 use crate::wire::produce::RecordError as FaultyRecord;
 
-/// A refusal as a client gets it.
+/// An error as a client gets it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
-    /// The code that clients act upon.
+    /// The error code, for clients.
     pub(crate) code: ErrorCode,
-    /// The words that people read.
+    /// The error message, for people.
     pub(crate) message: Option<String>,
-    /// The records at fault, counted within their batch.
+    /// The faulty records, by index within their batch.
     pub(crate) records: Vec<FaultyRecord>,
 }
 
-/// The most records of a batch that are refused with words of their own: a batch may have more
-/// records than words about them would fit into an answer.
+/// The maximum number of records of a batch that are refused with a message of their own: the
+/// messages for all records of a large batch would not fit into a response.
 const WORDS_MAX: usize = 100;
 
 impl Refusal {
-    /// A refusal that its code says all about.
+    /// Creates a refusal without a message.
     pub(crate) fn of(code: ErrorCode) -> Self {
         Self { code, message: None, records: Vec::new() }
     }
 
-    /// A refusal with the words of its cause.
+    /// Creates a refusal with the message of its cause.
     pub(crate) fn because(code: ErrorCode, cause: &dyn fmt::Display) -> Self {
         Self { code, message: Some(cause.to_string()), records: Vec::new() }
     }
@@ -53,11 +53,11 @@ impl fmt::Display for Refusal {
 impl From<RecordError> for Refusal {
     fn from(error: RecordError) -> Self {
         let code = match &error {
-            // A producer splits such a batch, and its parts unpack to less.
+            // A producer splits the batch on this error, and its parts decompress to less.
             RecordError::TooLarge { .. } | RecordError::Inflated { .. } => {
                 ErrorCode::MessageTooLarge
             }
-            // Clients send a batch again after this code, which heals what the network did to it.
+            // Clients retry on this error, which helps if the batch was damaged in transit.
             RecordError::Checksum { .. } | RecordError::Length { .. } => ErrorCode::CorruptMessage,
             RecordError::Magic { .. } => ErrorCode::UnsupportedForMessageFormat,
             RecordError::Rejected(records) if records.iter().any(has_wrong_time) => {
@@ -111,7 +111,7 @@ impl From<&StorageError> for Refusal {
             _ => ErrorCode::KafkaStorageError,
         };
         match error {
-            // The words of the system help the person who is to mend the disk.
+            // The system's error helps the person who repairs the disk.
             StorageError::Io { .. } => Self::because(code, &WithCauses(error)),
             _ => Self::because(code, error),
         }

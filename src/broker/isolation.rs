@@ -1,24 +1,24 @@
-//! What readers see of open transactions, as a request says it.
+//! Isolation levels of readers.
 //!
-//! There are none, so that all readers see the same; a level that Kafka does not have is refused
-//! all the same, since nobody can say what its sender takes the answer for.
+//! There are no transactions, so both levels read the same records. An unknown level is still
+//! refused, since its semantics are unknown.
 
 use crate::wire::ErrorCode;
 
-/// Which records a reader wants.
+/// The isolation level of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isolation {
-    /// All.
+    /// Read all records.
     ReadUncommitted,
-    /// Those that no open transaction may take back.
+    /// Read only records that are not part of an open transaction.
     ReadCommitted,
 }
 
 impl Isolation {
-    /// The isolation level of this number.
+    /// Parses an isolation level.
     ///
     /// # Errors
-    /// `INVALID_REQUEST` when there is none.
+    /// `INVALID_REQUEST` for an unknown level.
     pub(crate) fn of(level: i8) -> Result<Self, ErrorCode> {
         match level {
             0 => Ok(Self::ReadUncommitted),

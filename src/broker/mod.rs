@@ -1,8 +1,8 @@
-//! A broker: connections in, the layers below, answers out.
+//! A broker: serves connections on top of the lower layers.
 //!
-//! Each core has a shard, a thread with its own connections. What is not on the way of records
-//! (metadata, groups, opening of logs) runs on the control thread. A handler per API turns requests
-//! into calls to the layers below; their errors become Kafka's codes in one place.
+//! Each core has a shard, a thread with its own connections. Work off the path of records
+//! (metadata, groups, opening of logs) runs on the control thread. A handler per API translates
+//! requests into calls to the lower layers; one module maps their errors to Kafka's codes.
 
 mod authorize;
 mod call;

@@ -1,4 +1,4 @@
-//! A running broker as a value: several may live in one process, and none ends its host.
+//! A running broker as a value: several can run in one process, and none terminates its host.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::engine::{Engine, EngineHandle, control_runtime};
 use crate::io::{Clock, Disk, SystemClock, SystemDisk, open_file_limit};
 use crate::net::Budget;
 
-/// A broker that answers until it is stopped or its disk fails.
+/// A broker that serves requests until it is stopped or its disk fails.
 ///
 /// ```no_run
 /// use streamlog::broker::{Broker, BrokerConfig, Listener};
@@ -36,10 +36,10 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Starts a broker on this machine's files and clocks, and returns once it answers.
+    /// Starts a broker on this machine's files and clocks, and returns once it accepts requests.
     ///
     /// # Errors
-    /// If the address cannot be listened on, or the data directory not be used.
+    /// If an address cannot be bound, or the data directory cannot be used.
     pub fn start(config: BrokerConfig) -> Result<Self, BrokerError> {
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk::default());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -49,7 +49,7 @@ impl Broker {
     /// Starts a broker on the given disk and clock.
     ///
     /// # Errors
-    /// As [`Broker::start`].
+    /// The errors of [`Broker::start`].
     #[cfg(feature = "internals")]
     pub fn start_on(
         config: BrokerConfig,
@@ -99,18 +99,18 @@ impl Broker {
         Ok(Self { shards, engine, shared })
     }
 
-    /// Where its first listener is; with port 0 asked for, the port it got.
+    /// The address of the first listener, with the actual port if port 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.shared.listeners.first()
     }
 
-    /// Where all its listeners are, each by its name, in the order of the configuration.
+    /// The addresses of all listeners by name, in the order of the configuration.
     pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
         let addresses = self.shared.listeners.addresses();
         addresses.map(|(name, address)| (name.to_owned(), address)).collect()
     }
 
-    /// Cancelled when the broker stops, whether it was told to or its disk failed.
+    /// The token that is cancelled when the broker stops, on request or because its disk failed.
     pub fn stopping(&self) -> CancellationToken {
         self.engine.state().stopping.clone()
     }
@@ -120,11 +120,12 @@ impl Broker {
         self.engine.handle()
     }
 
-    /// Stops: nothing more is accepted, everything is flushed, the next start needs no recovery.
+    /// Stops the broker: no requests are accepted, everything is flushed, and the next start needs
+    /// no recovery.
     ///
     /// # Errors
-    /// [`EngineError::Failed`](crate::broker::EngineError::Failed) when the disk had failed, and
-    /// the errors of the last flush.
+    /// [`EngineError::Failed`](crate::broker::EngineError::Failed) if the disk had failed, and the
+    /// errors of the last flush.
     pub fn stop(mut self) -> Result<(), BrokerError> {
         self.tear_down()
     }
@@ -138,14 +139,14 @@ impl Broker {
     }
 }
 
-/// A broker that is dropped stops as if it had been told to; nobody hears how that went.
+/// Dropping a broker stops it; errors are lost.
 impl Drop for Broker {
     fn drop(&mut self) {
         let _ = self.tear_down();
     }
 }
 
-/// A thread of ours ends by a panic only through a broken invariant, which has been reported.
+/// A thread only panics if an invariant is broken, which has been reported already.
 fn join(thread: JoinHandle<()>) {
     if thread.join().is_err() {
         tracing::error!("a thread of the broker ended by a panic");
@@ -157,7 +158,7 @@ fn in_memory(size: ByteSize) -> usize {
     usize::try_from(size.0).unwrap_or(usize::MAX)
 }
 
-/// Says so when there cannot be as many connections as the settings allow.
+/// Warns if the limit of descriptors allows fewer connections than the settings.
 fn warn_of_few_descriptors(config: &BrokerConfig) {
     let Ok(limit) = open_file_limit() else { return };
     let room = descriptors_for_connections(limit);

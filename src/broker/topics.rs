@@ -1,4 +1,4 @@
-//! Making, extending and removing topics, and waiting until this broker serves what it was made to.
+//! Creating, extending and deleting topics, and waiting until this broker serves the result.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,18 +13,18 @@ use crate::metadata::NewTopic;
 use crate::types::{BrokerId, InvalidTopicName, TopicName};
 use crate::wire::ErrorCode;
 
-/// How many partitions a topic shall have.
+/// An extension of a topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Growth {
     /// The topic.
     pub(crate) topic: TopicName,
-    /// All of them, the present ones included.
+    /// The total number of partitions, including existing ones.
     pub(crate) total: i32,
-    /// The replicas of each new one; empty to have them chosen.
+    /// The replicas of each new partition; empty to have them assigned.
     pub(crate) assignment: Vec<Vec<BrokerId>>,
 }
 
-/// The replicas that each partition of a topic would have, if it can be made.
+/// Checks whether a topic can be created, and returns the replicas of its partitions.
 pub(crate) fn check_topic(
     shared: &Shared,
     topic: &NewTopic,
@@ -33,7 +33,7 @@ pub(crate) fn check_topic(
     Ok(shared.engine.metadata.check_new_topic(topic, &check_configs(&defaults))?)
 }
 
-/// Whether a topic could be extended so, and the replicas that the new partitions would have.
+/// Checks whether a topic could be extended, and returns the replicas of the new partitions.
 pub(crate) async fn check_growth(
     shared: &Arc<Shared>,
     growth: Growth,
@@ -46,8 +46,7 @@ pub(crate) async fn check_growth(
     Ok(checked.await??)
 }
 
-/// Adds partitions with these replicas to those that a request asks about before it creates any,
-/// if all of them could be created.
+/// Adds partitions to those that a request validates, if all of them together could be created.
 pub(crate) fn plan_partitions(
     shared: &Shared,
     planned: &mut Vec<Vec<BrokerId>>,
@@ -59,7 +58,7 @@ pub(crate) fn plan_partitions(
     Ok(checked.inspect_err(|_| planned.truncate(before))?)
 }
 
-/// Extends a topic; on return its new partitions can be used.
+/// Extends a topic; its new partitions are usable on return.
 pub(crate) async fn create_partitions(
     shared: &Arc<Shared>,
     growth: Growth,
@@ -77,7 +76,7 @@ pub(crate) async fn create_partitions(
     Ok(applied(&shared.engine, id.as_slice(), within).await?)
 }
 
-/// The names that stand more than once in a request; what is meant by them nobody can tell.
+/// The names that occur more than once in a request, so that the intended result is not clear.
 pub(crate) fn repeated<K: Clone + Eq + Hash>(names: impl Iterator<Item = K>) -> HashSet<K> {
     let (mut seen, mut repeated) = (HashSet::new(), HashSet::new());
     for name in names {
@@ -88,12 +87,12 @@ pub(crate) fn repeated<K: Clone + Eq + Hash>(names: impl Iterator<Item = K>) -> 
     repeated
 }
 
-/// The refusal of a name that stands more than once in a request.
+/// The refusal of a name that occurs more than once in a request.
 pub(crate) fn named_twice() -> Refusal {
     Refusal::because(ErrorCode::InvalidRequest, &"it is named more than once in the request")
 }
 
-/// The name of a topic that people may change.
+/// Parses the name of a topic that users may change.
 pub(crate) fn name_of(text: &str) -> Result<TopicName, Refusal> {
     let invalid =
         |cause: &dyn fmt::Display| Refusal::because(ErrorCode::InvalidTopicException, cause);
@@ -104,8 +103,9 @@ pub(crate) fn name_of(text: &str) -> Result<TopicName, Refusal> {
     Ok(name)
 }
 
-/// How long an answer may wait for a change to be applied, of the time that the request allows.
-/// Clients that allow none would be told of a failure although it is a matter of milliseconds.
+/// The time that a response may wait for a change to be applied, based on the request's timeout.
+/// Without a minimum, clients that pass 0 would get an error although the change takes
+/// milliseconds.
 pub(crate) fn patience(timeout_ms: i32) -> Duration {
     let asked = Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0));
     asked.clamp(Duration::from_secs(1), APPLIED_WITHIN)

@@ -1,30 +1,31 @@
-//! Settings of Apache Kafka's brokers that have no meaning here, so that a `server.properties` can
-//! be taken over: what only tunes is ignored, what promises something is refused.
+//! Settings of Apache Kafka's brokers that have no meaning here, so that an existing
+//! `server.properties` can be used: tuning settings are ignored, settings that make a promise are
+//! refused.
 //!
-//! A setting is refused where a broker that ignored it would be less safe, or keep other data, than
-//! its file says. Names are Kafka's, of version 4 and of those before it that files still hold; one
-//! that ends in `.*` stands for all that begin so.
+//! A setting is refused if a broker that ignored it would be less safe, or keep other data, than
+//! its file says. The names are those of Kafka 4 and of earlier versions that are still found in
+//! files. A name that ends in `.*` stands for all names with that prefix.
 
 use crate::config::Fault;
 
-/// Settings with one thing in common.
+/// Settings that are treated alike.
 pub(crate) struct Family {
-    /// Why they are ignored, or refused.
+    /// The reason why they are ignored or refused.
     pub(crate) about: &'static str,
-    /// Their names.
+    /// The names.
     pub(crate) names: &'static [&'static str],
 }
 
-/// A setting that can have one meaning only: it is ignored where it says what is so anyway.
+/// A setting that can only have one value: it is ignored if it has this value.
 pub(crate) struct Settled {
-    /// Its name.
+    /// The name.
     pub(crate) name: &'static str,
-    /// What is so, and why nothing else can be.
+    /// The value, and why there is no other.
     pub(crate) about: &'static str,
     is_so: fn(&str) -> bool,
 }
 
-/// What is ignored: nothing that anybody relies on depends on it.
+/// The ignored settings: no guarantee depends on them.
 pub(crate) const IGNORED: &[Family] = &[
     Family {
         about: "threads and queues are few and sized by the machine",
@@ -226,7 +227,7 @@ pub(crate) const IGNORED: &[Family] = &[
     },
 ];
 
-/// What is refused: a broker that ignored it would not be what the file says.
+/// The refused settings: a broker that ignored one would not behave as its file says.
 pub(crate) const REFUSED: &[Family] = &[
     Family {
         about: "encryption, passwords and rules are not served yet: a broker that ignored them \
@@ -273,7 +274,7 @@ pub(crate) const REFUSED: &[Family] = &[
     },
 ];
 
-/// What is ignored as long as it says what is so.
+/// The settings that are ignored if they have the only supported value.
 pub(crate) const SETTLED: &[Settled] = &[
     Settled {
         name: "controller.quorum.bootstrap.servers",
@@ -311,7 +312,7 @@ pub(crate) const SETTLED: &[Settled] = &[
     },
 ];
 
-/// Why a setting is ignored, or that it is refused; `None` if Kafka has none of this name.
+/// The reason why a setting is ignored, or its refusal; `None` if Kafka has no such setting.
 pub(crate) fn judge(name: &str, value: &str) -> Option<Result<&'static str, Fault>> {
     let refused = |about: &str| Fault { key: name.to_owned(), reason: about.to_owned() };
     if let Some(row) = SETTLED.iter().find(|row| row.name == name) {
@@ -322,12 +323,12 @@ pub(crate) fn judge(name: &str, value: &str) -> Option<Result<&'static str, Faul
     ignored(name).map(Ok).or_else(|| find(REFUSED).map(|family| Err(refused(family.about))))
 }
 
-/// Why a setting that only tunes is ignored; `None` for all others.
+/// The reason why a tuning setting is ignored; `None` for all others.
 pub(crate) fn ignored(name: &str) -> Option<&'static str> {
     IGNORED.iter().find(|family| family.has(name)).map(|family| family.about)
 }
 
-/// The names that stand for themselves alone.
+/// The names without wildcards.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let families = IGNORED.iter().chain(REFUSED).flat_map(|family| family.names).copied();
     families.filter(|name| !name.ends_with('*')).chain(SETTLED.iter().map(|row| row.name))
@@ -354,7 +355,7 @@ mod tests {
     use crate::broker::BrokerConfig;
 
     #[test]
-    fn a_name_stands_once_and_nobody_honours_it() {
+    fn each_name_occurs_once_and_is_not_honoured() {
         let mut seen: HashSet<&str> = BrokerConfig::names().collect();
         for name in names() {
             assert!(seen.insert(name), "{name}");
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tunes_is_ignored_and_what_protects_is_refused() {
+    fn tuning_settings_are_ignored_and_protective_ones_refused() {
         assert!(judge("num.io.threads", "8").unwrap().is_ok());
         assert!(judge("group.share.max.size", "8").unwrap().is_ok());
         assert!(judge("sasl.kerberos.kinit.cmd", "/usr/bin/kinit").unwrap().is_ok());
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_anyway_may_be_said() {
+    fn settings_with_the_only_supported_value_are_accepted() {
         let is_ignored = |name, value| judge(name, value).unwrap().is_ok();
         assert!(is_ignored("process.roles", "controller, broker"));
         assert!(!is_ignored("process.roles", "broker"));

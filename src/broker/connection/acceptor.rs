@@ -1,4 +1,4 @@
-//! Takes new connections and hands them to the shards in turn.
+//! Accepts connections and distributes them to the shards in turn.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -14,10 +14,11 @@ use crate::broker::context::Shared;
 use crate::broker::settings::in_force;
 use crate::io::{is_out_of_descriptors, open_file_limit};
 
-/// Pause after the system refused to accept, or gave a descriptor that is kept for files.
+/// The pause after the system refused to accept, or returned a descriptor reserved for files.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts until the broker stops, as far as `admission`, which all listeners share, lets it.
+/// Accepts connections until the broker stops, within the limits of `admission`, which all
+/// listeners share.
 pub(crate) async fn accept(
     listener: TcpListener,
     shards: Vec<Sender<Accepted>>,
@@ -43,7 +44,7 @@ pub(crate) async fn accept(
                     tracing::warn!(%peer, "connection refused: {error}");
                 }
             }
-            // The connection waits in the kernel and is accepted next time around.
+            // The connection stays in the kernel's queue and is accepted in the next round.
             Err(error) if has_found_descriptors(&error, &shared) => {}
             Err(error) => {
                 tracing::warn!("accepting connections pauses: {error}");
@@ -53,11 +54,12 @@ pub(crate) async fn accept(
     }
 }
 
-/// Files closed when there is no descriptor for a connection.
+/// The number of files closed when no descriptor is left for a connection.
 const FILES_RELEASED: usize = 16;
 
-/// Whether a connection has taken one of the last descriptors. The system gives the lowest that is
-/// free, so its number tells how many are taken; files that may be closed do not count.
+/// Returns true if a connection has taken one of the last descriptors. The system always assigns
+/// the lowest free descriptor, so its number tells how many are in use; cached files that may be
+/// closed do not count.
 fn is_kept_for_files(stream: &TcpStream, shared: &Shared) -> bool {
     let Ok(limit) = open_file_limit() else { return false };
     let files = shared.engine.logs.data.open_files().open_count();
@@ -65,12 +67,12 @@ fn is_kept_for_files(stream: &TcpStream, shared: &Shared) -> bool {
     u64::try_from(taken).is_ok_and(|taken| taken >= descriptors_for_connections(limit))
 }
 
-/// Whether accepting failed for want of a descriptor, and closing files has freed some.
+/// Returns true if accepting failed for lack of descriptors, and closing files has freed some.
 fn has_found_descriptors(error: &io::Error, shared: &Shared) -> bool {
     is_out_of_descriptors(error) && shared.engine.logs.data.open_files().release(FILES_RELEASED) > 0
 }
 
-/// How many connections there may be by now.
+/// The current limits of connections.
 fn room(shared: &Shared) -> Room {
     let config = in_force(&shared.config, &shared.engine.image());
     Room { in_all: config.connections_max, per_ip: config.connections_max_per_ip }

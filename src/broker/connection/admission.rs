@@ -1,7 +1,7 @@
-//! How many connections there may be, in all and from one address.
+//! The limits of connections, in total and per address.
 //!
-//! Whatever the settings say, connections leave some of the process's descriptors to files: with
-//! none left no segment could be begun, no checkpoint written and no log opened.
+//! Whatever the settings say, connections leave some of the process's descriptors to files: without
+//! any, no segment could be created, no checkpoint written and no log opened.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,28 +9,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::io::OpenFiles;
 
-/// Counts the connections there are, and tells the cache of open files how many descriptors they
-/// have.
+/// Counts connections, and tells the cache of open files how many descriptors they use.
 #[derive(Debug)]
 pub(crate) struct Admission {
     counts: Mutex<Counts>,
     files: OpenFiles,
 }
 
-/// How many there may be.
+/// The maximum number of connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// In all.
+    /// The maximum in total.
     pub(crate) in_all: usize,
-    /// From one address.
+    /// The maximum per address.
     pub(crate) per_ip: usize,
 }
 
-/// At least so many descriptors are kept for files, unless the process may hardly have more.
+/// The minimum number of descriptors reserved for files, unless the process has very few.
 const RESERVE_MIN: u64 = 64;
 
-/// How many of `limit` descriptors, which the process may have at once, connections may take: the
-/// rest is for files, an eighth as a rule.
+/// The number of descriptors that connections may use out of `limit`, the maximum of the process.
+/// The rest, usually an eighth, is for files.
 pub(crate) fn descriptors_for_connections(limit: u64) -> u64 {
     limit - (limit / 8).max(RESERVE_MIN).min(limit / 2)
 }
@@ -41,21 +40,21 @@ struct Counts {
     by_ip: HashMap<IpAddr, usize>,
 }
 
-/// A connection's place, given up when dropped.
+/// An admitted connection, which counts towards the limits until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    /// Who connected.
+    /// The address of the peer.
     pub(crate) peer: SocketAddr,
     admission: Arc<Admission>,
 }
 
 impl Admission {
-    /// No connections yet, beside `files`.
+    /// Creates an admission without connections, which shares the descriptors with `files`.
     pub(crate) fn new(files: OpenFiles) -> Self {
         Self { counts: Mutex::default(), files }
     }
 
-    /// A place for `peer`, or the name of the setting that leaves none.
+    /// Admits a connection of `peer`, or returns the name of the setting that forbids it.
     pub(crate) fn admit(
         self: &Arc<Self>,
         peer: SocketAddr,
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_counted_in_all_and_by_address_and_come_back() {
+    fn connections_are_counted_in_total_and_by_address_until_they_close() {
         let files = OpenFiles::new(Arc::new(MemoryDisk::default()), Share::OfProcess);
         let admission = Arc::new(Admission::new(files));
         let room = Room { in_all: 3, per_ip: 2 };

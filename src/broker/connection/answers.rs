@@ -1,4 +1,4 @@
-//! The second half of a connection: executes what is pending, in order, and sends the answers.
+//! The writing half of a connection: executes pending requests in order and sends the responses.
 
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -19,33 +19,33 @@ use crate::broker::dispatch::execute;
 use crate::broker::produce::Produced;
 use crate::net::{Outgoing, Piece, Reserved, Written};
 
-/// Answers gathered before they are sent, in bytes; more would only delay the first.
+/// The number of bytes of responses gathered before they are sent; more would only delay the first.
 const GATHERED_MAX: u64 = 256 * 1024;
 
-/// What a connection owes its peer, in the order of the requests.
+/// A pending item of a connection, in the order of the requests.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    /// What it is.
+    /// The pending requests.
     pub(crate) work: Work,
-    /// The places it takes among all that may be pending.
+    /// The permits that the item holds of the connection's backlog.
     pub(crate) _room: OwnedSemaphorePermit,
 }
 
-/// One or more requests that are not answered yet.
+/// One or more requests that have not been answered yet.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// Produce requests that were appended as they came.
+    /// Produce requests, appended when they arrived.
     Produced(Produced),
-    /// Any other request, executed when its turn comes.
+    /// Any other request, executed in its turn.
     Request {
         /// The frame, without its length.
         frame: BytesMut,
-        /// Its share of the memory for large requests, if it is one.
+        /// The request's share of the memory for large requests, if it is large.
         memory: Option<Reserved>,
     },
 }
 
-/// Sends the answers of one connection.
+/// The sender of one connection's responses.
 pub(crate) struct Answers<'a> {
     stream: &'a TcpStream,
     out: Outgoing,
@@ -55,7 +55,7 @@ pub(crate) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Answers over `stream`.
+    /// Creates the sender of responses over `stream`.
     pub(crate) fn new(
         stream: &'a TcpStream,
         session: Rc<Session>,
@@ -65,7 +65,7 @@ impl<'a> Answers<'a> {
         Self { stream, out: Outgoing::default(), session, shared, backlog }
     }
 
-    /// Works until the reader has ended and everything taken is executed.
+    /// Runs until the reader has ended and everything pending has been executed.
     pub(crate) async fn run(mut self, mut pending: Receiver<Pending>) -> Result<(), Closed> {
         while let Some(first) = pending.recv().await {
             self.answer(first).await?;
@@ -102,14 +102,15 @@ impl<'a> Answers<'a> {
         let limited = is_large.then(|| session.gone.child_token());
         let patience = limited.as_ref().unwrap_or(&session.gone);
         let mut work = pin!(execute(frame, &shared, &session, patience));
-        // Answers that are ready do not wait for one that is not.
+        // Send the responses that are ready before waiting for the next one.
         let answer = tokio::select! {
             biased;
             answer = &mut work => answer,
             () = std::future::ready(()) => {
                 self.send().await?;
                 if is_large {
-                    // Others may need its memory.
+                    // A large request holds memory that others may need, so bound the time that it
+                    // waits.
                     hurried(work, shared.config.transfer_deadline, patience).await
                 } else {
                     work.await
@@ -138,14 +139,15 @@ impl<'a> Answers<'a> {
                 Ok(Written::UntilCold(range)) => match self.shared.engine.control.load(range).await
                 {
                     Ok(bytes) => self.out.supply(bytes),
-                    // The length is out already, and the bytes are no more what they were.
+                    // The length of the frame has been sent already, so an error code is no longer
+                    // possible.
                     Err(error) => break error,
                 },
                 Err(error) => break error,
             }
         };
         if self.session.gone.is_cancelled() {
-            // Nobody listens any more; what is pending is still executed.
+            // The peer is gone, but pending requests are still executed.
             self.out = Outgoing::default();
             return Ok(());
         }
@@ -153,7 +155,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// Waits for work that is to wait for others for so long at most.
+/// Waits for `work`, whose own waiting for others is cut short after `limit`.
 async fn hurried<T>(
     mut work: Pin<&mut impl Future<Output = T>>,
     limit: Duration,

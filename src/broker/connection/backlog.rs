@@ -1,30 +1,30 @@
-//! What a connection has taken and not done yet, as far as its reader has to wait for it.
+//! The pending work of a connection, for which its reader may have to wait.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore};
 
-/// Places of all that may be pending; the reader stops when they are taken.
+/// The permits for pending work; the reader stops when none are left.
 pub(crate) const PLACES_MAX: usize = 4096;
 
-/// Bytes of a request that take a place, so that all places together are a MiB.
+/// The bytes of a request per permit, so that all permits together represent 1 MiB.
 const PLACE: usize = 256;
 
-/// The pending work of one connection. Its reader and its writer share it.
+/// The pending work of one connection, shared by its reader and its writer.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     places: Arc<Semaphore>,
-    /// Pending requests that are not produce requests already appended.
+    /// The number of pending requests other than produce requests that have already been appended.
     sequential: Cell<usize>,
-    /// Whether the peer takes its answers more slowly than they come.
+    /// True while the writer waits for the peer to accept responses.
     sending: Cell<bool>,
-    /// Told when either may have come to its end.
+    /// Notified when either condition may have ended.
     cleared: Notify,
 }
 
 impl Backlog {
-    /// Nothing pending.
+    /// Creates an empty backlog.
     pub(crate) fn new() -> Self {
         Self {
             places: Arc::new(Semaphore::new(PLACES_MAX)),
@@ -34,49 +34,49 @@ impl Backlog {
         }
     }
 
-    /// The places that a request of so many bytes takes.
+    /// The number of permits that a request of this size takes.
     pub(crate) fn places_of(bytes: usize) -> usize {
         bytes.div_ceil(PLACE).max(1)
     }
 
-    /// So many places, all there are at most, if they are free now.
+    /// Takes permits if they are free now; at most all permits.
     pub(crate) fn try_take(&self, places: usize) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_many_owned(bounded(places)).ok()
     }
 
-    /// Waits for so many places, all there are at most.
+    /// Waits for permits; at most all permits.
     pub(crate) async fn take(&self, places: usize) -> Result<OwnedSemaphorePermit, AcquireError> {
         Arc::clone(&self.places).acquire_many_owned(bounded(places)).await
     }
 
-    /// A request is pending that was not executed.
+    /// Adds a pending request that has not been executed.
     pub(crate) fn add_request(&self) {
         self.sequential.set(self.sequential.get() + 1);
     }
 
-    /// The oldest of these requests was executed.
+    /// Removes the oldest of these requests, which has been executed.
     pub(crate) fn request_done(&self) {
         self.sequential.set(self.sequential.get() - 1);
         self.tell();
     }
 
-    /// Whether produce requests may run ahead: nothing else is pending.
+    /// True if produce requests may be appended on arrival: no other requests are pending.
     pub(crate) fn lets_run_ahead(&self) -> bool {
         self.sequential.get() == 0
     }
 
-    /// Answers are on their way to the peer, or all are out.
+    /// Records whether responses are being sent.
     pub(crate) fn set_sending(&self, sending: bool) {
         self.sending.set(sending);
         self.tell();
     }
 
-    /// Whether nothing is pending that may last for as long as the peer likes.
+    /// True if nothing is pending whose duration the peer controls.
     pub(crate) fn is_clear(&self) -> bool {
         self.lets_run_ahead() && !self.sending.get()
     }
 
-    /// Waits until that is so.
+    /// Waits until [`Self::is_clear`].
     pub(crate) async fn clear(&self) {
         while !self.is_clear() {
             self.cleared.notified().await;

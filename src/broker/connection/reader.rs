@@ -1,9 +1,9 @@
-//! One connection: requests in, answers out, in the order of the requests.
+//! One connection: requests in, responses out, in the order of the requests.
 //!
-//! A reader cuts frames and hands requests on; a writer executes them one after another and sends
-//! their answers. Only produce requests run ahead: the reader appends them as they come, all of one
-//! read with one write to the disk, as long as nothing but produce requests is pending. So the
-//! effects are those of one request after another, and only the waiting overlaps.
+//! The reader splits the stream into frames and queues requests; the writer executes them in turn
+//! and sends the responses. Only produce requests run ahead: the reader appends them on arrival,
+//! all those of one read with one write to the disk, as long as only produce requests are pending.
+//! So the effects are those of sequential execution, and only the waiting overlaps.
 
 use std::future::{Future, pending};
 use std::io::ErrorKind;
@@ -26,7 +26,8 @@ use crate::broker::context::{Session, Shared};
 use crate::broker::produce::{Appends, Produced, Taken};
 use crate::net::{FrameBuffer, FrameError, Reserved};
 
-/// Larger frames are charged for the memory they hold, unless little more than this comes at once.
+/// Frames above this size are charged for the memory that they hold, unless they arrive almost at
+/// once.
 const LARGE_FRAME: usize = 64 * 1024;
 
 /// Serves a connection until it ends, and says why it did.
@@ -46,8 +47,8 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
     let answers = Answers::new(&stream, Rc::clone(&session), Arc::clone(&shared), backlog);
     let read = async {
         let closed = reader.run().await;
-        // What was taken is still executed, so that `acks=0` followed by a close loses nothing;
-        // but nobody is left to wait for.
+        // Requests already read are still executed, so that `acks=0` followed by a close loses
+        // nothing, but they no longer wait for anything.
         session.gone.cancel();
         drop(reader);
         closed
@@ -69,9 +70,9 @@ pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<S
 struct Reader<'a> {
     stream: &'a TcpStream,
     frames: FrameBuffer,
-    /// What the frame begun is charged for, if it is a large one.
+    /// The memory charged for the current frame, if it is large.
     memory: Option<Reserved>,
-    /// How long the peer may still take for the frame begun.
+    /// The remaining time for the peer to complete the current frame.
     time_left: Duration,
     session: Rc<Session>,
     shared: Arc<Shared>,
@@ -87,7 +88,8 @@ impl Reader<'_> {
             }
             match self.take_frames().await {
                 Ok(false) => {}
-                // What is left is another frame's, with an account and a time of its own.
+                // Bytes left in the buffer belong to the next frame, which has its own account and
+                // deadline.
                 Ok(true) => {
                     self.memory = None;
                     self.time_left = self.shared.config.transfer_deadline;
@@ -95,12 +97,12 @@ impl Reader<'_> {
                 Err(closed) => return closed,
             }
             self.shared.engine.unflushed_room().await;
-            // Otherwise a peer that never pauses would keep its own answers waiting.
+            // Otherwise a peer that never pauses would keep its own responses waiting.
             yield_now().await;
         }
     }
 
-    /// Waits for bytes and takes what there is.
+    /// Waits for bytes and reads what is available.
     async fn receive(&mut self) -> Result<(), Closed> {
         loop {
             match self.frames.missing() {
@@ -123,7 +125,7 @@ impl Reader<'_> {
         Ok(readable.map_err(|_| Closed::Idle(limit))??)
     }
 
-    /// Waits for more of a frame. Only time spent here counts: what the broker itself takes is not
+    /// Waits for more of a frame. Only time spent here counts: delays of the broker itself are not
     /// the peer's fault.
     async fn rest_comes(&mut self) -> Result<(), Closed> {
         let begin = Instant::now();
@@ -132,8 +134,8 @@ impl Reader<'_> {
         Ok(readable.map_err(|_| Closed::Slow(self.shared.config.transfer_deadline))??)
     }
 
-    /// Takes what there is, and tells how much; of a large frame first only a beginning, unless
-    /// there is memory for more.
+    /// Reads what is available and returns the number of bytes. Of a large frame, only the
+    /// beginning is read at first, unless there is memory for more.
     async fn fill(&mut self) -> Result<std::io::Result<usize>, Closed> {
         let (missing, held) = (self.frames.missing(), self.frames.held());
         if missing == 0 || held + missing <= LARGE_FRAME {
@@ -154,7 +156,8 @@ impl Reader<'_> {
     /// Charges a large frame for what the next read may bring. While this waits, the kernel holds
     /// the peer back.
     async fn admit(&mut self) -> Result<(), Closed> {
-        // Its turn is next: what holds memory that others need waits for nothing else.
+        // Wait until this request would be executed next: a request that holds memory which others
+        // need must not wait for anything else.
         if self.memory.is_none() && !self.backlog.is_clear() {
             self.while_peer_is_there(self.backlog.clear()).await?;
         }
@@ -164,7 +167,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The same where nothing has to be waited for.
+    /// Like `admit`, but returns false instead of waiting.
     fn try_admit(&mut self) -> bool {
         let mut memory = match self.memory.take() {
             Some(memory) => memory,
@@ -176,14 +179,15 @@ impl Reader<'_> {
         admitted
     }
 
-    /// Waits for what this connection itself has pending. Should the peer go meanwhile, what that
-    /// waits for is given up; and it may last no longer than a connection may be idle.
+    /// Waits for this connection's own backlog. If the peer disconnects meanwhile, pending requests
+    /// stop waiting. The wait is limited to `connections.max.idle.ms`.
     async fn while_peer_is_there<T>(&self, wait: impl Future<Output = T>) -> Result<T, Closed> {
         let limit = self.shared.config.connections_idle;
         let notice = async {
-            // Not for bytes, of which there may be plenty; only for the end of them.
+            // Wait only for the end of the stream: bytes may be available all the time.
             let _ = self.stream.ready(Interest::PRIORITY).await;
-            // Produce requests are answered soon, and perhaps it still listens.
+            // Pending produce requests are answered soon, and the peer may still read the
+            // responses.
             if !self.backlog.lets_run_ahead() {
                 self.session.gone.cancel();
             }
@@ -203,10 +207,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Hands on every whole frame received, and tells whether there was one.
+    /// Processes every complete frame in the buffer; returns true if there was any.
     async fn take_frames(&mut self) -> Result<bool, Closed> {
         let mut any = false;
-        // Only the first can be one that was charged for.
+        // Only the first frame can have been charged for.
         if self.memory.is_some()
             && let Some(frame) = self.frames.next_frame()?
         {
@@ -231,7 +235,7 @@ impl Reader<'_> {
                         self.enqueue(BytesMut::from(&*frame), None, room).await?;
                     }
                     Err(malformed) => {
-                        // What came before it is stored, as if it had come alone.
+                        // Earlier requests are appended as if they had arrived alone.
                         self.finish(appends.append()).await?;
                         return Err(malformed.into());
                     }
@@ -242,14 +246,14 @@ impl Reader<'_> {
         Ok(any)
     }
 
-    /// Hands on a frame that was charged for. Nothing is pending that forbids to run ahead.
+    /// Processes a large frame. Nothing pending prevents a produce request from running ahead.
     async fn take_large(&mut self, mut frame: BytesMut) -> Result<(), Closed> {
         let memory = self.memory.take();
         let (shared, session) = (Arc::clone(&self.shared), Rc::clone(&self.session));
         let mut appends = Appends::new(&shared, &session);
         if let Taken::Yes = appends.take(&mut frame)? {
             let produced = appends.append();
-            // Its answer needs neither.
+            // The response needs neither the frame nor its memory.
             drop(appends);
             drop((frame, memory));
             return self.finish(produced).await;
@@ -259,7 +263,7 @@ impl Reader<'_> {
         self.enqueue(frame, memory, room).await
     }
 
-    /// Queues the answers of what was appended.
+    /// Queues the responses to the requests that were appended.
     async fn finish(&mut self, produced: Produced) -> Result<(), Closed> {
         match produced.requests.len().max(produced.parts.len()) {
             0 => Ok(()),
@@ -280,12 +284,13 @@ impl Reader<'_> {
         self.push(Work::Request { frame, memory }, room).await
     }
 
-    /// Waits for so many places among what is pending.
+    /// Waits for permits of the backlog.
     async fn room(&self, places: usize) -> Result<OwnedSemaphorePermit, Closed> {
         if let Some(room) = self.backlog.try_take(places) {
             return Ok(room);
         }
-        // They are never closed before the writer ends, which it does when the connection broke.
+        // The semaphore is never closed before the writer ends, which it does when the connection
+        // breaks.
         self.while_peer_is_there(self.backlog.take(places)).await?.map_err(|_| Closed::ByPeer)
     }
 

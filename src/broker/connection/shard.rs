@@ -1,4 +1,4 @@
-//! A thread that serves the connections handed to it, each for life.
+//! A thread that serves the connections assigned to it for their lifetime.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use super::closed::Closed;
 use super::reader::serve;
 use crate::broker::context::{Session, Shared};
 
-/// Connections accepted and not yet taken up by their shard.
+/// The maximum number of accepted connections queued for a shard.
 const BACKLOG: usize = 128;
 
-/// A connection on its way to its shard.
+/// An accepted connection on its way to its shard.
 pub(crate) struct Accepted {
     /// The socket, non-blocking.
     pub(crate) stream: std::net::TcpStream,
-    /// Its place among the connections allowed.
+    /// The admission, which counts towards the limits.
     pub(crate) admitted: Admitted,
 }
 
 /// A running shard.
 #[derive(Debug)]
 pub(crate) struct Shard {
-    /// Where accepted connections go.
+    /// The queue of accepted connections.
     pub(crate) queue: Sender<Accepted>,
-    /// Ends when the broker stops.
+    /// The thread, which ends when the broker stops.
     pub(crate) thread: JoinHandle<()>,
 }
 
 impl Shard {
-    /// Starts shard number `index`.
+    /// Starts the shard with this index.
     pub(crate) fn start(index: usize, shared: Arc<Shared>) -> std::io::Result<Self> {
         let (queue, accepted) = channel(BACKLOG);
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -61,7 +61,7 @@ async fn run(mut accepted: Receiver<Accepted>, shared: Arc<Shared>) {
             },
         }
     }
-    // Each connection sees the same signal and ends by itself.
+    // All connections see the same signal and end by themselves.
     while let Some(ended) = connections.join_next().await {
         notice(ended);
     }

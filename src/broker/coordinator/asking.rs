@@ -1,7 +1,7 @@
-//! The way of a request to the coordinator of its group, and of the answer back.
+//! Passing a request to the coordinator of its group, and the response back.
 //!
-//! A request is in its coordinator's queue before anything waits for the answer, so that what a
-//! client sent takes effect in its order even if the client has gone meanwhile.
+//! A request is queued before the response is awaited, so that the requests of a client take effect
+//! in order even if the client disconnects.
 
 use std::marker::PhantomData;
 
@@ -110,13 +110,13 @@ impl<Q: Question> Asked<Q> {
         let answer = tokio::select! {
             biased;
             answer = self.answer => answer,
-            // Nobody will read it, or it takes longer than its memory may be held.
+            // Nobody will read the response, or its memory has been held for too long.
             () = patience.cancelled() => return Err(Unavailable::NotAvailable.into()),
         };
         match answer.map(Q::read) {
             Ok(Some(answer)) => answer,
             Ok(None) => unreachable!("a coordinator answered another question"),
-            // The reign ended with the request in the queue.
+            // The coordinator ended before it reached the request.
             Err(_) => Err(Unavailable::NotCoordinator.into()),
         }
     }

@@ -1,7 +1,7 @@
-//! Which coordinators there are, and how to reach them.
+//! The registry of coordinators.
 //!
-//! A coordinator's task owns its groups; others hold only the sending end of its queue. The task
-//! ends with its partition, or when its seat is given to the next reign.
+//! The task of a coordinator owns its groups; others only hold the sender of its queue. The task
+//! ends with its partition, or when a new leader epoch replaces it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use crate::group::GroupConfig;
 use crate::replication::{Partition, Topic};
 use crate::types::{PartitionIndex, TopicName};
 
-/// Requests that may wait in the queue of one coordinator; connections wait above it.
+/// The maximum number of requests in the queue of a coordinator; beyond it, connections wait.
 const QUEUE: usize = 1024;
 
-/// Where a coordinator takes its messages from.
+/// The sender of a coordinator's queue.
 pub(super) type Inbox = Sender<Message>;
 
 /// The coordinators of one broker, by partition of the internal topic.
@@ -27,7 +27,7 @@ pub(crate) struct Coordinators {
     seats: Mutex<HashMap<PartitionIndex, Seat>>,
 }
 
-/// One reign over one partition.
+/// The coordinator of a partition for one leader epoch.
 #[derive(Debug)]
 struct Seat {
     partition: Arc<Partition>,
@@ -35,40 +35,41 @@ struct Seat {
 }
 
 impl Coordinators {
-    /// No coordinators yet; each will go by `config`.
+    /// Creates a registry without coordinators, whose coordinators will use `config`.
     pub(crate) fn new(config: GroupConfig) -> Self {
         Self { config, seats: Mutex::default() }
     }
 
-    /// The coordinator of a partition, if this broker has it.
+    /// The queue of the coordinator of a partition, if it is on this broker.
     pub(super) fn inbox(&self, place: PartitionIndex) -> Option<Inbox> {
         self.lock().get(&place).map(|seat| seat.inbox.clone())
     }
 
-    /// All coordinators.
+    /// The queues of all coordinators.
     pub(super) fn inboxes(&self) -> Vec<Inbox> {
         self.lock().values().map(|seat| seat.inbox.clone()).collect()
     }
 
-    /// Tells the coordinator of a partition, if it has one, that all damage of its log was skipped.
+    /// Notifies the coordinator of a partition, if there is one, that all damage of its log was
+    /// skipped.
     pub(crate) async fn damage_skipped(&self, partition: &Partition) {
         let id = partition.id();
         let inbox = self.inbox(id.partition);
         if let Some(inbox) = inbox.filter(|_| id.topic.as_str() == TopicName::CONSUMER_OFFSETS) {
-            // Who has ended needs no telling.
+            // A coordinator that has ended does not need the message.
             let _ = inbox.send(Message::DamageSkipped).await;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PartitionIndex, Seat>> {
-        // Each change is one call that leaves the map whole.
+        // Every change is a single call that leaves the map consistent.
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl PartitionsListener for Coordinators {
-    /// Starts a coordinator for each partition of the internal topic that this broker leads since
-    /// the last call, and ends those of partitions it no longer leads.
+    /// Starts coordinators for partitions of the internal topic that this broker has begun to lead,
+    /// and ends those of partitions that it no longer leads.
     fn partitions_changed(&self, engine: &Arc<EngineState>) {
         let topic = engine.partitions.topic(TopicName::CONSUMER_OFFSETS);
         let mut seats = self.lock();
@@ -83,8 +84,8 @@ impl PartitionsListener for Coordinators {
         *seats = next;
     }
 
-    /// Returns whether each partition of the internal topic has its coordinator; true for any other
-    /// topic.
+    /// Returns true if each partition of the internal topic has its coordinator, or if the topic is
+    /// another one.
     fn is_ready(&self, topic: &Topic) -> bool {
         if topic.name.as_str() != TopicName::CONSUMER_OFFSETS {
             return true;
@@ -104,7 +105,7 @@ fn seat_new(engine: &Arc<EngineState>, config: &GroupConfig, partition: &Arc<Par
     Seat { partition: Arc::clone(partition), inbox }
 }
 
-/// Informs every coordinator, from now on, when topics were deleted.
+/// Notifies every coordinator whenever topics have been deleted.
 pub(crate) fn forget_deleted_topics(engine: &Arc<EngineState>, coordinators: &Arc<Coordinators>) {
     let mut changes = engine.metadata.changes();
     let (engine, coordinators) = (Arc::clone(engine), Arc::clone(coordinators));
@@ -120,7 +121,7 @@ pub(crate) fn forget_deleted_topics(engine: &Arc<EngineState>, coordinators: &Ar
                 continue;
             }
             for inbox in coordinators.inboxes() {
-                // A coordinator that has ended need not know.
+                // A coordinator that has ended does not need the message.
                 let _ = inbox.send(Message::TopicsDeleted).await;
             }
         }

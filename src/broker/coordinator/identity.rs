@@ -1,8 +1,9 @@
-//! Who a request says it comes from, out of the wire's words.
+//! Translation of member identities from the protocol.
 
 use crate::group::{Claim, Generation, InstanceId, MemberId};
 
-/// A member's claim. On the wire an empty text is no member id, and −1 no generation.
+/// Translates a member's identity. In the protocol, an empty string is no member id and −1 no
+/// generation.
 pub(crate) fn claim(member: &str, instance: Option<&str>, generation: i32) -> Claim {
     Claim {
         member_id: member_id(member),
@@ -11,7 +12,7 @@ pub(crate) fn claim(member: &str, instance: Option<&str>, generation: i32) -> Cl
     }
 }
 
-/// A member id; on the wire an empty text is none.
+/// Translates a member id; in the protocol, an empty string is none.
 pub(crate) fn member_id(text: &str) -> Option<MemberId> {
     Some(text).filter(|text| !text.is_empty()).map(MemberId::from)
 }

@@ -1,11 +1,11 @@
-//! A coordinator's way into the log of its partition.
+//! Appending a coordinator's records to the log of its partition.
 //!
 //! ```text
 //! append → queued → written by the pool, in order → flushed and replicated → reported
 //! ```
 //!
-//! Writing may wait for a disk, so it never happens on the control thread. One write is under way
-//! at a time; what comes meanwhile is written together by the next.
+//! Writing may block on a disk, so it never happens on the control thread. One write is in progress
+//! at a time; appends that arrive meanwhile are written together by the next.
 
 use std::collections::VecDeque;
 use std::future::{Future, pending};
@@ -20,37 +20,38 @@ use crate::record::{BatchBuilder, BatchSettings, Compressor, RecordError};
 use crate::replication::{Acks, Partition, PartitionError, Registration, Target};
 use crate::types::{Offset, Timestamp};
 
-/// Beyond the end of every log: waiting for it means waiting for the partition to stop.
+/// An offset beyond the end of any log: waiting for it means waiting until the partition stops.
 const NEVER: Offset = Offset::new(i64::MAX);
 
-/// What became of the appends of one write.
+/// The result of one write.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// In the log, each with the offset after its last record.
+    /// Appends in the log, each with the offset after its last record.
     appended: Vec<(AppendId, Offset)>,
-    /// Not in the log, and never to be.
+    /// Appends that are not in the log and never will be.
     pub(super) refused: Vec<(AppendId, Unavailable)>,
 }
 
 type Writing = Pin<Box<dyn Future<Output = Written> + Send>>;
 
-/// The appends of one coordinator, from the decision to the replicated log.
+/// The appends of one coordinator, from the decision to their replication.
 pub(super) struct Journal {
     partition: Arc<Partition>,
     control: Control,
     queued: Vec<Append>,
     writing: Option<Writing>,
-    /// In the log and not yet replicated, oldest first.
+    /// Appends in the log that are not replicated yet, oldest first.
     uncovered: VecDeque<(AppendId, Offset)>,
-    /// Signalled when the watermark may have passed the oldest of them, or the partition stopped.
+    /// Notified when the high watermark may have passed the oldest append, or the partition
+    /// stopped.
     moved: Arc<Notify>,
-    /// The place of the oldest among those who wait for the watermark.
+    /// The registration for the high watermark to pass the oldest append.
     place: Option<Registration>,
     _until_stopped: Registration,
 }
 
 impl Journal {
-    /// A journal that has nothing to write.
+    /// Creates a journal without appends.
     pub(super) fn new(partition: &Arc<Partition>, control: &Control) -> Self {
         let moved = Arc::new(Notify::new());
         Self {
@@ -65,14 +66,13 @@ impl Journal {
         }
     }
 
-    /// Takes appends to be written in this order.
+    /// Queues appends, to be written in this order.
     pub(super) fn append(&mut self, appends: Vec<Append>, now: Timestamp) {
         self.queued.extend(appends);
         self.write_on(now);
     }
 
-    /// Waits until a write has ended, or [`Self::take_replicated`] is worth a call. Dropping the
-    /// future loses nothing.
+    /// Waits until a write has ended or [`Self::take_replicated`] may have a result. Cancel-safe.
     pub(super) async fn progress(&mut self) -> Option<Written> {
         let write = async {
             match &mut self.writing {
@@ -88,22 +88,22 @@ impl Journal {
         Some(written)
     }
 
-    /// Takes note of a write that has ended, and begins the next.
+    /// Records the result of a write, and starts the next.
     pub(super) fn conclude(&mut self, written: Written, now: Timestamp) {
         self.uncovered.extend(written.appended);
         self.write_on(now);
     }
 
-    /// The last append that is replicated now, with all before it.
+    /// The last append that is replicated, together with all before it.
     ///
     /// # Errors
-    /// If the partition has stopped: nothing more will be.
+    /// If the partition has stopped, so that nothing more will be replicated.
     pub(super) fn take_replicated(&mut self) -> Result<Option<AppendId>, PartitionError> {
         let mut last = None;
         self.partition.is_covered(self.target(Acks::None, Offset::ZERO))?;
         while let Some((id, next_offset)) = self.uncovered.front().copied() {
             if self.place.is_none() {
-                // First the place, then the look: what happens in between is not missed.
+                // Register before checking, so that no wakeup in between is missed.
                 let last_offset = Offset::new(next_offset.get() - 1);
                 self.place = Some(self.partition.wait_beyond(last_offset, &self.moved));
             }
@@ -138,7 +138,7 @@ impl Journal {
     }
 }
 
-/// Writes appends to the log, which is made if there is none yet. Waits for the disk.
+/// Writes appends to the log, which is created if necessary. Blocks on the disk.
 fn write(partition: &Arc<Partition>, appends: &[Append], now: Timestamp) -> Written {
     let mut written = Written::default();
     let mut ids = Vec::with_capacity(appends.len());
@@ -183,7 +183,7 @@ fn refuse_all(ids: &[AppendId], reason: Unavailable) -> Written {
     Written { appended: Vec::new(), refused }
 }
 
-/// The records of an append as one batch, which is in the log whole or not at all.
+/// Encodes the records of an append as one batch, so that they are appended atomically.
 fn batch_of(append: &Append, now: Timestamp) -> Result<Vec<u8>, RecordError> {
     let mut builder = BatchBuilder::new();
     for record in &append.records {

@@ -1,8 +1,8 @@
-//! Reading a partition's log from its start to where it ended when the reign began.
+//! Reading a partition's log from its start to the log end offset at the start of the leader epoch.
 //!
-//! What lies below the watermark is all that is read: a record beyond it may yet be taken back. So
-//! the reader waits until the watermark has passed what the log held at the start. Damage costs
-//! what stood in the damaged batch and nothing behind it.
+//! Only records below the high watermark are read, since a record above it may still be lost. So
+//! the reader waits until the high watermark reaches the end offset. Damage affects only the
+//! damaged batch and nothing behind it.
 
 use std::io;
 use std::sync::Arc;
@@ -17,67 +17,67 @@ use crate::replication::{Partition, PartitionError, ReadAnswer, ReadRequest};
 use crate::storage::StorageError;
 use crate::types::Offset;
 
-/// Bytes read at a time: a few milliseconds of replaying.
+/// The number of bytes per read, which take a few milliseconds to replay.
 const CHUNK_BYTES: u64 = 256 * 1024;
 
-/// Why a log could not be read to its end.
+/// The reason why a log could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
-    /// The partition refused.
+    /// The partition returned an error.
     #[error(transparent)]
     Partition(#[from] PartitionError),
-    /// The disk refused.
+    /// The disk returned an error.
     #[error("the disk refused")]
     Disk(#[from] io::Error),
-    /// What was found sound was not when it was read again.
+    /// A batch that was valid is not valid when read again.
     #[error("the disk does not give the same bytes twice at offset {offset}")]
     Unsteady {
-        /// Where.
+        /// The offset.
         offset: Offset,
     },
-    /// The broker stops.
+    /// The broker is stopping.
     #[error(transparent)]
     Stopping(#[from] Stopping),
 }
 
-/// What is wrong in a place of the log.
+/// The damage at a position of the log.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Damage {
-    /// A batch, or a record in it.
+    /// A damaged batch, or a damaged record in it.
     #[error(transparent)]
     Batch(RecordError),
-    /// A stretch of which nobody knows what was there.
+    /// A stretch whose contents are unknown.
     #[error(transparent)]
     Log(StorageError),
-    /// No batch, or none that belongs here.
+    /// Bytes that are not a batch, or not one that belongs here.
     #[error("what stands here is no batch that can be read")]
     Framing,
-    /// A batch whose offsets, which no checksum covers, cannot be right. Its records are.
+    /// A batch with valid records but impossible offsets, which its checksum does not cover.
     #[error("the batch says that it ends before offset {next}, where others stand")]
     Offset {
-        /// What it says.
+        /// The stated end.
         next: Offset,
     },
 }
 
-/// What a place of the log holds.
+/// An entry of the log.
 #[derive(Debug)]
 pub(super) enum Entry {
-    /// A record that could be read.
+    /// A valid record.
     Record(GroupRecord),
-    /// Something that was left out: where, and why.
+    /// Something that was skipped, with its offset and the reason.
     Damaged(Offset, Damage),
 }
 
 /// A part of the log.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// What it holds, in the order of the log.
+    /// The entries, in log order.
     pub(super) entries: Vec<Entry>,
     next_offset: Offset,
 }
 
-/// Reads the log of a partition, part by part.
+/// Reads the log of a partition, chunk by chunk.
 pub(super) struct LogReader {
     partition: Arc<Partition>,
     next_offset: Offset,
@@ -85,7 +85,7 @@ pub(super) struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log. A partition without one has nothing to read.
+    /// Opens the log. If the partition has none, there is nothing to read.
     pub(super) async fn open(
         partition: Arc<Partition>,
         control: Control,
@@ -120,8 +120,8 @@ impl LogReader {
     }
 }
 
-/// Reads once from `from`, and makes damage known that the log did not know of: a person must be
-/// able to list it, and to skip it.
+/// Reads one chunk from `from`, and registers damage that the log does not know yet, so that an
+/// operator can list and skip it.
 fn read_noting(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     let chunk = read(partition, from)?;
     let is_new = |entry: &&Entry| matches!(entry, Entry::Damaged(_, damage) if damage.is_new());
@@ -133,7 +133,7 @@ fn read_noting(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> 
     Ok(chunk)
 }
 
-/// Reads once from `from`, and where that is damaged, behind the damage. Waits for the disk.
+/// Reads one chunk from `from`, or from behind the damage at that offset. Blocks on the disk.
 fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     let request = ReadRequest {
         offset: from.get(),
@@ -143,10 +143,10 @@ fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
     };
     let mut chunk = Chunk { entries: Vec::new(), next_offset: from };
     let range = match partition.read(request) {
-        // The reader waits.
+        // The caller waits for the high watermark.
         Ok(answer) if answer.high_watermark <= from => None,
         Ok(ReadAnswer { records: None, .. }) => {
-            // Compaction may have left nothing, or a batch lies about its offsets.
+            // Either compaction has removed everything, or a batch states wrong offsets.
             let behind = chunk.salvage(partition, request)?;
             if behind.is_some() {
                 chunk.leave_out(from, Damage::Framing);
@@ -173,12 +173,12 @@ fn read(partition: &Partition, from: Offset) -> Result<Chunk, ReadError> {
 }
 
 impl Damage {
-    /// Whether the log may not know of it.
+    /// True if the log may not know of the damage.
     fn is_new(&self) -> bool {
         !matches!(self, Self::Log(_))
     }
 
-    /// Whether records may be lost by it.
+    /// True if the damage may have destroyed records.
     pub(super) fn may_hide_records(&self) -> bool {
         !matches!(self, Self::Offset { .. })
     }
@@ -189,7 +189,7 @@ impl Chunk {
         self.entries.push(Entry::Damaged(offset, damage));
     }
 
-    /// What can be read behind the damage that begins at the offset of `request`.
+    /// Reads the batches behind the damage at the offset of `request`.
     fn salvage(
         &mut self,
         partition: &Partition,
@@ -204,7 +204,8 @@ impl Chunk {
         Ok(range)
     }
 
-    /// Takes batches that end below `below`, up to the first that is none; whether they were any.
+    /// Reads batches that end below `below`, up to the first invalid one; returns true if there
+    /// were any.
     fn take_all(&mut self, range: &FileRange, below: Offset) -> Result<bool, ReadError> {
         let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX)];
         read_exact_at(range.file.as_ref(), &mut bytes, range.position)?;
@@ -214,7 +215,7 @@ impl Chunk {
         for (nth, batch) in batches.iter().enumerate() {
             let following = batches.get(nth + 1).map(Batch::base_offset);
             if nth > 0 && following.is_none() && batch.base_offset() > self.next_offset {
-                // A gap, or a lie; the next chunk shows what follows.
+                // A gap, or a wrong offset: the next chunk shows the batches behind it.
                 break;
             }
             if let Err(error) = self.take(batch, &mut decompressor) {
@@ -230,7 +231,7 @@ impl Chunk {
         Ok(self.next_offset > before)
     }
 
-    /// Takes the records of a batch, up to the first that is damaged.
+    /// Reads the records of a batch, up to the first damaged one.
     fn take(
         &mut self,
         batch: &Batch<'_>,

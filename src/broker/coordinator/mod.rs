@@ -1,9 +1,10 @@
-//! The group coordinators of this broker, one for each partition of the internal topic it leads.
+//! The group coordinators of this broker, one for each partition of the internal topic that it
+//! leads.
 //!
-//! The rules are those of `group::Coordinator`, which knows no disk, socket or clock. What is here
-//! gives it these: a task per partition takes requests from a bounded queue, appends what was
-//! decided to the partition's log, and sends an answer when what it rests on is replicated. A
-//! reign begins by reading the log and ends when the partition stops.
+//! `group::Coordinator` has the rules and knows no disk, socket or clock. This module connects it
+//! to them: a task per partition takes requests from a bounded queue, appends the coordinator's
+//! records to the partition's log, and sends a response once the records behind it are replicated.
+//! A coordinator begins by reading the log and ends when the partition stops.
 
 mod asking;
 mod coordinators;

@@ -1,4 +1,4 @@
-//! The internal topic that groups live in: how it is made, and who coordinates what.
+//! The internal topic of groups: its creation, and the mapping of groups to its partitions.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::group::{GroupId, partition_for};
 use crate::metadata::{Image, MetadataError, NewTopic, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicName};
 
-/// How the internal topic is made. A topic that is there keeps what it was made with.
+/// The configuration with which the internal topic is created. An existing topic keeps its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetsTopicConfig {
-    /// Its partitions, over which groups are spread.
+    /// The number of partitions, over which groups are spread.
     pub partitions: i32,
-    /// Its replicas, if there are so many brokers.
+    /// The replication factor, reduced to the number of brokers if necessary.
     pub replication_factor: i16,
-    /// The size of its segments.
+    /// The segment size.
     pub segment_size: ByteSize,
 }
 
@@ -27,7 +27,7 @@ impl Default for OffsetsTopicConfig {
 }
 
 impl OffsetsTopicConfig {
-    /// Its settings by name.
+    /// The settings as rows.
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "offsets.topic.num.partitions",
@@ -53,11 +53,11 @@ impl OffsetsTopicConfig {
         },
     ];
 
-    /// The topic to make in a cluster of so many brokers.
+    /// The topic to create in a cluster of this many brokers.
     pub(crate) fn topic(&self, brokers: usize) -> NewTopic {
         let live = i16::try_from(brokers).unwrap_or(i16::MAX).max(1);
         let size = self.segment_size.to_string();
-        // Said one by one, so that no default of the broker undoes what groups rely on.
+        // Set explicitly, so that no default of the broker breaks the guarantees of groups.
         let configs = [
             ("cleanup.policy", "compact"),
             ("compression.type", "producer"),
@@ -95,7 +95,7 @@ pub(crate) async fn ensure_offsets_topic(
     Ok(engine.image())
 }
 
-/// The partition that a group lives in; `None` before there are any.
+/// The partition of a group; `None` before the topic exists.
 pub(crate) fn place_of(image: &Image, group: &GroupId) -> Option<PartitionIndex> {
     let count = i32::try_from(topic_in(image)?.partitions.len()).ok()?;
     (count > 0).then(|| partition_for(group, count))

@@ -1,4 +1,4 @@
-//! Requests to a coordinator, each with the type of its answer.
+//! Requests to a coordinator, each with the type of its response.
 
 use crate::group::{
     Answer, CommitRequest, CommittedOffset, DeleteOffsetsRequest, FetchOffsetsRequest,
@@ -7,15 +7,15 @@ use crate::group::{
 };
 use crate::types::TopicPartition;
 
-/// A request that knows its answer.
+/// A request with the type of its response.
 pub(crate) trait Question {
-    /// What a coordinator answers when it does not refuse.
+    /// The response on success.
     type Answer;
 
-    /// The request as coordinators take it.
+    /// Converts to the coordinator's request type.
     fn into_request(self) -> Request;
 
-    /// The answer as coordinators give it; `None` for an answer to another question.
+    /// Extracts the response; `None` if it belongs to another type of request.
     fn read(answer: Answer) -> Option<Result<Self::Answer, GroupError>>;
 }
 
@@ -49,7 +49,7 @@ questions! {
     GroupFilter => ListGroups -> Vec<ListedGroup>,
 }
 
-/// Show one group with its members.
+/// Describe one group with its members.
 #[derive(Clone, Debug)]
 pub(crate) struct DescribeGroup(pub(crate) GroupId);
 
@@ -68,7 +68,7 @@ impl Question for DescribeGroup {
     }
 }
 
-/// Forget one group that has no members.
+/// Delete one group that has no members.
 #[derive(Clone, Debug)]
 pub(crate) struct DeleteGroup(pub(crate) GroupId);
 

@@ -1,9 +1,9 @@
-//! The task of one coordinator: one reign over one partition of the internal topic.
+//! The task of one coordinator, for one leader epoch of a partition of the internal topic.
 //!
-//! It is the only owner of the groups there. Each step takes one event (a request, a write that
-//! ended, a watermark that moved, a deadline), gives it to the coordinator and does what was
-//! decided. Requests that come while the log is read wait a moment, as most logs are short; then
-//! they are answered as the coordinator says: not yet.
+//! The task is the only owner of its groups. Each step passes one event (a request, a completed
+//! write, a new high watermark, a deadline) to the coordinator and executes its decision. Requests
+//! that arrive while the log is loaded wait for a moment, since most logs are short; after that
+//! they get the error that the coordinator is loading.
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
@@ -24,33 +24,33 @@ use crate::group::{Answer, Coordinator, Decision, GroupConfig, GroupRecord, Now,
 use crate::replication::{Partition, PartitionError};
 use crate::types::Offset;
 
-/// How long requests wait for the log to be read before they are refused for it.
+/// The time that requests wait for the log to be loaded before they are refused.
 const LOADING_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Pauses between attempts to read a log that the disk refuses to give.
+/// The pauses between attempts to load a log after a disk error.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Between looks for offsets of topics that are gone, however short an interval is asked for.
+/// The minimum interval between checks for offsets of deleted topics.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a coordinator's queue holds.
+/// A message in a coordinator's queue.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A request, and where its answer goes.
+    /// A request, and the channel for its response.
     Ask {
         /// The request.
         request: Box<Request>,
-        /// Dropped without an answer when the reign ends.
+        /// Dropped without a response when the coordinator ends.
         answer: oneshot::Sender<Answer>,
     },
-    /// Topics are gone.
+    /// Topics were deleted.
     TopicsDeleted,
     /// All known damage of the log was skipped.
     DamageSkipped,
 }
 
-/// A coordinator at work.
+/// A running coordinator.
 pub(super) struct Task {
     engine: Arc<EngineState>,
     config: GroupConfig,
@@ -60,14 +60,14 @@ pub(super) struct Task {
     messages: Receiver<Message>,
     answers: HashMap<Ticket, oneshot::Sender<Answer>>,
     next_ticket: u64,
-    /// On the monotonic clock: until then requests wait for the log to be read.
+    /// The time on the monotonic clock until which requests wait for the log to be loaded.
     patient_until: Duration,
-    /// On the monotonic clock: when offsets of topics that are gone are looked for next. `None`
-    /// while the log is read.
+    /// The time on the monotonic clock of the next check for offsets of deleted topics. `None`
+    /// while the log is loaded.
     next_look: Option<Duration>,
 }
 
-/// Why a reign ended.
+/// The reason why a coordinator ended.
 enum End {
     /// The partition or the broker stopped.
     Stopped,
@@ -76,7 +76,7 @@ enum End {
 }
 
 impl Task {
-    /// A task that has not begun.
+    /// Creates a task that has not started.
     pub(super) fn new(
         engine: &Arc<EngineState>,
         config: &GroupConfig,
@@ -97,7 +97,7 @@ impl Task {
         }
     }
 
-    /// Works until the reign ends.
+    /// Runs until the coordinator ends.
     pub(super) async fn run(mut self) {
         if self.load_at_last().await.is_some() {
             self.until(pending::<()>()).await;
@@ -107,8 +107,8 @@ impl Task {
         self.send(decision.answers);
     }
 
-    /// Reads the log, as often as it takes: whoever asks meanwhile is told that it is being read.
-    /// `None` when the reign ends first.
+    /// Loads the log, retrying as often as necessary; requests are refused meanwhile. `None` if the
+    /// coordinator ends first.
     async fn load_at_last(&mut self) -> Option<()> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -119,14 +119,14 @@ impl Task {
             };
             let partition = self.partition.id();
             tracing::error!("the groups of {partition} are read again in {pause:?}: {error}");
-            // What was read of them is forgotten; nobody has been told any of it.
+            // Discard the partially loaded state; no response has been based on it.
             self.coordinator = Coordinator::new(self.config.clone());
             self.until(sleep(pause)).await?;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Reads the log, answering meanwhile.
+    /// Loads the log, and answers requests meanwhile.
     async fn load(&mut self) -> Result<(), End> {
         let control = self.engine.control.clone();
         let opening = LogReader::open(Arc::clone(&self.partition), control.clone());
@@ -156,7 +156,7 @@ impl Task {
         Ok(())
     }
 
-    /// Whether a record could be taken over.
+    /// Replays a record; returns false if it is damaged.
     fn replay(&mut self, record: &GroupRecord) -> bool {
         let replayed = self.coordinator.replay(&record.key, record.value.as_deref());
         let partition = self.partition.id();
@@ -179,7 +179,7 @@ impl Task {
         }
     }
 
-    /// Works until `done` is; `None` when the reign ends first.
+    /// Runs until `done` completes; `None` if the coordinator ends first.
     async fn until<T>(&mut self, done: impl Future<Output = T>) -> Option<T> {
         let mut done = pin!(done);
         loop {
@@ -193,7 +193,7 @@ impl Task {
         }
     }
 
-    /// Takes one event. Dropping the future loses nothing.
+    /// Handles one event. Cancel-safe.
     async fn step(&mut self) -> ControlFlow<()> {
         let patience = self.patience_left();
         let left = patience.or_else(|| self.time_left());
@@ -201,7 +201,7 @@ impl Task {
             () = self.engine.stopping.cancelled() => return ControlFlow::Break(()),
             message = self.messages.recv(), if patience.is_none() => match message {
                 Some(message) => self.take(message),
-                // The seat was given to the next reign.
+                // Another leader epoch has replaced this coordinator.
                 None => return ControlFlow::Break(()),
             },
             written = self.journal.progress() => self.conclude(written.unwrap_or_default()),
@@ -224,7 +224,7 @@ impl Task {
         ControlFlow::Continue(())
     }
 
-    /// How much longer requests wait for the log to be read, if they still do.
+    /// The time that requests still wait for the log to be loaded, if they do.
     fn patience_left(&self) -> Option<Duration> {
         let left = self.patient_until.checked_sub(self.engine.clock.monotonic());
         left.filter(|left| self.next_look.is_none() && !left.is_zero())
@@ -245,16 +245,17 @@ impl Task {
                 let decision = self.coordinator.handle(ticket, *request, self.now());
                 self.perform(decision);
             }
-            // While the log is read, its end is soon enough.
+            // While the log is loaded, the check at the end of loading is early enough.
             Message::TopicsDeleted if self.next_look.is_none() => {}
             Message::TopicsDeleted => self.forget_topics(),
-            // Damage that was read meanwhile is accepted too: it is the same.
+            // Also accepts damage found while loading: it is the same damage.
             Message::DamageSkipped => self.coordinator.accept_loss(),
         }
     }
 
-    /// Looks for offsets of topics that are gone, and says when to look again: that a topic is
-    /// deleted is told once, and the disk may be full then, or the broker die of it.
+    /// Deletes offsets of deleted topics, and schedules the next check. The check is repeated
+    /// because a deletion is reported once, and the disk may be full or the broker crash at that
+    /// time.
     fn forget_topics(&mut self) {
         let now = self.now();
         let interval = self.config.offsets_check_interval.max(SHORTEST_INTERVAL);
@@ -281,7 +282,7 @@ impl Task {
         for (ticket, answer) in answers {
             let asker = self.answers.remove(&ticket);
             assert!(asker.is_some(), "{ticket:?} was answered and not asked, or twice");
-            // Whoever asked may have gone.
+            // The requester may have disconnected.
             let _ = asker.map(|asker| asker.send(answer));
         }
     }

@@ -1,10 +1,10 @@
-//! Fetch sessions: a consumer of many partitions says once which ones and where it stands, and from
-//! then on only what has changed goes over the wire, in both directions.
+//! Fetch sessions (KIP-227): a consumer of many partitions names them and its offsets once; from
+//! then on only changes are transferred, in both directions.
 //!
-//! A session is a map of partitions with what its peer was last told of each. Every request has the
-//! number after the one before; whoever is out of step is told so and begins anew. Sessions are a
-//! convenience that may be refused: their number and the partitions they hold together are bounded,
-//! and who gets none is served in full every time.
+//! A session maps partitions to the values that the peer was last told. Session epochs rise by one
+//! per request; a request with another epoch is refused and the client starts a new session.
+//! Sessions are optional: their number and the total number of their partitions are bounded, and
+//! clients without a session get full responses.
 
 mod sessions;
 mod state;

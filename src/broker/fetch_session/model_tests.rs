@@ -1,5 +1,5 @@
-//! Sessions against full fetches: whoever applies every incremental answer to what it was told
-//! before knows exactly what a full answer would have said.
+//! Sessions compared with full fetches: a reader that applies every incremental response knows
+//! exactly what a full response would have said.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const VERSION: i16 = 12;
 
 type Name = (String, i32);
 
-/// Offsets of a partition as a broker has them; the reader's are those it was told.
+/// The offsets of a partition, as known to the broker or to the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offsets {
     high_watermark: i64,
@@ -28,7 +28,7 @@ struct Offsets {
     failed: bool,
 }
 
-/// A broker's answer to a request for these partitions, without any session.
+/// The full response of a broker to a request for these partitions.
 fn full(partitions: &BTreeMap<Name, Offsets>, request: &FetchRequest) -> Vec<Topic> {
     let answer = |topic: &RequestTopic, wanted: &RequestPartition| {
         let name = (topic.topic.clone(), wanted.partition);
@@ -57,13 +57,13 @@ fn full(partitions: &BTreeMap<Name, Offsets>, request: &FetchRequest) -> Vec<Top
     request.topics.iter().map(topic).collect()
 }
 
-/// A consumer: what it wants, what its session was told of that, and what it knows.
+/// A consumer: its partitions, the state of its session, and what it knows.
 struct Reader {
     session_id: i32,
     session_epoch: i32,
-    /// Where it reads; the partitions it wants.
+    /// The wanted partitions with their fetch offsets.
     positions: BTreeMap<Name, i64>,
-    /// What its session was told last.
+    /// The partitions as last sent to the session.
     sent: BTreeMap<Name, i64>,
     known: BTreeMap<Name, Offsets>,
 }
@@ -127,7 +127,7 @@ impl Reader {
     }
 }
 
-/// Something happens to a partition, or to what the reader wants.
+/// A random change of a partition or of the reader's partitions.
 fn disturb(random: &mut SeededRandom, cluster: &mut BTreeMap<Name, Offsets>, reader: &mut Reader) {
     let name = (format!("topic-{}", random.below(3)), i32::try_from(random.below(4)).unwrap());
     match random.below(6) {
@@ -200,7 +200,7 @@ fn asking(session_id: i32, session_epoch: i32, partitions: i32) -> FetchRequest 
     FetchRequest { session_id, session_epoch, topics: vec![topic], ..FetchRequest::default() }
 }
 
-/// The id of a session begun at `now`.
+/// The id of a session created at `now`.
 fn begun(sessions: &FetchSessions, now: Duration) -> i32 {
     let mut request = asking(0, 0, 2);
     let turn = sessions.begin(&mut request, VERSION, now).unwrap();
@@ -212,7 +212,7 @@ fn refused(sessions: &FetchSessions, mut request: FetchRequest, version: i16) ->
 }
 
 #[test]
-fn a_request_out_of_step_is_told_how() {
+fn a_request_with_a_wrong_epoch_gets_the_matching_error() {
     let sessions = FetchSessions::new(2);
     let id = begun(&sessions, Duration::ZERO);
     assert_ne!(id, 0);
@@ -231,7 +231,7 @@ fn a_request_out_of_step_is_told_how() {
 }
 
 #[test]
-fn a_turn_that_was_overtaken_tells_nothing() {
+fn an_outdated_request_gets_an_error() {
     let sessions = FetchSessions::new(2);
     let id = begun(&sessions, Duration::ZERO);
     let mut slow = asking(id, 1, 0);
@@ -241,7 +241,7 @@ fn a_turn_that_was_overtaken_tells_nothing() {
 }
 
 #[test]
-fn only_a_session_idle_for_long_gives_way() {
+fn only_a_session_idle_for_long_is_evicted() {
     let sessions = FetchSessions::new(1);
     let first = begun(&sessions, Duration::ZERO);
     assert_ne!(first, 0);
@@ -253,7 +253,7 @@ fn only_a_session_idle_for_long_gives_way() {
 }
 
 #[test]
-fn a_follower_takes_the_place_of_a_consumer() {
+fn a_follower_evicts_a_consumer() {
     let sessions = FetchSessions::new(1);
     let consumer = begun(&sessions, Duration::ZERO);
     let mut request = FetchRequest { replica_id: 2, ..asking(0, 0, 1) };

@@ -1,4 +1,4 @@
-//! All sessions of a broker: who gets one, who keeps it, and whether a request is in step.
+//! The sessions of a broker: admission, eviction, and checks of session epochs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,25 +10,25 @@ use crate::broker::fetch_session::state::State;
 use crate::wire::ErrorCode;
 use crate::wire::fetch::{FetchRequest, Topic};
 
-/// A request that begins a session.
+/// The epoch of a request that creates a session.
 const BEGIN: i32 = 0;
 
-/// A request that wants none, and ends the one it names.
+/// The epoch of a request that wants no session, and ends the given one.
 const NO_SESSION: i32 = -1;
 
-/// In place of a session's id: none.
+/// The session id that stands for no session.
 const NONE: i32 = 0;
 
-/// From this version on topics go by their ids.
+/// The first version that identifies topics by id.
 const BY_ID: i16 = 13;
 
-/// A session not used for so long gives way to a new one.
+/// The idle time after which a session may be evicted.
 const IDLE: Duration = Duration::from_mins(2);
 
-/// Partitions that all sessions may hold together: some tens of megabytes at the worst.
+/// The maximum number of partitions of all sessions together: some tens of megabytes at worst.
 const PARTITIONS_MAX: usize = 100_000;
 
-/// The sessions of one broker.
+/// The fetch sessions of one broker.
 #[derive(Debug)]
 pub(crate) struct FetchSessions {
     table: Mutex<Table>,
@@ -39,22 +39,22 @@ pub(crate) struct FetchSessions {
 #[derive(Debug, Default)]
 struct Table {
     sessions: HashMap<i32, Session>,
-    /// The partitions of all sessions.
+    /// The number of partitions of all sessions.
     partitions: usize,
 }
 
 #[derive(Debug)]
 struct Session {
     state: State,
-    /// The number that the next request must have.
+    /// The epoch that the next request must have.
     epoch: i32,
     by_id: bool,
     is_follower: bool,
-    /// On the monotonic clock.
+    /// The time of the last request, on the monotonic clock.
     last_used: Duration,
 }
 
-/// One request of one session, or of none.
+/// A request, in a session or without.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     sessions: &'a FetchSessions,
@@ -63,25 +63,25 @@ pub(crate) struct Turn<'a> {
 
 #[derive(Debug)]
 enum TurnKind {
-    /// Everything was asked for and is answered.
+    /// A full request with a full response.
     Sessionless,
-    /// So was it, and a session may begin with the answer.
+    /// The same, and the response may create a session.
     First { state: State, by_id: bool, is_follower: bool, now: Duration },
-    /// The session answers what has changed; the number is the one after this request's.
+    /// An incremental request; `epoch` is the one after this request's.
     Next { id: i32, epoch: i32 },
 }
 
 impl FetchSessions {
-    /// Room for so many sessions; 0 serves everybody without.
+    /// Creates a table for this many sessions; 0 disables sessions.
     pub(crate) fn new(sessions_max: usize) -> Self {
         Self { table: Mutex::default(), sessions_max, partitions_max: PARTITIONS_MAX }
     }
 
-    /// Begins a turn, and makes of the request what it would be without a session: all partitions,
-    /// in the order in which they are to be served.
+    /// Begins a request, and expands it to the full request it stands for: all partitions, in the
+    /// order in which they are to be served.
     ///
     /// # Errors
-    /// With the code for the whole answer when the session is unknown or out of step.
+    /// The error code of the whole response, if the session is unknown or its epoch does not match.
     pub(crate) fn begin(
         &self,
         request: &mut FetchRequest,
@@ -91,7 +91,8 @@ impl FetchSessions {
         let (id, epoch) = (request.session_id, request.session_epoch);
         let kind = match epoch {
             NO_SESSION | BEGIN => {
-                // Whoever begins anew, or goes without, has done with the old one.
+                // A client that starts over, or goes without a session, no longer needs the old
+                // one.
                 self.lock().remove(id);
                 if epoch == NO_SESSION {
                     TurnKind::Sessionless
@@ -139,7 +140,7 @@ impl FetchSessions {
         Ok(next)
     }
 
-    /// The id of a new session, or of none when there is no room.
+    /// Adds a session and returns its id, or `NONE` if there is no space.
     fn admit(&self, session: Session) -> i32 {
         let mut table = self.lock();
         let needed = session.state.len();
@@ -159,17 +160,18 @@ impl FetchSessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // Every change leaves the table whole, or panics on an invariant that was broken before.
+        // Every change leaves the table consistent, or panics on an invariant that was already
+        // broken.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Turn<'_> {
-    /// Ends the turn: cuts the answer down to what its reader does not know, and returns the id of
-    /// the session to go on with, 0 for none.
+    /// Ends a request: reduces the response to what the client does not know, and returns the
+    /// session id for the response, 0 for none.
     ///
     /// # Errors
-    /// With the code for the whole answer when another request has taken the session over.
+    /// The error code of the whole response, if another request of the session came first.
     pub(crate) fn finish(self, topics: &mut Vec<Topic>) -> Result<i32, ErrorCode> {
         match self.kind {
             TurnKind::Sessionless => Ok(NONE),
@@ -205,8 +207,8 @@ impl Table {
         }
     }
 
-    /// Which session gives way to a new one: the one that was idle longest if that is long; for a
-    /// follower, whose sessions matter to everybody, also a consumer's.
+    /// The session to evict for a new one: the one that has been idle longest, if for long enough.
+    /// A follower, on whose sessions replication depends, may also evict a consumer's.
     fn victim(&self, newcomer: &Session) -> Option<i32> {
         let may_go = |session: &Session| {
             newcomer.last_used.saturating_sub(session.last_used) > IDLE
@@ -218,7 +220,7 @@ impl Table {
         going.min_by_key(first).map(|(id, _)| *id)
     }
 
-    /// An id that nobody has and nobody can guess: who names a session may end it.
+    /// A random unused id: a client that guesses an id could end the session.
     fn unused_id(&self) -> i32 {
         loop {
             let [a, b, c, d, ..] = *Uuid::new_v4().as_bytes();
@@ -237,7 +239,7 @@ fn first(request: &FetchRequest, version: i16, now: Duration) -> TurnKind {
     TurnKind::First { state, by_id: version >= BY_ID, is_follower, now }
 }
 
-/// The number of the request after the one with this number; it never begins anew by itself.
+/// The epoch after this one; it skips 0, which would create a session.
 fn following(epoch: i32) -> i32 {
     epoch.checked_add(1).unwrap_or(1)
 }

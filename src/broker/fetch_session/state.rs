@@ -1,4 +1,4 @@
-//! One session: its partitions in the order in which they are served, and what was told of each.
+//! A session: its partitions in the order in which they are served, with the values last sent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::wire::fetch::{
     ForgottenTopic, Partition as PartitionAnswer, RequestPartition, RequestTopic, Topic,
 };
 
-/// A topic as requests name it: before version 13 by its name, from then on by its id.
+/// The topic as identified by requests: by name before version 13, by id from then on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TopicKey {
     name: Arc<str>,
@@ -22,12 +22,12 @@ type Key = (TopicKey, i32);
 #[derive(Debug)]
 struct Entry {
     key: Key,
-    /// What was asked last.
+    /// The partition's last request.
     request: RequestPartition,
     told: Told,
 }
 
-/// What an answer said of a partition, its records aside. −1 where nothing was said.
+/// The values of a partition in a response, without its records; −1 for values that were not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
     high_watermark: i64,
@@ -39,19 +39,19 @@ const NOTHING: Told = Told { high_watermark: -1, log_start_offset: -1 };
 /// The partitions of a session.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// By their place in the order.
+    /// The partitions by their position in the serving order.
     entries: BTreeMap<u64, Entry>,
     places: HashMap<Key, u64>,
     next_place: u64,
 }
 
 impl State {
-    /// How many partitions there are.
+    /// The number of partitions.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Takes up partitions, or what is new of those it has.
+    /// Adds partitions, or updates those that exist.
     pub(super) fn update(&mut self, topics: &[RequestTopic]) {
         for topic in topics {
             let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
@@ -77,7 +77,7 @@ impl State {
         self.next_place += 1;
     }
 
-    /// Lets partitions go.
+    /// Removes partitions.
     pub(super) fn forget(&mut self, topics: &[ForgottenTopic]) {
         for topic in topics {
             let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
@@ -89,8 +89,8 @@ impl State {
         }
     }
 
-    /// All partitions as a request for everything would name them, those first that have waited
-    /// longest.
+    /// All partitions as a full request, in serving order: those that have waited longest come
+    /// first.
     pub(super) fn request(&self) -> Vec<RequestTopic> {
         let mut topics: Vec<RequestTopic> = Vec::new();
         let mut last: Option<&TopicKey> = None;
@@ -108,11 +108,11 @@ impl State {
         topics
     }
 
-    /// Takes note of an answer. With `only_news` it is cut down to what the peer does not know:
-    /// records, errors, and offsets that have moved.
+    /// Records a response. With `only_news` it is reduced to what the peer does not know: records,
+    /// errors, and changed offsets.
     ///
-    /// A partition that had records is served last the next time, so that a busy one cannot take
-    /// all the room for ever.
+    /// A partition that had records is served last the next time, so that a busy partition cannot
+    /// use up the whole response for ever.
     pub(super) fn tell(&mut self, topics: &mut Vec<Topic>, only_news: bool) {
         for topic in &mut *topics {
             let key = TopicKey { name: topic.topic.as_str().into(), id: topic.topic_id };
@@ -124,7 +124,7 @@ impl State {
         topics.retain(|topic| !topic.partitions.is_empty());
     }
 
-    /// Notes what is said of a partition, and whether it is news.
+    /// Records the values sent for a partition; returns true if they are news.
     fn note(&mut self, key: &Key, answer: &PartitionAnswer) -> bool {
         let Some(place) = self.places.get(key).copied() else { return true };
         let Some(entry) = self.entries.get_mut(&place) else { return true };
@@ -136,7 +136,7 @@ impl State {
         let has_records = !answer.records.is_empty();
         let has_diverged = answer.diverging_epoch.end_offset >= 0;
         let is_news = failed || has_records || has_diverged || telling != entry.told;
-        // After an error the peer waits to hear that all is well again.
+        // After an error, the peer must be told when the partition works again.
         entry.told = if failed { NOTHING } else { telling };
         if has_records && let Some(entry) = self.entries.remove(&place) {
             self.push(entry);

@@ -1,5 +1,5 @@
-//! `AlterConfigs`: all settings of a resource are replaced; those not named are inherited again,
-//! but for the one that a topic keeps for ever.
+//! `AlterConfigs`: replaces all settings of a resource. Settings not in the request are reset to
+//! their inherited values, except for the topic setting that cannot change.
 
 use crate::broker::call::Call;
 use crate::broker::errors::Refusal;
@@ -15,7 +15,7 @@ use crate::wire::alter_configs::{
 
 pub(crate) type Request = AlterConfigsRequest;
 
-/// Changes the resources, each by itself.
+/// Changes the resources, each independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> AlterConfigsResponse {
     let name = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
     let replace =
@@ -46,7 +46,8 @@ async fn replace(
     change(call.shared, Change { target, edits, validate_only }).await
 }
 
-/// What a topic goes on saying of itself unless the request contradicts it, which is refused.
+/// The immutable setting of a topic, which is kept unless the request contradicts it and is
+/// refused.
 fn fixed_setting(call: &Call<'_>, target: &ConfigTarget) -> Option<ConfigEdit> {
     let ConfigTarget::Topic(name) = target else { return None };
     let unit = call.shared.engine.image().topic(name)?.configs.get(OFFSET_UNIT)?.clone();

@@ -1,7 +1,7 @@
-//! `AlterPartitionReassignments`: partitions are sent to other brokers.
+//! `AlterPartitionReassignments`: moves partitions to other brokers.
 //!
-//! They stay where they were made, so all that can be asked for is what is already so; anything
-//! else is refused partition by partition.
+//! Moving is not supported: a request for the current assignment succeeds, anything else is refused
+//! partition by partition.
 
 use std::collections::HashSet;
 use std::future::{Ready, ready};
@@ -19,7 +19,7 @@ use crate::wire::alter_partition_reassignments::{
 
 pub(crate) type Request = AlterPartitionReassignmentsRequest;
 
-/// Judges every partition by itself.
+/// Checks every partition independently.
 pub(crate) fn handle(
     call: &Call<'_>,
     request: Request,
@@ -60,7 +60,7 @@ fn replicas_of<'a>(image: &'a Image, topic: &str, index: i32) -> Result<&'a [Bro
     Ok(&partition.ok_or_else(unknown)?.replicas)
 }
 
-/// Whether a partition with these replicas may be asked for those.
+/// Checks whether a partition with these replicas may be reassigned to `wanted`.
 fn judge(image: &Image, now: &[BrokerId], wanted: Option<&[i32]>) -> Result<(), Refusal> {
     let Some(wanted) = wanted else {
         return Err(Refusal::of(ErrorCode::NoReassignmentInProgress));
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_refused_and_nothing_can_be_called_off() {
+    fn impossible_reassignments_are_refused_and_none_can_be_cancelled() {
         let image = Image::default();
         let now = [BrokerId(1)];
         let code = |wanted: Option<&[i32]>| judge(&image, &now, wanted).unwrap_err().code;

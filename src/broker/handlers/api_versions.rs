@@ -1,4 +1,4 @@
-//! `ApiVersions`: what this broker serves. The first request of nearly every connection.
+//! `ApiVersions`: the supported APIs and versions. The first request of nearly every connection.
 
 use std::ops::RangeInclusive;
 
@@ -9,13 +9,13 @@ use crate::wire::api_versions::{
 };
 use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader};
 
-/// The version in whose form a newer client is told that it is too new.
+/// The version of the response to a client whose version is too new.
 const FALLBACK: i16 = 0;
 
-/// In place of a broker's number: the client does not know it.
+/// The broker id of a client that does not know it.
 const NOBODY: i32 = -1;
 
-/// The feature level that tools print as the version of a broker: Kafka 4.0's.
+/// The feature level that tools show as the version of a broker: Kafka 4.0's.
 const METADATA_LEVEL: i16 = 25;
 
 /// An API and the versions that are served of it.
@@ -49,8 +49,8 @@ pub(crate) fn answer(
     encode::<ApiVersionsRequest>(header, &answer)
 }
 
-/// Whether the client means another broker, of which only the address has become this one's
-/// (KIP-1242): it has to look for its cluster anew.
+/// Returns an error if the client means another broker, whose address now belongs to this one
+/// (KIP-1242): the client must rebootstrap.
 fn misdirected(call: &Call<'_>, request: &ApiVersionsRequest) -> Option<ErrorCode> {
     match (&request.cluster_id, request.node_id) {
         (None, NOBODY) => None,
@@ -72,7 +72,7 @@ fn list(served: &[Served], error_code: ErrorCode, version: i16) -> ApiVersionsRe
             max_version: *versions.end(),
         })
         .collect();
-    // Clients before version 4 cannot take a feature that begins at level 0.
+    // Clients before version 4 cannot handle a feature with level 0 as its minimum.
     let feature = "metadata.version".to_owned();
     let (min_version, max_version) = (i16::from(version < 4), METADATA_LEVEL);
     ApiVersionsResponse {
@@ -93,7 +93,7 @@ fn list(served: &[Served], error_code: ErrorCode, version: i16) -> ApiVersionsRe
     }
 }
 
-/// A letter or digit at both ends, and between them also `-` and `.`.
+/// Returns true for letters and digits, with `-` and `.` between them.
 fn is_legal(text: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let ends = [text.chars().next(), text.chars().next_back()];

@@ -1,4 +1,4 @@
-//! `CreateAcls`: no rule is added, since none would be kept.
+//! `CreateAcls`: refused, since ACLs are not supported.
 
 use std::future::{Ready, ready};
 
@@ -9,7 +9,7 @@ use crate::wire::create_acls::{CreateAclsRequest, CreateAclsResponse, CreationRe
 
 pub(crate) type Request = CreateAclsRequest;
 
-/// Refuses every rule.
+/// Refuses every ACL.
 #[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<CreateAclsResponse> {
     let refusal = no_rules(call, Operation::Alter);

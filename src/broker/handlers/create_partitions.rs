@@ -1,4 +1,4 @@
-//! `CreatePartitions`: topics get more partitions, never fewer.
+//! `CreatePartitions`: adds partitions to topics.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::wire::create_partitions::{
 
 pub(crate) type Request = CreatePartitionsRequest;
 
-/// Extends the topics one after another; each succeeds or fails by itself.
+/// Extends the topics in turn; each succeeds or fails independently.
 pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreatePartitionsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
@@ -42,7 +42,8 @@ pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> CreateParti
     CreatePartitionsResponse { results, ..CreatePartitionsResponse::default() }
 }
 
-/// Extends one topic; without `within` it is only judged, beside what was `planned` before it.
+/// Extends one topic. Without `within` it is only validated, together with the partitions in
+/// `planned`.
 async fn extend(
     call: &Call<'_>,
     wanted: &RequestTopic,

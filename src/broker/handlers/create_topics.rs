@@ -1,4 +1,4 @@
-//! `CreateTopics`: topics by name, with defaults where the request leaves something open.
+//! `CreateTopics`: creates topics, with defaults for everything that a request leaves open.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use crate::wire::create_topics::{
 
 pub(crate) type Request = CreateTopicsRequest;
 
-/// In place of a number: the default, or what an assignment says.
+/// The number that stands for the default, or for the assignment's value.
 const UNSAID: i32 = -1;
 
-/// Makes the topics one after another; each succeeds or fails by itself.
+/// Creates the topics in turn; each succeeds or fails independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsResponse {
     let repeated = repeated(request.topics.iter().map(|topic| topic.name.clone()));
     let within = (!request.validate_only).then(|| patience(request.timeout_ms));
@@ -49,7 +49,8 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> CreateTopicsRes
     CreateTopicsResponse { topics, ..CreateTopicsResponse::default() }
 }
 
-/// Makes one topic; without `within` it is only judged, beside what was `planned` before it.
+/// Creates one topic. Without `within` it is only validated, together with the partitions in
+/// `planned`.
 async fn create(
     call: &Call<'_>,
     wanted: &RequestTopic,
@@ -67,7 +68,7 @@ async fn create(
         create_topic(&call.shared.engine, new, within).await?
     } else {
         plan_partitions(call.shared, planned, replicas)?;
-        // As Kafka does, so that a tool which expects an id finds one.
+        // As in Kafka, so that tools which expect an id find one.
         TopicId::random()
     };
     let settings = topic_settings(&call.shared.config, &call.shared.engine.image(), &own, factor);
@@ -97,7 +98,7 @@ fn new_topic(wanted: &RequestTopic) -> Result<NewTopic, Refusal> {
     })
 }
 
-/// The replicas of each partition, which may be named in any order.
+/// The replicas of each partition, which may be listed in any order.
 fn assignment(wanted: &[Assignment]) -> Result<Vec<Vec<BrokerId>>, Refusal> {
     let mut sorted: Vec<&Assignment> = wanted.iter().collect();
     sorted.sort_by_key(|assignment| assignment.partition_index);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assignment_leaves_nothing_else_to_be_said() {
+    fn an_assignment_excludes_partition_count_and_replication_factor() {
         let topic = |num_partitions, replication_factor| RequestTopic {
             name: "t".to_owned(),
             num_partitions,

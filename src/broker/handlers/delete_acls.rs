@@ -1,4 +1,4 @@
-//! `DeleteAcls`: no rule is removed, since there is none.
+//! `DeleteAcls`: refused, since ACLs are not supported.
 
 use std::future::{Ready, ready};
 

@@ -1,4 +1,4 @@
-//! `DeleteGroups`: groups without members are forgotten, with their offsets.
+//! `DeleteGroups`: deletes groups without members, with their offsets.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::wire::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse, Grou
 
 pub(crate) type Request = DeleteGroupsRequest;
 
-/// Forgets each group.
+/// Deletes each group.
 pub(crate) async fn handle(call: &Call<'_>, mut request: Request) -> DeleteGroupsResponse {
     let mut told = HashSet::new();
     request.groups_names.retain(|name| told.insert(name.clone()));

@@ -1,4 +1,4 @@
-//! `DeleteRecords`: partitions begin later than they did.
+//! `DeleteRecords`: advances the log start offset of partitions.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::wire::delete_records::{
 
 pub(crate) type Request = DeleteRecordsRequest;
 
-/// In place of an offset: everything that consumers may see.
+/// The value that stands for the high watermark.
 const HIGH_WATERMARK: i64 = -1;
 
-/// Cuts the partitions one after another; each succeeds or fails by itself.
+/// Deletes records of the partitions in turn; each succeeds or fails independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteRecordsResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
@@ -53,7 +53,7 @@ async fn delete(
     let partition = call.partition(topic, wanted.partition_index, Operation::Delete).await?;
     let policy = partition.config().cleanup_policy;
     if policy.compact && !policy.delete {
-        // The latest value of a key stays until a record replaces it.
+        // The latest value of a key stays until another record replaces it.
         return Err(Refusal::of(ErrorCode::PolicyViolation));
     }
     let first = Some(wanted.offset).filter(|offset| *offset != HIGH_WATERMARK);
@@ -64,8 +64,8 @@ async fn delete(
     Ok(start)
 }
 
-/// Skips damage on a person's word, also in the topics that are the broker's own. It takes the
-/// right to delete the records and, since every reader loses them, to alter the cluster.
+/// Skips damage on an operator's request, also in internal topics. It requires permission to delete
+/// the records and, since every reader loses them, to alter the cluster.
 async fn skip_damage(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Partition {
     let partition_index = wanted.partition_index;
     match skip(call, topic, wanted).await {

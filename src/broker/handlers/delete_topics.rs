@@ -1,4 +1,4 @@
-//! `DeleteTopics`: by name, or by id where the name might meanwhile be another topic's.
+//! `DeleteTopics`: by name, or by id if the name may meanwhile belong to another topic.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::wire::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse, Requ
 
 pub(crate) type Request = DeleteTopicsRequest;
 
-/// Deletes the topics one after another; each succeeds or fails by itself.
+/// Deletes the topics in turn; each succeeds or fails independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DeleteTopicsResponse {
     let named = |name| RequestTopic { name: Some(name), topic_id: TopicId::NONE };
     let mut topics = request.topics;
@@ -54,7 +54,7 @@ async fn delete(
     let image = call.shared.engine.image();
     let (found, unknown) = match (&wanted.name, wanted.topic_id) {
         (Some(name), TopicId::NONE) => {
-            // What cannot be a name is no topic's.
+            // An invalid name cannot belong to a topic.
             let legal = name.parse::<TopicName>().is_ok().then(|| name_of(name)).transpose()?;
             let found = legal.and_then(|name| image.topic(&name));
             (found, ErrorCode::UnknownTopicOrPartition)

@@ -1,4 +1,4 @@
-//! `DescribeAcls`: there are no rules about who may do what, and tools are told so.
+//! `DescribeAcls`: refused with the error that says ACLs are not supported.
 
 use std::future::{Ready, ready};
 
@@ -10,7 +10,7 @@ use crate::wire::describe_acls::{DescribeAclsRequest, DescribeAclsResponse};
 
 pub(crate) type Request = DescribeAclsRequest;
 
-/// Tells that there is nothing to list.
+/// Reports that ACLs are disabled.
 pub(crate) fn handle(call: &Call<'_>, _request: Request) -> Ready<DescribeAclsResponse> {
     let refusal = no_rules(call, Operation::Describe);
     ready(DescribeAclsResponse {
@@ -20,8 +20,8 @@ pub(crate) fn handle(call: &Call<'_>, _request: Request) -> Ready<DescribeAclsRe
     })
 }
 
-/// The refusal of every request about rules. Tools know this code and leave such rules out of what
-/// they show; at any other they fail.
+/// The refusal of every request about ACLs. Tools handle this code by leaving ACLs out of their
+/// output; they fail on any other.
 pub(crate) fn no_rules(call: &Call<'_>, operation: Operation) -> Refusal {
     if call.session.may(operation, Resource::Cluster) {
         Refusal::because(ErrorCode::SecurityDisabled, &"this broker has no authorizer")

@@ -1,4 +1,4 @@
-//! `DescribeClientQuotas`: no client is limited, so every list of limits is empty.
+//! `DescribeClientQuotas`: always empty, since quotas are not supported.
 
 use std::collections::HashSet;
 use std::future::{Ready, ready};
@@ -14,7 +14,7 @@ use crate::wire::describe_client_quotas::{
 
 pub(crate) type Request = DescribeClientQuotasRequest;
 
-/// Lists nothing, if the question makes sense.
+/// Returns an empty list if the request is valid.
 #[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeClientQuotasResponse> {
     let may = call.session.may(Operation::DescribeConfigs, Resource::Cluster);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_names_each_kind_of_client_once_and_a_name_only_where_it_is_compared() {
+    fn a_filter_has_each_entity_type_once_and_a_name_only_for_exact_matches() {
         let sound = [
             component("user", MATCH_EXACT, Some("u")),
             component("client-id", MATCH_DEFAULT, None),

@@ -11,8 +11,7 @@ use crate::wire::metadata::Broker as DescribedBroker;
 
 pub(crate) type Request = DescribeClusterRequest;
 
-/// The kind of address that clients of brokers ask for, and the one of controllers, which here
-/// have none of their own.
+/// The endpoint types of brokers and of controllers, which have no addresses of their own here.
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
@@ -44,7 +43,7 @@ fn describe(call: &Call<'_>, request: &Request) -> DescribeClusterResponse {
         host: described.host,
         port: described.port,
         rack: described.rack,
-        // A broker that is not live is not known here.
+        // Only live brokers are known here.
         is_fenced: false,
     };
     let mut response = DescribeClusterResponse {

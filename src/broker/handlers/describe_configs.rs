@@ -1,4 +1,4 @@
-//! `DescribeConfigs`: every setting of a topic or of this broker, and where it was said.
+//! `DescribeConfigs`: every setting of a topic or of this broker, with the sources of its value.
 
 use std::future::{Ready, ready};
 use std::mem;
@@ -21,7 +21,7 @@ use crate::wire::describe_configs::{
 
 pub(crate) type Request = DescribeConfigsRequest;
 
-/// Describes every resource by itself.
+/// Describes every resource independently.
 pub(crate) fn handle(call: &Call<'_>, mut request: Request) -> Ready<DescribeConfigsResponse> {
     let resources = mem::take(&mut request.resources);
     let describe = |wanted: RequestResource| {
@@ -67,7 +67,8 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
                 None => Ok(all_brokers_settings(config, &image)),
             }
         }
-        // Groups are of the classic kind, which has no settings, and nobody subscribes to metrics.
+        // Groups are of the classic type, which has no settings, and client metrics are not
+        // supported.
         RESOURCE_GROUP | RESOURCE_CLIENT_METRICS if name.is_empty() => {
             Err(Refusal::because(ErrorCode::InvalidRequest, &"the resource has no name"))
         }
@@ -85,7 +86,7 @@ fn settings(call: &Call<'_>, wanted: &RequestResource) -> Result<Vec<Setting>, R
     }
 }
 
-/// The broker that a resource names: this one, or with `None` all of them.
+/// Parses the broker that a resource names: this broker, or `None` for all brokers.
 pub(crate) fn broker_id(call: &Call<'_>, name: &str) -> Result<Option<BrokerId>, Refusal> {
     let me = call.shared.config.engine.broker_id;
     if name.is_empty() {
@@ -98,13 +99,14 @@ pub(crate) fn broker_id(call: &Call<'_>, name: &str) -> Result<Option<BrokerId>,
     Err(Refusal::because(ErrorCode::InvalidRequest, &cause))
 }
 
-/// The refusal of a kind of resource that has no settings.
+/// The refusal of a resource type that has no settings.
 pub(crate) fn no_settings(resource_type: i8) -> Refusal {
     let cause = format!("resources of type {resource_type} have no settings here");
     Refusal::because(ErrorCode::InvalidRequest, &cause)
 }
 
-/// Tools that want everything send no names, or an empty list of them.
+/// Returns true if the setting is requested. Tools that want all settings send no names or an empty
+/// list.
 fn is_asked(wanted: &RequestResource, name: &str) -> bool {
     let keys = wanted.configuration_keys.as_deref().unwrap_or_default();
     keys.is_empty() || keys.iter().any(|key| key == name)
@@ -133,7 +135,7 @@ fn synonym(value: &Value) -> Synonym {
     }
 }
 
-/// The protocol's number of a source.
+/// The protocol's number for a source.
 pub(crate) fn source_code(source: Source) -> i8 {
     match source {
         Source::Topic => SOURCE_TOPIC,

@@ -9,11 +9,11 @@ use crate::wire::describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse
 
 pub(crate) type Request = DescribeGroupsRequest;
 
-/// Read, Delete, Describe, and those of settings, as the bits of "authorized operations": nobody
-/// is refused anything.
+/// The authorized operations of groups as a bit mask: Read, Delete, Describe and those of settings.
+/// Nothing is denied.
 const ALL_GROUP_OPERATIONS: i32 = 0b1101_0100_1000;
 
-/// From here on a group that does not exist is an error; before, it is a dead group.
+/// The first version that reports an unknown group as an error; earlier ones as a dead group.
 const UNKNOWN_IS_ERROR_SINCE: i16 = 6;
 
 /// Describes each group.

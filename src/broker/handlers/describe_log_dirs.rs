@@ -1,4 +1,4 @@
-//! `DescribeLogDirs`: what the data directory holds, how large it is, and what its disk has left.
+//! `DescribeLogDirs`: the contents and size of the data directory, and the free space of its disk.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::wire::describe_log_dirs::{
 
 pub(crate) type Request = DescribeLogDirsRequest;
 
-/// Describes the data directory; there is one.
+/// Describes the data directory, of which there is one.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirsResponse {
     if !call.session.may(Operation::Describe, Resource::Cluster) {
         return DescribeLogDirsResponse {
@@ -43,7 +43,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeLogDirs
     DescribeLogDirsResponse { results: vec![dir], ..DescribeLogDirsResponse::default() }
 }
 
-/// The replicas on this broker that are asked for.
+/// The requested replicas on this broker.
 fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicPartition> {
     let image = shared.engine.image();
     let asked = topics.map(|topics| {
@@ -59,7 +59,7 @@ fn wanted<'a>(shared: &Shared, topics: Option<&'a [RequestTopic]>) -> Vec<TopicP
     image.partitions_of(shared.config.engine.broker_id).filter(is_asked).collect()
 }
 
-/// Waits for the disk. A log that cannot be opened has no size; whoever uses it is told why.
+/// Blocks on the disk. A log that cannot be opened is left out; requests that use it get the error.
 fn describe(
     shared: &Shared,
     wanted: Vec<TopicPartition>,
@@ -68,7 +68,7 @@ fn describe(
     let data = &shared.engine.logs.data;
     let mut topics: BTreeMap<TopicName, Vec<Partition>> = BTreeMap::new();
     for replica in wanted {
-        // A partition that was never written has no log yet.
+        // A partition that was never written to has no log yet.
         let measured = data.log(&replica).and_then(|log| {
             let Some(log) = log else { return Ok((0, Vec::new(), Vec::new())) };
             let size = log.size_bytes()?;
@@ -118,7 +118,7 @@ fn absolute(shared: &Shared) -> String {
     shown(shared.engine.logs.data.path())
 }
 
-/// A path that means the same wherever its reader is.
+/// An absolute path, which does not depend on the reader's working directory.
 pub(super) fn shown(path: &Path) -> String {
     path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! `DescribeProducers`: the idempotent producers that partitions remember.
+//! `DescribeProducers`: the state that partitions keep of idempotent producers.
 
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
@@ -11,10 +11,10 @@ use crate::wire::describe_producers::{
 
 pub(crate) type Request = DescribeProducersRequest;
 
-/// There are no transactions: nobody coordinates one.
+/// The coordinator epoch without transactions.
 const NO_COORDINATOR: i32 = -1;
 
-/// Describes every partition by itself.
+/// Describes every partition independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> DescribeProducersResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
@@ -48,7 +48,7 @@ async fn producers(
     if !partition.is_open() {
         return Err(Refusal::of(ErrorCode::KafkaStorageError));
     }
-    // A partition that was never written has no log.
+    // A partition that was never written to has no log.
     Ok(partition.log().map(|log| log.active_producers()).unwrap_or_default())
 }
 

@@ -1,4 +1,4 @@
-//! `DescribeTopicPartitions`: topics by name, page by page, with who keeps their partitions.
+//! `DescribeTopicPartitions`: topics by name, page by page, with the replicas of their partitions.
 
 use std::collections::BTreeSet;
 use std::future::{Ready, ready};
@@ -15,7 +15,7 @@ use crate::wire::{ErrorCode, Marked};
 
 pub(crate) type Request = DescribeTopicPartitionsRequest;
 
-/// The most partitions of a page, whatever the client asks for.
+/// The maximum number of partitions per page.
 const PAGE_MAX: usize = 2_000;
 
 /// Describes one page.
@@ -44,17 +44,17 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<DescribeTopicPa
     })
 }
 
-/// A page that is being filled.
+/// A page under construction.
 struct Page {
-    /// Partitions that have room yet.
+    /// The number of partitions that still fit.
     room: usize,
     topics: Vec<Topic>,
-    /// What had no room any more.
+    /// The first partition that did not fit.
     next: Option<Cursor>,
 }
 
 impl Page {
-    /// Adds a topic from this partition on, as far as there is room.
+    /// Adds a topic from this partition on, as far as it fits.
     fn add(&mut self, call: &Call<'_>, image: &Image, name: &str, from: i32) {
         if self.room == 0 {
             self.next = Some(Cursor { topic_name: name.to_owned(), partition_index: from });
@@ -87,7 +87,7 @@ impl Page {
 
 fn refused(name: &str, error_code: ErrorCode) -> Topic {
     let mut topic = Topic { error_code, name: Some(name.to_owned()), ..Topic::default() };
-    // As Kafka does it: rights to a topic that could be there are told.
+    // As in Kafka: operations on a topic that could exist are reported.
     if matches!(error_code, ErrorCode::UnknownTopicOrPartition | ErrorCode::InvalidTopicException) {
         topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
     }
@@ -111,7 +111,7 @@ fn partition(index: PartitionIndex, image: &PartitionImage) -> Partition {
         leader_epoch: image.leader_epoch().0,
         replica_nodes: image.replicas.iter().map(|broker| broker.0).collect(),
         isr_nodes: image.isr().iter().map(|member| member.broker.0).collect(),
-        // Nobody but the in-sync replicas may lead. Apache's admin client takes no null for it.
+        // Only in-sync replicas may lead. Apache's admin client does not accept null here.
         eligible_leader_replicas: Some(Vec::new()),
         last_known_elr: Some(Vec::new()),
         ..Partition::default()

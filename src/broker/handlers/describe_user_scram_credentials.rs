@@ -1,4 +1,4 @@
-//! `DescribeUserScramCredentials`: nobody logs in by password, so there is no user to describe.
+//! `DescribeUserScramCredentials`: there are no users, since SCRAM is not supported.
 
 use std::collections::HashSet;
 use std::future::{Ready, ready};
@@ -13,7 +13,7 @@ use crate::wire::describe_user_scram_credentials::{
 
 pub(crate) type Request = DescribeUserScramCredentialsRequest;
 
-/// Knows no user.
+/// Reports every user as unknown.
 pub(crate) fn handle(
     call: &Call<'_>,
     request: Request,
@@ -30,7 +30,7 @@ pub(crate) fn handle(
     })
 }
 
-/// One result for each name; it is an error to ask for one twice.
+/// One result per name; a repeated name is an error.
 fn results(users: Vec<User>) -> Vec<UserResult> {
     let repeated = repeated(users.iter().map(|user| user.name.clone()));
     let mut told = HashSet::new();
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_named_twice_is_told_of_once_and_as_an_error() {
+    fn a_user_named_twice_is_reported_once_and_as_an_error() {
         let users = ["a", "b", "a"].map(|name| User { name: name.to_owned() });
         let told = results(users.into()).into_iter();
         let told: Vec<_> = told.map(|result| (result.user, result.error_code)).collect();

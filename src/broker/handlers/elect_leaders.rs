@@ -1,8 +1,8 @@
-//! `ElectLeaders`: partitions go back to their preferred leaders.
+//! `ElectLeaders`: returns partitions to their preferred leaders.
 //!
-//! The controller gives a partition to its preferred leader whenever that one can have it, so there
-//! is nothing to do here but to tell how things stand. An election that may lose records is never
-//! held on a request: that takes a person at the broker.
+//! The controller makes the preferred replica leader whenever possible, so this only reports the
+//! current state. An unclean election, which may lose records, is never held on request: that needs
+//! an operator at the broker.
 
 use std::future::{Ready, ready};
 
@@ -18,7 +18,7 @@ use crate::wire::elect_leaders::{
 
 pub(crate) type Request = ElectLeadersRequest;
 
-/// Tells of every partition whether it has the leader that was asked for.
+/// Reports for each partition whether it has the requested leader.
 pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ElectLeadersResponse> {
     let refused =
         |error_code| ready(ElectLeadersResponse { error_code, ..ElectLeadersResponse::default() });
@@ -37,7 +37,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ElectLeadersRes
     ready(ElectLeadersResponse { replica_election_results, ..ElectLeadersResponse::default() })
 }
 
-/// The partitions asked for, whatever there is to say of them.
+/// The results of the requested partitions.
 fn named(image: &Image, kind: i8, topic: RequestTopic) -> Topic {
     let name = topic.topic.parse::<TopicName>().ok();
     let answer = |index: i32| {
@@ -48,7 +48,7 @@ fn named(image: &Image, kind: i8, topic: RequestTopic) -> Topic {
     Topic { topic: topic.topic, partition_result }
 }
 
-/// All partitions that need another leader; those that do not are left out.
+/// The results of all partitions that need another leader; others are left out.
 fn all(image: &Image, kind: i8) -> Vec<Topic> {
     let mut topics = Vec::new();
     for topic in image.topics() {
@@ -64,7 +64,7 @@ fn all(image: &Image, kind: i8) -> Vec<Topic> {
     topics
 }
 
-/// What there is to say of a partition.
+/// The result of one partition.
 fn fate(partition: Option<&PartitionImage>, kind: i8) -> Refusal {
     let Some(partition) = partition else {
         return Refusal::of(ErrorCode::UnknownTopicOrPartition);
@@ -98,7 +98,7 @@ mod tests {
     use crate::types::BrokerId;
 
     #[test]
-    fn a_partition_without_a_leader_gets_none_by_asking() {
+    fn a_request_does_not_elect_a_leader_for_a_partition_without_one() {
         let partition = PartitionImage { replicas: [BrokerId(1)].into(), state: None };
         let code = |kind| fate(Some(&partition), kind).code;
         assert_eq!(code(PREFERRED), ErrorCode::PreferredLeaderNotAvailable);

@@ -1,7 +1,7 @@
-//! Fetch: records as far as consumers may see, from the files they lie in.
+//! `Fetch`: records up to the high watermark, sent directly from their files.
 //!
-//! A fetch with nothing to send is parked until a watermark moves or its time is up. Larger ranges
-//! go from the file to the socket by the kernel; small ones are read into the answer.
+//! A fetch with too little data is parked until a high watermark moves or its time is up. The
+//! kernel sends larger ranges from file to socket; small ranges are copied into the response.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,36 +27,36 @@ use crate::wire::{
     ErrorCode, Piece as FramePiece, Reader, Records, RequestHeader, encode_response,
 };
 
-/// Up to this many bytes a copy costs less than another system call.
+/// The size up to which a copy costs less than another system call.
 const COPIED_MAX: u64 = 32 * 1024;
 
-/// The first version whose clients know Zstandard.
+/// The first version whose clients support Zstandard.
 const ZSTD_FROM: i16 = 10;
 
-/// How often an answer is checked before it counts that memory does not hold it.
+/// The number of attempts to verify a response before memory counts as too short to cache it.
 const CHECKS_MAX: usize = 3;
 
-/// A read of one partition; `None` when something has to be checked first.
+/// A read of one partition; `None` if bytes have to be verified first.
 type Look = fn(&Partition, ReadRequest) -> Result<Option<ReadAnswer>, PartitionError>;
 
-/// A partition as it was asked for.
+/// A requested partition.
 struct Wanted<'a> {
     request: &'a RequestPartition,
     partition: Result<Arc<Partition>, ErrorCode>,
 }
 
-/// What one look at the partitions brought.
+/// The result of reading all partitions once.
 #[derive(Default)]
 struct Found {
     topics: Vec<Topic>,
     ranges: Vec<FileRange>,
     bytes: u64,
     refused: bool,
-    /// What has to be read and checked before it can be answered.
+    /// Reads whose bytes have to be verified before they can be answered.
     unchecked: Vec<(Arc<Partition>, ReadRequest)>,
 }
 
-/// Answers a fetch.
+/// Answers a fetch request.
 pub(crate) async fn answer(
     call: &Call<'_>,
     header: &RequestHeader<'_>,
@@ -78,10 +78,10 @@ pub(crate) async fn answer(
     Ok(pieces)
 }
 
-/// Fetches what the request asks for, or its session stands for, and says what is new of it.
+/// Fetches the request's partitions, or those of its session, and reduces the response to changes.
 ///
 /// # Errors
-/// With the code for the whole answer when the session is not what the request takes it for.
+/// The error code of the whole response, if the request does not fit its session.
 async fn in_session(
     call: &Call<'_>,
     request: &mut FetchRequest,
@@ -90,12 +90,12 @@ async fn in_session(
     let turn = call.shared.fetch_sessions.begin(request, call.version, now)?;
     let wanted = resolve(call, request).await;
     let Found { mut topics, ranges, .. } = wait_for(call, request, &wanted).await;
-    // What it leaves out has no records, so the ranges stay in step with the answer.
+    // Partitions that are left out have no records, so ranges and response stay in step.
     let session_id = turn.finish(&mut topics)?;
     Ok((FetchResponse { session_id, topics, ..FetchResponse::default() }, ranges))
 }
 
-/// Finds the partitions asked for and opens those that were not used since the start.
+/// Looks up the requested partitions and opens their logs on first use.
 async fn resolve<'a>(call: &Call<'_>, request: &'a FetchRequest) -> Vec<Vec<Wanted<'a>>> {
     let isolation = Isolation::of(request.isolation_level);
     let mut wanted = Vec::with_capacity(request.topics.len());
@@ -132,7 +132,7 @@ fn find(call: &Call<'_>, topic: &RequestTopic, index: i32) -> Result<Arc<Partiti
     Ok(Arc::clone(partition))
 }
 
-/// Looks until there is enough, something is wrong, or the time is up.
+/// Reads until there are enough bytes, an error occurred, or the time is up.
 async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>]) -> Found {
     let enough = u64::try_from(request.min_bytes).unwrap_or(0);
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
@@ -144,7 +144,7 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
         if found.bytes >= enough || found.refused || left.is_zero() {
             return found;
         }
-        // First the places, then another look: what happens in between is not missed.
+        // Register before reading again, so that no wakeup in between is missed.
         let _places = park(&found, wanted, &wake);
         found = read_checked(call, request, wanted).await;
         if found.bytes >= enough || found.refused {
@@ -159,8 +159,8 @@ async fn wait_for(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<
     }
 }
 
-/// Takes a place at each partition, beyond the watermark that was seen. One place, however often a
-/// partition is named: who has many makes all others look through them at each append.
+/// Registers with each partition for progress beyond the high watermark seen. Each registration is
+/// scanned on every append, so register once per partition, however often it is named.
 fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Registration> {
     let seen = found.topics.iter().flat_map(|topic| &topic.partitions);
     let partitions = wanted.iter().flatten().filter_map(|wanted| wanted.partition.as_ref().ok());
@@ -175,8 +175,8 @@ fn park(found: &Found, wanted: &[Vec<Wanted<'_>>], wake: &Arc<Notify>) -> Vec<Re
         .collect()
 }
 
-/// Reads the partitions, and has checked first what is not vouched for: on other threads, for it
-/// takes long and may wait for the disk.
+/// Reads the partitions. Bytes that are not verified yet are first verified on other threads, since
+/// that takes time and may block on the disk.
 async fn read_checked(
     call: &Call<'_>,
     request: &FetchRequest,
@@ -189,8 +189,8 @@ async fn read_checked(
         }
         call.shared.engine.control.check(found.unchecked).await;
     }
-    // Memory is so short that what was checked is gone again. It is checked once more as it is
-    // sent.
+    // Memory is so short that verified bytes are evicted at once. They are verified again while
+    // they are sent.
     read(call, request, wanted, |partition, request| partition.read_unchecked(request).map(Some))
 }
 
@@ -211,7 +211,7 @@ fn read(call: &Call<'_>, request: &FetchRequest, wanted: &[Vec<Wanted<'_>>], loo
 }
 
 impl Found {
-    /// Reads one partition, as far as the request still has room.
+    /// Reads one partition, within the request's remaining limit.
     fn look(&mut self, request: &FetchRequest, wanted: &Wanted<'_>, look: Look) -> PartitionAnswer {
         let room = u64::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
         let bytes_max = u64::try_from(wanted.request.partition_max_bytes).unwrap_or(0);
@@ -219,7 +219,8 @@ impl Found {
             offset: wanted.request.fetch_offset,
             max_bytes: bytes_max.min(room),
             at_least_one_batch: self.bytes == 0,
-            // Who does not wait asks whether there is more; who waits would not rest any more.
+            // A reader that does not wait is shown the gap. For a reader that waits it would end
+            // every wait at once.
             shows_gap: request.max_wait_ms == 0,
         };
         let epoch = LeaderEpoch(wanted.request.current_leader_epoch);
@@ -271,14 +272,14 @@ fn read_partition(
     look: Look,
 ) -> Result<Option<ReadAnswer>, Refusal> {
     let read = || {
-        // Whatever is no epoch says nothing here, as in Kafka.
+        // Any negative epoch means "not given", as in Kafka.
         partition.check_epoch(epoch.max(LeaderEpoch::NONE))?;
         look(partition, request)
     };
     read().map_err(|error: PartitionError| Refusal::from(&error))
 }
 
-/// A range as it is sent: copied when it is small and in memory, else left to the kernel.
+/// A range as it is sent: copied if it is small and in memory, otherwise left to the kernel.
 fn load(range: &FileRange) -> Result<Piece, Unanswerable> {
     if range.length > COPIED_MAX || !range.file.is_cached(range.position, range.length) {
         return Ok(Piece::File(range.clone()));

@@ -1,4 +1,5 @@
-//! `FindCoordinator`: which broker looks after a group. The first to ask makes the internal topic.
+//! `FindCoordinator`: the broker that coordinates a group. The first request creates the internal
+//! topic.
 
 use std::sync::Arc;
 
@@ -18,10 +19,10 @@ use crate::wire::find_coordinator::{
 
 pub(crate) type Request = FindCoordinatorRequest;
 
-/// Up to here a request is about one key.
+/// The last version with a single key.
 const LAST_SINGLE: i16 = 3;
 
-/// Names the coordinator of each key.
+/// Returns the coordinator of each key.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> FindCoordinatorResponse {
     let keys =
         if call.version <= LAST_SINGLE { vec![request.key] } else { request.coordinator_keys };
@@ -47,8 +48,8 @@ async fn find(call: &Call<'_>, key_type: i8, key: &str) -> Result<Coordinator, R
                     .map_err(unavailable)?;
             address(call, &image, coordinator_of(&image, &GroupId::from(key)))
         }
-        // There are no transactions. Clients give up for good only when InitProducerId tells them
-        // so, and any broker can; an error here they would take for a passing one.
+        // Transactions are not supported. Clients give up only on the error of `InitProducerId`,
+        // which any broker can return; they would retry on an error here.
         KEY_TYPE_TRANSACTION => {
             let image = call.shared.engine.image();
             address(call, &image, Some(call.shared.config.engine.broker_id))
@@ -73,7 +74,7 @@ fn address(
     })
 }
 
-/// Whatever kept the internal topic from being made, clients try again.
+/// Maps every error that kept the internal topic from being created to one that clients retry on.
 fn unavailable(refusal: Refusal) -> Refusal {
     tracing::warn!("the internal topic of groups cannot be made: {refusal}");
     Refusal { code: ErrorCode::CoordinatorNotAvailable, ..refusal }

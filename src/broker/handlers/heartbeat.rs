@@ -1,4 +1,4 @@
-//! Heartbeat: a member shows a sign of life, and learns whether it has to join again.
+//! `Heartbeat`: extends a member's session, and tells it whether it must rejoin.
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
@@ -9,7 +9,7 @@ use crate::wire::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 
 pub(crate) type Request = HeartbeatRequest;
 
-/// Notes that the member lives.
+/// Extends the member's session.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> HeartbeatResponse {
     let error_code = beat(call, request).await.err().unwrap_or_default();
     HeartbeatResponse { error_code, ..HeartbeatResponse::default() }

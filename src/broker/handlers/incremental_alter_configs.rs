@@ -1,4 +1,4 @@
-//! `IncrementalAlterConfigs`: single settings are changed, the others stay.
+//! `IncrementalAlterConfigs`: changes single settings and keeps the others.
 
 use crate::broker::authorize::{Operation, Resource as Guarded};
 use crate::broker::call::Call;
@@ -16,7 +16,7 @@ use crate::wire::incremental_alter_configs::{
 
 pub(crate) type Request = IncrementalAlterConfigsRequest;
 
-/// Changes the resources, each by itself.
+/// Changes the resources, each independently.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> IncrementalAlterConfigsResponse {
     let name = |wanted: &RequestResource| (wanted.resource_type, wanted.resource_name.clone());
     let alter = async |wanted: &RequestResource| alter(call, wanted, request.validate_only).await;
@@ -44,7 +44,7 @@ async fn alter(
     change(call.shared, Change { target, edits, validate_only }).await
 }
 
-/// Whose settings are to change, if this client may change them.
+/// The owner of the settings to change, if this client may change them.
 pub(crate) fn target(
     call: &Call<'_>,
     resource_type: i8,

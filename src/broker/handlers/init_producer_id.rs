@@ -1,4 +1,4 @@
-//! `InitProducerId`: the number that makes a producer's retries harmless.
+//! `InitProducerId`: the id that makes a producer's retries idempotent.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::wire::init_producer_id::{InitProducerIdRequest, InitProducerIdRespons
 
 pub(crate) type Request = InitProducerIdRequest;
 
-/// Hands out an id that nobody had.
+/// Assigns a new producer id.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> InitProducerIdResponse {
     match new_id(call, &request).await {
         Ok(ProducerId(producer_id)) => {
@@ -38,8 +38,8 @@ async fn new_id(call: &Call<'_>, request: &Request) -> Result<ProducerId, Refusa
     }
     if request.transactional_id.is_some() {
         // Clients show this code as "not supported", and nearly all give up at once. librdkafka
-        // tries again until the time of `init_transactions` is up and shows it then; the codes
-        // after which it gives up at once speak of rights, time-outs, or another producer.
+        // retries until the timeout of `init_transactions` and shows it then; the codes on which it
+        // gives up at once are about permissions, timeouts or fenced producers.
         tracing::warn!(peer = %call.session.peer, "refused a producer that wants transactions");
         let code = ErrorCode::UnsupportedVersion;
         return Err(Refusal::because(code, &"transactions are not supported"));

@@ -1,4 +1,4 @@
-//! `JoinGroup`: become a member of a group. Answered when the generation is complete.
+//! `JoinGroup`: joins a group. Answered when the generation is complete.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::wire::join_group::{JoinGroupRequest, JoinGroupResponse, Member};
 
 pub(crate) type Request = JoinGroupRequest;
 
-/// From here on a newcomer is told its id first, and joins with it.
+/// The first version in which a newcomer must join again with an assigned member id (KIP-394).
 const ID_REQUIRED_SINCE: i16 = 4;
-/// From here on an answer without a protocol has null for it.
+/// The first version that has null for a missing protocol.
 const NO_PROTOCOL_SINCE: i16 = 7;
-/// From here on a leader may be told to leave the assignment as it is.
+/// The first version in which a leader may be told to skip the assignment (KIP-814).
 const SKIP_SINCE: i16 = 9;
 
-/// Joins, and waits for the others.
+/// Joins the group, and waits for the other members.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> JoinGroupResponse {
     if !call.session.may(Operation::Read, Resource::Group(&request.group_id)) {
         let code = ErrorCode::GroupAuthorizationFailed;
@@ -43,7 +43,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> JoinGroupRespon
 
 fn question(call: &Call<'_>, group_id: GroupId, request: &Request) -> JoinRequest {
     let rebalance_ms = match request.rebalance_timeout_ms {
-        // Version 0 does not say.
+        // Version 0 does not have it.
         timeout if timeout < 0 => request.session_timeout_ms,
         timeout => timeout,
     };

@@ -1,4 +1,4 @@
-//! `LeaveGroup`: members go, of their own will or by an administrator's.
+//! `LeaveGroup`: removes members, on their own or an administrator's request.
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
@@ -9,7 +9,7 @@ use crate::wire::leave_group::{LeaveGroupRequest, LeaveGroupResponse, Member};
 
 pub(crate) type Request = LeaveGroupRequest;
 
-/// Up to here one member leaves, and its error is the answer's.
+/// The last version with a single member, whose error is the response's.
 const LAST_SINGLE: i16 = 2;
 
 /// Removes members.

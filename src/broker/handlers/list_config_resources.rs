@@ -1,4 +1,4 @@
-//! `ListConfigResources`: what has settings that can be described.
+//! `ListConfigResources`: the resources whose settings can be described.
 
 use std::future::{Ready, ready};
 
@@ -13,11 +13,11 @@ use crate::wire::list_config_resources::{
 
 pub(crate) type Request = ListConfigResourcesRequest;
 
-/// Every kind that may be asked for. Of the last three there is none: nobody subscribes to
-/// metrics, and neither log levels nor groups have settings.
+/// Every resource type. The last three have no resources: client metrics are not supported, and
+/// neither log levels nor groups have settings.
 const KINDS: [i8; 5] = [TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP];
 
-/// Lists what there is of the kinds asked for.
+/// Lists the resources of the requested types.
 #[expect(clippy::needless_pass_by_value, reason = "every handler is handed its request")]
 pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ListConfigResourcesResponse> {
     let refused = |error_code| {
@@ -40,7 +40,7 @@ pub(crate) fn handle(call: &Call<'_>, request: Request) -> Ready<ListConfigResou
     })
 }
 
-/// The kinds that are meant; `None` if one is unknown.
+/// The requested types; `None` if one is unknown.
 fn kinds(version: i16, asked: &[i8]) -> Option<Vec<i8>> {
     if version == 0 {
         return Some(vec![CLIENT_METRICS]);

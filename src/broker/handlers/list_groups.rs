@@ -1,4 +1,4 @@
-//! `ListGroups`: the groups this broker coordinates.
+//! `ListGroups`: the groups that this broker coordinates.
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
@@ -8,10 +8,10 @@ use crate::wire::list_groups::{Group, ListGroupsRequest, ListGroupsResponse};
 
 pub(crate) type Request = ListGroupsRequest;
 
-/// All groups here are of this type.
+/// The type of all groups.
 const GROUP_TYPE: &str = "classic";
 
-/// Lists the groups that pass the filters and may be seen.
+/// Lists the groups that pass the filters and that this client may see.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListGroupsResponse {
     let filter = GroupFilter { states: request.states_filter, types: request.types_filter };
     match call.groups().list(&filter).await {

@@ -1,4 +1,4 @@
-//! `ListOffsets`: where a partition begins and ends, and what was first at a time.
+//! `ListOffsets`: the start and end of partitions, and offsets by timestamp.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::wire::list_offsets::{
 
 pub(crate) type Request = ListOffsetsRequest;
 
-/// From here on a request may ask for the latest record by time.
+/// The first version with a query for the record with the largest timestamp (KIP-734).
 const MAX_TIMESTAMP_SINCE: i16 = 7;
-/// From here on a request may ask where the records on this broker's own disks begin.
+/// The first version with a query for the earliest offset on local disks (KIP-405).
 const EARLIEST_LOCAL_SINCE: i16 = 8;
-/// From here on a request may ask where tiered storage ends; there is none.
+/// The first version with a query for the latest offset in tiered storage, which is not supported.
 const LATEST_TIERED_SINCE: i16 = 9;
-/// From here on a request may ask what tiered storage does not have yet.
+/// The first version with a query for the earliest offset not yet in tiered storage.
 const EARLIEST_PENDING_UPLOAD_SINCE: i16 = 11;
 
-/// Looks every offset up.
+/// Looks up every offset.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> ListOffsetsResponse {
     let isolation = Isolation::of(request.isolation_level);
     let mut topics = Vec::with_capacity(request.topics.len());
@@ -60,7 +60,7 @@ fn answer(partition_index: i32, found: Result<Option<RecordAt>, Refusal>) -> Par
             answer.offset = found.offset.get();
             answer.leader_epoch = found.epoch.0;
         }
-        // No record is so late.
+        // No record has a timestamp this late.
         Ok(None) => {}
         Err(refusal) => answer.error_code = refusal.code,
     }
@@ -83,7 +83,7 @@ async fn find(
     look().map_err(|error: PartitionError| Refusal::from(&error))
 }
 
-/// Whether a request of this version can mean something by this time; a negative one is no time.
+/// Returns true if this version defines the given timestamp; negative ones are special queries.
 fn is_known(timestamp: i64, version: i16) -> bool {
     match timestamp {
         LATEST | EARLIEST => true,
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_time_says_is_known_from_the_version_on_that_defines_it() {
+    fn special_timestamps_are_known_from_the_version_that_defines_them() {
         for (timestamp, since) in [(LATEST, 1), (EARLIEST, 1), (MAX_TIMESTAMP, 7), (0, 1)] {
             assert!(is_known(timestamp, since), "{timestamp}");
         }

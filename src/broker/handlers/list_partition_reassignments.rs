@@ -1,5 +1,4 @@
-//! `ListPartitionReassignments`: what is on its way to other brokers. Nothing ever is: partitions
-//! stay where they were made.
+//! `ListPartitionReassignments`: always empty, since partitions are never moved.
 
 use std::future::{Ready, ready};
 
@@ -12,7 +11,7 @@ use crate::wire::list_partition_reassignments::{
 
 pub(crate) type Request = ListPartitionReassignmentsRequest;
 
-/// Lists nothing.
+/// Returns an empty list.
 pub(crate) fn handle(
     call: &Call<'_>,
     _request: Request,

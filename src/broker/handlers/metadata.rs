@@ -1,4 +1,4 @@
-//! Metadata: brokers, topics and who leads their partitions. Asking for a topic may make it.
+//! `Metadata`: brokers, topics, and the leaders of their partitions. A request may create a topic.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::wire::metadata::{
 
 pub(crate) type Request = MetadataRequest;
 
-/// Every operation on a cluster, as the bits of "authorized operations": nobody is refused
-/// anything. That is everything from Create to `IdempotentWrite` but Delete.
+/// The authorized operations of the cluster as a bit mask: everything from Create to
+/// `IdempotentWrite` except Delete. Nothing is denied.
 pub(crate) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
-/// The same of a topic.
+/// The authorized operations of a topic.
 pub(crate) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 
 /// Describes the cluster.
@@ -61,7 +61,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> MetadataRespons
     response
 }
 
-/// The topics asked for; who names one twice is told of it once.
+/// The requested topics without repetitions.
 fn once(wanted: &[RequestTopic]) -> impl Iterator<Item = &RequestTopic> {
     let mut seen = HashSet::new();
     wanted.iter().filter(move |topic| seen.insert((topic.name.as_deref(), topic.topic_id)))
@@ -88,8 +88,8 @@ pub(crate) fn brokers(call: &Call<'_>, image: &Image) -> Vec<Broker> {
     described.collect()
 }
 
-/// Makes the topics asked for by a name that nobody has yet. Returns the names of those for which
-/// the broker has too many partitions.
+/// Creates the requested topics that do not exist. Returns the names of those that would exceed the
+/// broker's maximum number of partitions.
 async fn make_missing(call: &Call<'_>, wanted: &[RequestTopic]) -> HashSet<String> {
     let mut refused = HashSet::new();
     if !in_force(&call.shared.config, &call.shared.engine.image()).auto_create_topics {

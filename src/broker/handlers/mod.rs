@@ -1,5 +1,5 @@
-//! One file per API: what a request asks becomes calls to the layers below, and what they return
-//! becomes its answer. Versioned messages end here.
+//! The handlers, one file per API: each translates a request into calls to the lower layers, and
+//! their results into the response. Versioned messages are not used below this layer.
 
 pub(crate) mod alter_configs;
 pub(crate) mod alter_partition_reassignments;

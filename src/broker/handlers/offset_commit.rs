@@ -1,4 +1,4 @@
-//! `OffsetCommit`: a group stores how far it has read. Answered when that is replicated.
+//! `OffsetCommit`: stores the offsets of a group. Answered when they are replicated.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::wire::offset_commit::{
 
 pub(crate) type Request = OffsetCommitRequest;
 
-/// From here on a request names topics by their ids.
+/// The first version that identifies topics by id.
 const BY_ID_SINCE: i16 = 10;
 
-/// Stores the offsets of the partitions there are.
+/// Stores the offsets of existing partitions.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetCommitResponse {
     let group = Resource::Group(&request.group_id);
     let allowed = call.session.may(Operation::Read, group);
@@ -81,7 +81,7 @@ fn check(
     })
 }
 
-/// The partitions that were not stored, each with the reason.
+/// Stores the offsets, and returns the partitions that failed, each with the reason.
 async fn store(
     call: &Call<'_>,
     request: &Request,
@@ -109,7 +109,7 @@ async fn store(
     }
 }
 
-/// Puts the refusals of the coordinator beside those that were made before it was asked.
+/// Adds the coordinator's refusals to the response.
 fn tell(topics: &mut [Topic], fates: &HashMap<TopicPartition, ErrorCode>, image: &Image) {
     if fates.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! `OffsetDelete`: offsets of a group are forgotten, but for topics its members consume.
+//! `OffsetDelete`: deletes offsets of a group, except for topics that its members consume.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::wire::offset_delete::{OffsetDeleteRequest, OffsetDeleteResponse, Part
 
 pub(crate) type Request = OffsetDeleteRequest;
 
-/// Forgets the offsets of the partitions there are.
+/// Deletes the offsets of existing partitions.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteResponse {
     let refused =
         |error_code| OffsetDeleteResponse { error_code, ..OffsetDeleteResponse::default() };
@@ -32,7 +32,7 @@ pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetDeleteRes
     }
 }
 
-/// The partitions asked for that exist and may be touched.
+/// The requested partitions that exist and that this client may read.
 fn known(call: &Call<'_>, request: &Request) -> Vec<TopicPartition> {
     let image = call.shared.engine.image();
     let mut partitions = Vec::new();

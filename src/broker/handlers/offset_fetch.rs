@@ -1,7 +1,7 @@
-//! `OffsetFetch`: how far groups have read.
+//! `OffsetFetch`: the committed offsets of groups.
 //!
-//! Partitions without a stored offset are answered with −1 and no error, whether they exist or not;
-//! a stored offset may be negative too, and means the same to consumers.
+//! A partition without a committed offset is answered with −1 and no error, even if it does not
+//! exist. A committed offset may be negative too, and means the same to consumers.
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
@@ -15,14 +15,14 @@ use crate::wire::offset_fetch::{
 
 pub(crate) type Request = OffsetFetchRequest;
 
-/// From here on topics go by their ids.
+/// The first version that identifies topics by id.
 const BY_ID_SINCE: i16 = 10;
-/// Up to here a request is about one group.
+/// The last version with a single group.
 const LAST_SINGLE: i16 = 7;
-/// Up to here an error of the group stands beside each partition.
+/// The last version that reports an error of the group with each partition.
 const LAST_WITHOUT_GROUP_ERROR: i16 = 1;
 
-/// Looks the offsets up.
+/// Looks up the offsets.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetFetchResponse {
     if call.version > LAST_SINGLE {
         let mut groups = Vec::with_capacity(request.groups.len());
@@ -80,8 +80,8 @@ async fn offsets(
     }
 }
 
-/// The topics asked for, with their names also where the request has their ids only. Of an id that
-/// nobody has the name stays empty.
+/// The requested topics, with their names also if the request has only ids. The name of an unknown
+/// id stays empty.
 fn identified(call: &Call<'_>, mut topics: Vec<RequestTopic>) -> Vec<RequestTopic> {
     if call.version >= BY_ID_SINCE {
         let image = call.shared.engine.image();
@@ -93,7 +93,7 @@ fn identified(call: &Call<'_>, mut topics: Vec<RequestTopic>) -> Vec<RequestTopi
     topics
 }
 
-/// The partitions asked for that can exist and may be seen.
+/// The requested partitions with valid names that this client may see.
 fn named(call: &Call<'_>, topics: &[RequestTopic]) -> Vec<TopicPartition> {
     let mut partitions = Vec::new();
     for topic in topics.iter().filter(|topic| may_see(call, &topic.name)) {
@@ -107,7 +107,7 @@ fn named(call: &Call<'_>, topics: &[RequestTopic]) -> Vec<TopicPartition> {
     partitions
 }
 
-/// The answer in the form of the request; what was found is in the order of [`named`].
+/// The response in the form of the request; `found` is in the order of [`named`].
 fn as_asked(
     call: &Call<'_>,
     topics: Vec<RequestTopic>,
@@ -135,7 +135,7 @@ fn as_asked(
     answers
 }
 
-/// Everything found that may be seen, by topic.
+/// All offsets found that this client may see, by topic.
 fn by_topic(call: &Call<'_>, found: Vec<(TopicPartition, Option<CommittedOffset>)>) -> Vec<Topic> {
     let mut topics: Vec<Topic> = Vec::new();
     for (id, offset) in found {

@@ -1,5 +1,5 @@
-//! `OffsetForLeaderEpoch`: where an epoch ended, so that a reader can tell whether what it has read
-//! is still so.
+//! `OffsetForLeaderEpoch`: the end offset of a leader epoch, by which a reader detects that its log
+//! has diverged.
 
 use crate::broker::authorize::Operation;
 use crate::broker::call::Call;
@@ -12,7 +12,7 @@ use crate::wire::offset_for_leader_epoch::{
 
 pub(crate) type Request = OffsetForLeaderEpochRequest;
 
-/// Looks every epoch up.
+/// Looks up every epoch.
 pub(crate) async fn handle(call: &Call<'_>, request: Request) -> OffsetForLeaderEpochResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
@@ -32,7 +32,7 @@ async fn look_up(call: &Call<'_>, topic: &str, wanted: &RequestPartition) -> Par
             answer.leader_epoch = epoch.0;
             answer.end_offset = end.get();
         }
-        // −1 twice: nobody here can tell.
+        // Both are −1: the epoch is unknown.
         Ok(None) => {}
         Err(refusal) => answer.error_code = refusal.code,
     }

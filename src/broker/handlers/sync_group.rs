@@ -1,4 +1,4 @@
-//! `SyncGroup`: the leader hands the assignments in, each member gets its own.
+//! `SyncGroup`: the leader submits the assignments, and each member gets its own.
 
 use crate::broker::authorize::{Operation, Resource};
 use crate::broker::call::Call;
@@ -9,7 +9,7 @@ use crate::wire::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
 pub(crate) type Request = SyncGroupRequest;
 
-/// From here on a member says what the group has agreed on.
+/// The first version in which members state the expected protocol.
 const PROTOCOL_SINCE: i16 = 5;
 
 /// Waits for the member's assignment.

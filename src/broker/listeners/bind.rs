@@ -1,4 +1,4 @@
-//! Opening of the sockets that a broker listens on.
+//! Opening the listening sockets of a broker.
 
 use std::net::{SocketAddr, TcpListener as StdListener};
 
@@ -8,8 +8,8 @@ use tokio::runtime::Runtime;
 use crate::broker::listeners::{Listener, Listeners};
 use crate::broker::{BrokerError, HostPort};
 
-/// Opens all sockets. This comes before anything else at a start, since a port in use is the most
-/// common mistake; clients that connect meanwhile wait in the kernel until the broker is ready.
+/// Opens all sockets. This is the first step of a start, since a port in use is the most common
+/// mistake. Clients that connect meanwhile wait in the kernel until the broker is ready.
 pub(crate) fn bind(
     listeners: &[Listener],
     advertised: &[Listener],

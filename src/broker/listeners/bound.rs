@@ -1,14 +1,14 @@
-//! The listeners of a running broker, and by which of them a client came.
+//! The listeners of a running broker, and the listener that a client connected to.
 
 use std::net::SocketAddr;
 
 use crate::broker::{HostPort, Listener};
 use crate::metadata::Listener as RegisteredListener;
 
-/// The protocol of every listener.
+/// The security protocol of every listener.
 const PROTOCOL: &str = "PLAINTEXT";
 
-/// Where a broker listens; nowhere, when it is embedded without connections.
+/// The listening addresses; none if the broker is embedded without connections.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Vec<Bound>);
 
@@ -20,7 +20,7 @@ struct Bound {
 }
 
 impl Listeners {
-    /// What listens at `addresses`, each by its name, and what clients are told instead of some.
+    /// Creates listeners with names and addresses, some of which advertise another address.
     pub(crate) fn new(
         addresses: impl IntoIterator<Item = (String, SocketAddr)>,
         advertised: &[Listener],
@@ -32,33 +32,33 @@ impl Listeners {
         Self(bound.collect())
     }
 
-    /// The address of the first.
+    /// The address of the first listener.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no listener.
     pub(crate) fn first(&self) -> SocketAddr {
         assert!(!self.0.is_empty(), "an address of a broker that listens nowhere");
         self.0[0].address
     }
 
-    /// Each by its name.
+    /// The addresses of all listeners, by name.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
         self.0.iter().map(|bound| (&*bound.name, bound.address))
     }
 
-    /// The name of the listener that a client reached by this address of ours.
+    /// The name of the listener that owns this local address.
     pub(crate) fn name_reached(&self, local: SocketAddr) -> Option<&str> {
         self.reached(local).map(|bound| &*bound.name)
     }
 
-    /// Where a client that reached this address of ours is told to find this broker: what its
-    /// listener advertises, else that address.
+    /// The address at which a client that reached this local address should contact the broker: the
+    /// address that the listener advertises, or else the local address itself.
     pub(crate) fn advertised_to(&self, local: SocketAddr) -> HostPort {
         let told = self.reached(local).and_then(|bound| bound.advertised.clone());
         told.unwrap_or_else(|| HostPort::new(local.ip().to_canonical().to_string(), local.port()))
     }
 
-    /// What is known before anybody comes, for the other brokers.
+    /// The addresses to register for other brokers: those known before any client connects.
     pub(crate) fn registered(&self) -> Vec<RegisteredListener> {
         let listener = |bound: &Bound| {
             let told = bound.advertised.clone()?;
@@ -72,7 +72,7 @@ impl Listeners {
         self.0.iter().filter_map(listener).collect()
     }
 
-    /// A port may be shared by listeners at different addresses.
+    /// The listener for a local address. Several listeners at different addresses may share a port.
     fn reached(&self, local: SocketAddr) -> Option<&Bound> {
         let ip = local.ip().to_canonical();
         let on_port = || self.0.iter().filter(|bound| bound.address.port() == local.port());
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_the_address_of_the_listener_it_came_by() {
+    fn a_client_is_told_the_address_of_the_listener_it_reached() {
         let listeners = listeners(
             &[("IN", "127.0.0.1:9092"), ("OUT", "0.0.0.0:9093"), ("SIX", "[::]:9094")],
             "OUT://public.example:443",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_listeners_on_one_port_the_address_decides() {
+    fn listeners_on_one_port_are_distinguished_by_address() {
         let listeners =
             listeners(&[("A", "127.0.0.1:9092"), ("B", "127.0.0.2:9092")], "B://b.example:1");
         let name = |local: &str| listeners.name_reached(local.parse().unwrap());

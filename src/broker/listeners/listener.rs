@@ -1,4 +1,4 @@
-//! A listener as it stands in the configuration: `NAME://HOST:PORT`.
+//! Listeners in the configuration: `NAME://HOST:PORT`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -7,24 +7,24 @@ use std::str::FromStr;
 use crate::broker::HostPort;
 use crate::config::Fault;
 
-/// The name of a listener that was given none, and the one protocol there is.
+/// The default name of a listener, and the only supported protocol.
 const PLAINTEXT: &str = "PLAINTEXT";
 
-/// Protocols of Kafka's that are not offered. Without a word on it, a listener of such a name is
-/// one of that protocol.
+/// Kafka's unsupported protocols. A listener with such a name has that protocol unless mapped
+/// otherwise.
 const NOT_OFFERED: [&str; 3] = ["SSL", "SASL_PLAINTEXT", "SASL_SSL"];
 
-/// An address by the name of its listener.
+/// A named listening address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// The name, in capitals.
+    /// The name, in upper case.
     pub name: String,
     /// The address.
     pub address: HostPort,
 }
 
 impl Listener {
-    /// The listener of a broker that has only one; port 0 takes any free one.
+    /// The only listener of a broker; port 0 takes any free port.
     pub fn alone(host: impl Into<String>, port: u16) -> Vec<Self> {
         vec![Self { name: PLAINTEXT.to_owned(), address: HostPort::new(host, port) }]
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Listener {
     }
 }
 
-/// Listeners with commas between them; none in an empty text.
+/// Parses a comma-separated list of listeners, which may be empty.
 pub(crate) fn parse_listeners(text: &str) -> Result<Vec<Listener>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -57,13 +57,13 @@ pub(crate) fn parse_listeners(text: &str) -> Result<Vec<Listener>, String> {
     text.split(',').map(str::parse).collect()
 }
 
-/// The text that is read as these listeners.
+/// Formats listeners so that [`parse_listeners`] reads them back.
 pub(crate) fn show_listeners(listeners: &[Listener]) -> String {
     listeners.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// `NAME:PROTOCOL` with commas between them. Listeners can have one of the protocols only, but the
-/// others may be given to names that none has, as Kafka's own file does.
+/// Parses a comma-separated list of `NAME:PROTOCOL`. Listeners can only use PLAINTEXT, but unused
+/// names may be mapped to other protocols, as in Kafka's default configuration.
 pub(crate) fn parse_protocols(text: &str) -> Result<BTreeMap<String, String>, String> {
     let pair = |pair: &str| {
         let (name, protocol) =
@@ -76,13 +76,13 @@ pub(crate) fn parse_protocols(text: &str) -> Result<BTreeMap<String, String>, St
     text.split(',').filter(|pair| !pair.trim().is_empty()).map(pair).collect()
 }
 
-/// The text that is read as these protocols.
+/// Formats protocols so that [`parse_protocols`] reads them back.
 pub(crate) fn show_protocols(protocols: &BTreeMap<String, String>) -> String {
     let pairs = protocols.iter().map(|(name, protocol)| format!("{name}:{protocol}"));
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// What is wrong with the listeners of a broker, taken together.
+/// Checks the settings of listeners against each other.
 pub(crate) fn check_listeners(
     listeners: &[Listener],
     advertised: &[Listener],
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_refused_by_name() {
+    fn inconsistent_listeners_are_refused_by_name() {
         assert_eq!(faults("a:1", "", ""), "");
         assert_eq!(faults("IN://a:1,OUT://b:2", "OUT://c:3", "IN:PLAINTEXT,OUT:PLAINTEXT"), "");
         assert_eq!(faults("SSL://a:1", "", "SSL:PLAINTEXT"), "");

@@ -1,7 +1,8 @@
-//! Where a broker listens, and what it tells clients to connect to.
+//! The addresses that a broker listens on and those that it advertises to clients.
 //!
-//! A broker may have several listeners, told apart by name: one for its own network, one for the
-//! world outside. Who came by one of them is told the addresses of that one, of every broker.
+//! A broker may have several named listeners, such as one for its own network and one for the
+//! outside. A client is told the addresses that all brokers have for the listener that it connected
+//! to.
 
 mod bind;
 mod bound;

@@ -1,4 +1,4 @@
-//! The files of a data directory that belong to no log, looked at from outside.
+//! Checks of the files of a data directory that belong to no log.
 
 use std::path::{Path, PathBuf};
 
@@ -8,32 +8,32 @@ use crate::io::{Disk, SystemDisk};
 use crate::metadata::{MetadataError, inspect_journal};
 use crate::storage::{StorageError, verify_small_files};
 
-/// Something wrong with a file of a data directory that belongs to no log.
+/// A fault in a file of a data directory that belongs to no log.
 #[derive(Debug)]
 pub struct DirectoryFinding {
     /// The file.
     pub file: PathBuf,
     /// The position in it.
     pub position: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
-    /// Whether it is more than an unfinished write, which the next start completes or cuts off.
+    /// True for damage; false for an unfinished write, which the next start completes or cuts off.
     pub is_damage: bool,
 }
 
-/// Checks the metadata journal and the small files of a data directory; nothing is found in any
+/// Checks the metadata journal and the small files of a data directory. Reports nothing for any
 /// other directory.
 ///
 /// # Errors
-/// As the disk fails, or when a later release has written a file.
+/// The error of the disk, or if a later release wrote a file.
 pub fn verify_directory(dir: &Path) -> Result<Vec<DirectoryFinding>, BrokerError> {
     verify_directory_on(&SystemDisk::default(), dir)
 }
 
-/// As `verify_directory`, on another disk.
+/// Like `verify_directory`, on another disk.
 ///
 /// # Errors
-/// Those of `verify_directory`.
+/// The errors of `verify_directory`.
 pub fn verify_directory_on(
     disk: &dyn Disk,
     dir: &Path,

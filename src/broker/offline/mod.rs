@@ -1,4 +1,4 @@
-//! Work on a data directory that no broker has open: verification and repair of its metadata.
+//! Work on a data directory while no broker has it open: verification and repair of its metadata.
 
 mod inspection;
 mod rebuild;

@@ -1,4 +1,4 @@
-//! `streamlog log rebuild-metadata`: the metadata journal made anew, while no broker runs.
+//! `streamlog log rebuild-metadata`: rebuilds the metadata journal while no broker runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,32 +14,31 @@ use crate::storage::{
 };
 use crate::types::{LeaderEpoch, ProducerId, TopicName, TopicPartition};
 
-/// What was made of a data directory's metadata.
+/// The result of rebuilding the metadata of a data directory.
 #[derive(Debug)]
 pub struct RebuiltMetadata {
-    /// Whether `meta.properties` is made again, from the journal.
+    /// True if `meta.properties` was restored from the journal.
     pub is_identity_new: bool,
-    /// Whether the journal is.
+    /// True if the journal was rebuilt.
     pub is_journal_new: bool,
     /// The topics that have logs.
     pub topics: Vec<RebuiltTopic>,
-    /// The first producer id that the broker hands out.
+    /// The next producer id that the broker assigns.
     pub next_producer_id: ProducerId,
-    /// Whether all of the old journal could be read.
+    /// True if the old journal was completely legible.
     pub was_whole: bool,
-    /// Logs whose topic could not be told, and why.
+    /// Logs whose topic could not be determined, and why.
     pub unidentified: Vec<(TopicPartition, String)>,
-    /// Where the files of the old journal are now.
+    /// The new paths of the old journal's files.
     pub set_aside: Vec<PathBuf>,
 }
 
-/// Makes the metadata journal of a data directory, and the file that says whose it is, again, as
-/// far as they are lost or damaged. Topics get at least as many partitions as
-/// `partitions` says. `None` when both are whole and the journal knows all logs: nothing is
-/// done then.
+/// Rebuilds the metadata journal and the identity file of a data directory, as far as they are lost
+/// or damaged. Topics get at least the number of partitions given in `partitions`. Returns `None`,
+/// without changes, if both files are intact and the journal knows all logs.
 ///
 /// # Errors
-/// If a broker has the directory, or two topics claim one name.
+/// If a broker has the directory open, or two topics claim one name.
 pub fn rebuild_metadata(
     dir: &Path,
     partitions: &BTreeMap<TopicName, usize>,
@@ -48,10 +47,10 @@ pub fn rebuild_metadata(
     rebuild_on(&disk, dir, partitions)
 }
 
-/// As `rebuild_metadata`, on another disk.
+/// Like `rebuild_metadata`, on another disk.
 ///
 /// # Errors
-/// Those of `rebuild_metadata`.
+/// The errors of `rebuild_metadata`.
 pub fn rebuild_on(
     disk: &Arc<dyn Disk>,
     dir: &Path,
@@ -112,7 +111,7 @@ pub fn rebuild_on(
     }))
 }
 
-/// The owner of a data directory as its metadata journal tells it.
+/// The owner of a data directory according to its metadata journal.
 fn owner(dir: &Path, salvage: &Salvage) -> Result<Opener, BrokerError> {
     let Some((cluster, broker)) = salvage.owner() else {
         return Err(BrokerError::from(StorageError::Damaged {

@@ -22,42 +22,42 @@ use crate::wire::produce::{
 };
 use crate::wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader};
 
-/// The client that may write to internal topics, as in Kafka.
+/// The client id that may write to internal topics, as in Kafka.
 const ADMIN_CLIENT: &str = "__admin_client";
 
-/// Produce requests gathered to be appended together, in the frames they came in.
+/// Produce requests gathered to be appended together, in the frames in which they arrived.
 pub(crate) struct Appends<'f> {
     shared: &'f Shared,
     session: &'f Session,
-    /// When the gathering began, by the monotonic clock.
+    /// The time at which gathering began, on the monotonic clock.
     began: Duration,
     produced: Produced,
     batches: Vec<Batch<'f>>,
-    /// Where the batches of the request being read lie in its frame.
+    /// The ranges of the current request's batches within its frame.
     ranges: Vec<Option<Range<usize>>>,
 }
 
-/// A batch to be appended, and where among the requests its outcome belongs.
+/// A batch to append, with the position of its result among the requests.
 struct Batch<'f> {
     request: usize,
     part: usize,
     bytes: &'f mut [u8],
-    /// The batch as its topic wants it packed, where it came otherwise.
+    /// The recompressed batch, if its topic uses another codec.
     anew: Option<Vec<u8>>,
 }
 
-/// Whether a frame could be taken.
+/// The result of taking a frame.
 pub(crate) enum Taken<'f> {
-    /// It will be appended.
+    /// The request will be appended.
     Yes,
-    /// It is no produce request.
+    /// The frame is not a produce request.
     OtherApi(&'f mut [u8]),
-    /// These partitions have to be opened first.
+    /// These partitions must be opened first.
     NotOpen(&'f mut [u8], Vec<Arc<Partition>>),
 }
 
 impl<'f> Appends<'f> {
-    /// Nothing gathered yet.
+    /// Creates a set without requests.
     pub(crate) fn new(shared: &'f Shared, session: &'f Session) -> Self {
         Self {
             shared,
@@ -72,7 +72,7 @@ impl<'f> Appends<'f> {
     /// Takes a frame if it is a produce request whose partitions are open.
     ///
     /// # Errors
-    /// If the frame is malformed: nothing of it has been taken, and the connection must end.
+    /// If the frame is malformed. Nothing of it has been taken, and the connection must be closed.
     pub(crate) fn take(&mut self, frame: &'f mut [u8]) -> Result<Taken<'f>, Unanswerable> {
         let (header, body) = RequestHeader::decode(frame)?;
         if header.api_key != ApiKey::Produce {
@@ -92,8 +92,8 @@ impl<'f> Appends<'f> {
         Ok(Taken::Yes)
     }
 
-    /// Takes a produce request after its partitions were to be opened; those that could not be
-    /// refuse their batches.
+    /// Takes a produce request after an attempt to open its partitions; those that are still not
+    /// open refuse their batches.
     pub(crate) fn take_opened(&mut self, frame: &'f mut [u8]) -> Result<(), Unanswerable> {
         let (header, body) = RequestHeader::decode(frame)?;
         let request = self.read(&header, body)?;
@@ -101,12 +101,11 @@ impl<'f> Appends<'f> {
         Ok(())
     }
 
-    /// Appends everything taken, each partition's batches with one call, and hands out the requests
-    /// in their order.
+    /// Appends everything taken, with one call per partition, and returns the requests in order.
     pub(crate) fn append(&mut self) -> Produced {
         let mut produced = std::mem::take(&mut self.produced);
-        // A stable sort keeps the order of a partition's batches. It goes by numbers and not by
-        // addresses, so that the same batches use up the allowance for unpacking in every run.
+        // A stable sort keeps the order of a partition's batches. The key is made of ids, not of
+        // addresses, so that the decompression limit hits the same batches in every run.
         self.batches.sort_by_key(|batch| {
             let partition = produced.parts[batch.part].partition();
             partition.map(|partition| (partition.topic_id(), partition.id().partition))
@@ -130,7 +129,7 @@ impl<'f> Appends<'f> {
         produced
     }
 
-    /// Reads a request and adds its partitions to those of the others.
+    /// Parses a request and adds its partitions to those already gathered.
     fn read(
         &mut self,
         header: &RequestHeader<'_>,
@@ -159,7 +158,7 @@ impl<'f> Appends<'f> {
         })
     }
 
-    /// The partition that a batch is for, if this client may write to it.
+    /// The partition of a batch, if this client may write to it.
     fn find(
         &self,
         part: &PartitionView<'_>,
@@ -184,7 +183,7 @@ impl<'f> Appends<'f> {
     ) -> Result<Arc<Partition>, ErrorCode> {
         let index = PartitionIndex(part.index);
         let TopicView { name, id } = part.topic;
-        // Requests that came together often go to one partition.
+        // Consecutive batches often belong to the same partition.
         let last = self.produced.parts.last().and_then(Part::partition);
         if version >= BY_ID_SINCE {
             let is_same = |last: &&Arc<Partition>| {
@@ -203,7 +202,7 @@ impl<'f> Appends<'f> {
             .ok_or(ErrorCode::UnknownTopicOrPartition)
     }
 
-    /// Keeps the batches of a request that was read.
+    /// Keeps the batches of a parsed request.
     fn gather(&mut self, request: Request, frame: &'f mut [u8]) {
         let (mut rest, mut position) = (frame, 0);
         for (part, range) in request.parts.clone().zip(self.ranges.drain(..)) {
@@ -227,7 +226,7 @@ impl<'f> Appends<'f> {
     }
 }
 
-/// Checks batches that all go to one partition, and appends those that may be stored.
+/// Validates batches of one partition, and appends those that pass.
 fn append_group(
     (partition, rules, now): (&Partition, &ProduceRules, Timestamp),
     group: &mut [Batch<'_>],
@@ -279,8 +278,8 @@ fn acks_of(view: &ProduceRequestView<'_>) -> Result<Acks, Refusal> {
     }
 }
 
-/// Whether a batch may be stored under these rules; makes it what they ask. A batch that is to be
-/// packed otherwise is returned anew.
+/// Validates a batch and corrects its max timestamp. Returns the recompressed batch if the topic
+/// uses another codec.
 fn check_batch(
     bytes: &mut [u8],
     (rules, version): (&ProduceRules, i16),
@@ -308,7 +307,7 @@ fn check_batch(
     Ok(anew)
 }
 
-/// The first version of Produce in which a client may use this codec.
+/// The first version of `Produce` that allows this codec.
 fn first_produce_version(compression: Compression) -> i16 {
     if compression == Compression::Zstd { 7 } else { 3 }
 }

@@ -1,4 +1,4 @@
-//! One partition of a produce request: whom its batch is for, and what became of it.
+//! One partition of a produce request: its destination and its result.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ pub(crate) struct Part {
     outcome: Outcome,
 }
 
-/// Whom a batch is for.
+/// The destination of a batch.
 #[derive(Debug)]
 enum Addressee {
     /// A partition that this broker leads.
     Led(Arc<Partition>),
-    /// By topic and number as the client wrote them: one to which it may not write.
+    /// A partition that the client may not write to, by topic and number as in the request.
     Named(Arc<str>, TopicId, i32),
 }
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Debug)]
 enum Outcome {
-    /// It is not decided yet.
+    /// Not decided yet.
     Open,
-    /// It was not appended, or nothing can be promised of it.
+    /// Not appended, or no longer certain to be replicated.
     Refused(Refusal),
-    /// It was appended, or had been before.
+    /// Appended now, or earlier as a duplicate.
     Appended { appended: Appended, target: Target },
 }
 
 impl Part {
-    /// A part of a request for which this partition was found, or none was.
+    /// Creates a part of a request from its partition, or from the reason why there is none.
     pub(crate) fn new(part: &PartitionView<'_>, found: Result<Arc<Partition>, Refusal>) -> Self {
         match found {
             Ok(partition) => Self { addressee: Addressee::Led(partition), outcome: Outcome::Open },
@@ -50,17 +50,17 @@ impl Part {
         }
     }
 
-    /// The partition to which the batch goes, if it goes to any.
+    /// The partition to which the batch is appended, if any.
     pub(crate) fn partition(&self) -> Option<&Arc<Partition>> {
         if let Addressee::Led(partition) = &self.addressee { Some(partition) } else { None }
     }
 
-    /// The batch was not appended.
+    /// Records that the batch was not appended.
     pub(crate) fn refuse(&mut self, refusal: Refusal) {
         self.outcome = Outcome::Refused(refusal);
     }
 
-    /// The batch was appended, and its producer is answered when `acks` asks.
+    /// Records that the batch was appended and is to be acknowledged according to `acks`.
     pub(crate) fn append(&mut self, acks: Acks, appended: Appended) {
         let Addressee::Led(partition) = &self.addressee else { return };
         let next_offset = appended.next_offset;
@@ -68,12 +68,13 @@ impl Part {
         self.outcome = Outcome::Appended { appended, target };
     }
 
-    /// Why the batch was refused, if it was.
+    /// The reason why the batch was refused, if it was.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         if let Outcome::Refused(refusal) = &self.outcome { Some(refusal) } else { None }
     }
 
-    /// Whether the producer can be told now. What will never come true is refused here.
+    /// Returns true if the producer can be answered now. Refuses a batch that can no longer be
+    /// replicated.
     pub(crate) fn is_settled(&mut self) -> bool {
         let (Addressee::Led(partition), Outcome::Appended { target, .. }) =
             (&self.addressee, &self.outcome)
@@ -89,13 +90,13 @@ impl Part {
         }
     }
 
-    /// Waits until the producer can be told.
+    /// Waits until the producer can be answered.
     pub(crate) async fn settle(&mut self) {
         let wake = Arc::new(Notify::new());
         while let (Addressee::Led(partition), Outcome::Appended { target, .. }) =
             (&self.addressee, &self.outcome)
         {
-            // First the place, then the look: what happens in between is not missed.
+            // Register before checking, so that no wakeup in between is missed.
             let last = Offset::new(target.next_offset.get() - 1);
             let _place = partition.wait_beyond(last, &wake);
             if self.is_settled() {
@@ -105,14 +106,14 @@ impl Part {
         }
     }
 
-    /// Refuses what is not settled: its time is up.
+    /// Refuses the part with a timeout, unless it is settled.
     pub(crate) fn time_out(&mut self) {
         if !self.is_settled() {
             self.outcome = Outcome::Refused(Refusal::of(ErrorCode::RequestTimedOut));
         }
     }
 
-    /// The topic, as the answer names it.
+    /// The topic, as the response names it.
     pub(crate) fn topic(&self) -> TopicView<'_> {
         match &self.addressee {
             Addressee::Led(partition) => {
@@ -122,7 +123,7 @@ impl Part {
         }
     }
 
-    /// What the producer is told.
+    /// The response for this partition.
     pub(crate) fn answer(&self) -> Answer {
         let (index, log_start_offset) = match &self.addressee {
             Addressee::Led(led) => (led.id().partition.0, led.log_start_offset().get()),

@@ -1,7 +1,7 @@
-//! Produce requests that have been appended and wait until they may be answered.
+//! Produce requests that have been appended and wait for their responses.
 //!
-//! All requests of one read stand here together, in their order, and so do their partitions: a
-//! request has no memory of its own, and the answers to many are one buffer.
+//! All requests of one read are kept together in order, and so are their partitions: requests need
+//! no allocations of their own, and many responses share one buffer.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,43 +15,43 @@ use crate::broker::context::{Session, Shared};
 use crate::replication::Acks;
 use crate::wire::produce::{BY_ID_SINCE, ProduceAnswers};
 
-/// The produce requests of one read on their way to their answers.
+/// The produce requests of one read, until they are answered.
 #[derive(Debug, Default)]
 pub(crate) struct Produced {
-    /// In the order in which they came.
+    /// The requests, in order of arrival.
     pub(crate) requests: Vec<Request>,
-    /// The partitions of all requests, in that order.
+    /// The partitions of all requests, in the same order.
     pub(crate) parts: Vec<Part>,
-    /// How many of the requests have their answers.
+    /// The number of requests that have been answered.
     answered: usize,
 }
 
-/// One of the requests.
+/// A produce request.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// What the answer repeats.
+    /// The correlation id, repeated in the response.
     pub(crate) correlation_id: i32,
     /// The version of the request.
     pub(crate) version: i16,
-    /// When to answer.
+    /// The acknowledgement that the producer asked for.
     pub(crate) acks: Acks,
-    /// On the monotonic clock: what is not covered then is answered as timed out.
+    /// The time on the monotonic clock after which the request is answered as timed out.
     pub(crate) deadline: Duration,
-    /// Which of the partitions are its own.
+    /// The request's partitions within `Produced::parts`.
     pub(crate) parts: Range<usize>,
 }
 
 impl Produced {
-    /// Whether every request has its answer.
+    /// True if every request has been answered.
     pub(crate) fn is_answered(&self) -> bool {
         self.answered == self.requests.len()
     }
 
-    /// The answers to the next requests, as far as they can be answered now, in one buffer; `None`
-    /// where there are none, or none is expected.
+    /// Encodes the responses to the next requests, as far as they are ready, into one buffer.
+    /// `None` if there are none, or none is expected.
     ///
     /// # Errors
-    /// With `acks=0` an error can be told only by closing the connection.
+    /// With `acks=0`, closing the connection is the only way to report an error.
     pub(crate) fn answers(&mut self) -> Result<Option<Bytes>, Unanswerable> {
         let waiting = &self.requests[self.answered..];
         let mut answers = ProduceAnswers::with_room_for(waiting.len());
@@ -67,8 +67,7 @@ impl Produced {
         Ok((!answers.is_empty()).then_some(answers))
     }
 
-    /// Waits until the next request can be answered, its time is up, or nobody waits for its
-    /// answer.
+    /// Waits until the next request can be answered, its time is up, or the peer is gone.
     pub(crate) async fn settle_next(&mut self, shared: &Shared, session: &Session) {
         let Some(request) = self.requests.get(self.answered) else { return };
         let parts = &mut self.parts[request.parts.clone()];
@@ -94,7 +93,7 @@ impl Request {
             let refused = parts.iter().find_map(Part::refusal);
             return refused.map_or(Ok(()), |r| Err(Unanswerable::RefusedSilently(r.to_string())));
         }
-        // A partition that is not there is known by what the request has of its topic only.
+        // An unknown partition is identified only by the topic name or id that the request has.
         let is_same = |one: &Part, next: &Part| {
             let (one, next) = (one.topic(), next.topic());
             if self.version >= BY_ID_SINCE { one.id == next.id } else { one.name == next.name }

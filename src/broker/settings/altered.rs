@@ -1,24 +1,24 @@
-//! Changing the settings of several resources, as two APIs ask for it.
+//! Changing the settings of several resources, for two APIs.
 
 use crate::broker::errors::Refusal;
 use crate::broker::topics::{named_twice, repeated};
 use crate::wire::ErrorCode;
 
-/// What became of one resource's settings.
+/// The result of changing one resource's settings.
 #[derive(Debug)]
 pub(crate) struct Altered {
-    /// A topic or a broker, as the protocol numbers them.
+    /// The resource type: a topic or a broker, as numbered in the protocol.
     pub(crate) resource_type: i8,
-    /// Which one.
+    /// The name of the resource.
     pub(crate) resource_name: String,
-    /// That they were changed, or why not.
+    /// The error code, or `None` on success.
     pub(crate) error_code: ErrorCode,
-    /// The same for people.
+    /// The error message.
     pub(crate) error_message: Option<String>,
 }
 
-/// Changes resources one after another; each succeeds or fails by itself, as a whole. Of one that
-/// is named twice nobody can tell what is meant: it is refused each time.
+/// Changes resources in turn; each succeeds or fails as a whole. A resource that is named twice is
+/// refused both times, since the intended result is not clear.
 pub(crate) async fn alter_each<R>(
     resources: &[R],
     name: impl Fn(&R) -> (i8, String),

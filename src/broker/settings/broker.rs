@@ -1,4 +1,4 @@
-//! The settings of a broker, and a few facts that tools ask for as if they were settings.
+//! The settings of a broker, and a few facts that tools query as settings.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::group::GroupConfig;
 use crate::metadata::{Image, MetadataConfig};
 use crate::storage::{LogConfig, ScrubOptions};
 
-/// What cannot be set: name, value, type and meaning.
+/// Read-only facts: name, value, type and description.
 const FACTS: &[(&str, Option<&str>, Kind, &str)] = &[
     ("broker.rack", None, Kind::String, "Where the broker stands; there is no telling yet."),
     ("delete.topic.enable", Some("true"), Kind::Boolean, "Topics can be deleted."),
@@ -58,7 +58,7 @@ pub(crate) fn broker_settings(config: &BrokerConfig, image: &Image) -> Vec<Setti
     settings
 }
 
-/// Adds what was said of a setting while the broker ran, if anything may be said then.
+/// Adds the dynamic values of a setting that can change at runtime.
 fn overlay_said(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
     let has_no_effect = without_effect(setting.name).is_some();
     if live_row(setting.name).is_none() && !has_no_effect {
@@ -77,7 +77,7 @@ fn overlay_said(setting: &mut Setting, config: &BrokerConfig, image: &Image) {
     }
 }
 
-/// The settings of Kafka alone of which something was said while the broker ran.
+/// Kafka's settings without effect for which a dynamic value is stored.
 fn only_said(known: &[Setting], config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let known: HashSet<&str> = known.iter().map(|setting| setting.name).collect();
     let others = WITHOUT_EFFECT.iter().filter(|(name, _)| !known.contains(name));
@@ -91,13 +91,13 @@ fn only_said(known: &[Setting], config: &BrokerConfig, image: &Image) -> Vec<Set
     described.filter(|setting| setting.values.len() > 1).collect()
 }
 
-/// What was said of all brokers while they ran, and nothing else.
+/// The dynamic settings of all brokers.
 pub(crate) fn all_brokers_settings(config: &BrokerConfig, image: &Image) -> Vec<Setting> {
     let mut settings = broker_settings(config, image);
     let is_said = |value: &Value| value.source == Source::DynamicAllBrokers;
     settings.retain(|setting| setting.values.iter().any(is_said));
     for setting in &mut settings {
-        // What this broker says for itself is not the others' business.
+        // Values of this broker alone are not part of the defaults of all brokers.
         setting.values.retain(|value| value.source != Source::DynamicBroker);
     }
     settings
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_of_topics_and_little_else_can_be_changed_while_the_broker_runs() {
+    fn only_topic_defaults_and_a_few_settings_can_be_changed_at_runtime() {
         let settings = broker_settings(&BrokerConfig::default(), &Image::default());
         let changeable = settings.iter().filter(|setting| !setting.is_fixed);
         let own: Vec<_> =

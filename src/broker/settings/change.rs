@@ -1,4 +1,4 @@
-//! Changing settings while the broker runs: all that is asked of one resource, or nothing.
+//! Changing settings at runtime: all changes of a resource, or none.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::metadata::{ConfigEdit, ConfigRules, ConfigTarget, Configs, MetadataEr
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
 
-/// What is to become of the settings of a topic or of brokers.
+/// A change of the settings of a topic or of brokers.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// Whose.
+    /// The owner of the settings.
     pub(crate) target: ConfigTarget,
-    /// The steps, in their order.
+    /// The steps, in order.
     pub(crate) edits: Vec<ConfigEdit>,
-    /// Whether it is only judged.
+    /// True if the change is only validated.
     pub(crate) validate_only: bool,
 }
 
-/// Changes settings; on return they are in force on this broker.
+/// Changes settings; they are in force on this broker on return.
 ///
 /// # Errors
-/// With everything that does not fit; then nothing is changed.
+/// With every fault; nothing is changed then.
 pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), Refusal> {
     let (broker, what) = (Arc::clone(shared), change.clone());
     let outcome = shared.engine.control.run(async move { write(&broker, &what).await });
@@ -41,7 +41,8 @@ pub(crate) async fn change(shared: &Arc<Shared>, change: Change) -> Result<(), R
     Ok(applied(&shared.engine, &concerned, APPLIED_WITHIN).await?)
 }
 
-/// Kafka calls a setting of a topic invalid, and for a broker's the whole request.
+/// Maps an invalid setting to Kafka's codes: of a topic, the setting is invalid; of a broker, the
+/// whole request is.
 fn refusal(target: &ConfigTarget, error: MetadataError) -> Refusal {
     match (target, &error) {
         (ConfigTarget::Broker(_), MetadataError::InvalidConfig(_)) => {

@@ -1,4 +1,4 @@
-//! What may be changed while the broker runs.
+//! Validation of changes at runtime.
 
 use crate::broker::BrokerConfig;
 use crate::broker::settings::live::set_live;
@@ -10,12 +10,12 @@ use crate::metadata::{Configs, Image};
 use crate::storage::{LogConfig, OffsetUnit};
 use crate::types::BrokerId;
 
-/// Judges settings of brokers that are to change while they run: what topics have by default, with
-/// which every topic must be able to live, and a few of the broker's own. Of the others those are
-/// taken that Apache Kafka changes while it runs and that have no effect here.
+/// Validates the dynamic settings of brokers: topic defaults, which must be valid for every topic,
+/// and a few settings of the broker itself. Of all other settings, only those are accepted that
+/// Apache Kafka can change at runtime and that have no effect here.
 ///
 /// # Errors
-/// With everything that is wrong.
+/// With every fault.
 pub(crate) fn check_broker_configs(
     config: &BrokerConfig,
     image: &Image,
@@ -32,7 +32,7 @@ pub(crate) fn check_broker_configs(
         }
         let forbidden = match topic_key(name) {
             Some(OFFSET_UNIT) => Some(FIXED_AT_CREATION),
-            // As in Kafka since 4.1: leaders that judged by different numbers would break promises.
+            // As in Kafka since 4.1: leaders that applied different values would break guarantees.
             Some(MIN_INSYNC_REPLICAS) if target.is_some() => Some(OF_THE_CLUSTER),
             _ => None,
         };
@@ -47,13 +47,13 @@ pub(crate) fn check_broker_configs(
     }
     ConfigError::from_faults(faults)?;
     defaults.validate()?;
-    // No topic inherits what its offsets count.
+    // Topics do not inherit the offset unit.
     let defaults = LogConfig { offset_unit: OffsetUnit::Record, ..defaults };
     image.topics().try_for_each(|topic| resolve(&defaults, &topic.configs).map(drop))
 }
 
-/// The value that a list among the settings of topics has where a topic says nothing, by its name
-/// on a topic or on a broker; `None` for what is no list.
+/// The value that a list setting of topics has by default, by its topic or broker name; `None` for
+/// settings that are not lists.
 pub(crate) fn inherited_list(defaults: &LogConfig, name: &str) -> Option<String> {
     let key = topic_key(name)?;
     let row = LogConfig::KEYS.iter().find(|row| row.name == key && row.kind == Kind::List)?;
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_topics_have_by_default_and_little_else_is_changed_while_the_broker_runs() {
+    fn only_topic_defaults_and_a_few_settings_are_changed_at_runtime() {
         assert_eq!(refused("log.retention.ms", "1000"), "");
         assert_eq!(refused("cleanup.policy", "compact"), "");
         assert_eq!(refused("max.connections", "3"), "");

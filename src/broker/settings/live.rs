@@ -1,8 +1,7 @@
-//! Settings of the broker itself that may change while it runs. Everything else of its own is read
-//! when it starts.
+//! Settings of the broker itself that may change at runtime. All others are only read at startup.
 //!
-//! Nothing is kept: whoever acts by such a setting asks for it each time, and so acts by what the
-//! cluster's image says at that moment.
+//! The values are not cached: code that depends on such a setting reads it from the current cluster
+//! image each time.
 
 use std::borrow::Cow;
 
@@ -10,16 +9,16 @@ use crate::broker::BrokerConfig;
 use crate::config::{Fault, Key};
 use crate::metadata::{Configs, Image};
 
-/// Their names.
+/// The names of these settings.
 const LIVE: [&str; 3] = ["auto.create.topics.enable", "max.connections", "max.connections.per.ip"];
 
-/// The row of a setting that may change while the broker runs.
+/// The row of a setting that may change at runtime.
 pub(super) fn live_row(name: &str) -> Option<&'static Key<BrokerConfig>> {
     let is_live = LIVE.contains(&name);
     BrokerConfig::KEYS.iter().find(|row| is_live && row.name == name)
 }
 
-/// Sets one of them; `None` if there is none of this name.
+/// Sets one of them; `None` if there is no such setting.
 pub(super) fn set_live(
     config: &mut BrokerConfig,
     name: &str,
@@ -29,13 +28,13 @@ pub(super) fn set_live(
     Some((row.set)(config, value).map_err(|wanted| Fault::invalid(name, value, wanted)))
 }
 
-/// The broker's settings as they are in force now.
+/// The broker's settings currently in force.
 pub(crate) fn in_force<'a>(config: &'a BrokerConfig, image: &Image) -> Cow<'a, BrokerConfig> {
     let mut live = Cow::Borrowed(config);
     for configs in layers(config, image) {
         for (name, value) in configs.iter().filter(|(name, _)| live_row(name).is_some()) {
             if let Some(Err(fault)) = set_live(live.to_mut(), name, value) {
-                // Judged when it was written, but maybe by a later release.
+                // Validated when written, but possibly by a later release.
                 tracing::warn!("a setting of brokers is left out: {fault}");
             }
         }
@@ -43,7 +42,7 @@ pub(crate) fn in_force<'a>(config: &'a BrokerConfig, image: &Image) -> Cow<'a, B
     live
 }
 
-/// What was said of this broker while it ran; what counts most last.
+/// The dynamic settings that apply to this broker, in rising order of precedence.
 fn layers<'a>(config: &BrokerConfig, image: &'a Image) -> impl Iterator<Item = &'a Configs> {
     let brokers = [None, Some(config.engine.broker_id)];
     brokers.into_iter().filter_map(|broker| image.broker_configs(broker)).map(|configs| &**configs)

@@ -1,8 +1,8 @@
-//! Settings as tools see them: what is in force and where it was said, and who may change it.
+//! Settings as shown to tools: the values in force, their sources, and what may be changed.
 //!
-//! A topic's setting is looked for at the topic, then among what was said of this broker and of all
-//! brokers while they ran, then in the broker's configuration; at last there is a default. Most
-//! settings of the broker itself are read at its start and cannot be changed while it runs.
+//! A topic's setting is looked up in the topic's overrides, then in the dynamic settings of this
+//! broker and of all brokers, then in the broker's configuration, and finally in the defaults. Most
+//! settings of the broker itself are only read at startup.
 
 mod altered;
 mod broker;

@@ -1,4 +1,4 @@
-//! `docs/configuration.md` is made of the rows of all settings, and is what they say.
+//! `docs/configuration.md` is generated from the rows of all settings.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -76,7 +76,7 @@ says:
 ";
 
 #[test]
-fn the_page_of_settings_is_what_the_rows_say() {
+fn the_page_of_settings_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let page = page();
     if std::env::var_os("STREAMLOG_WRITE_PAGES").is_some() {
@@ -158,7 +158,7 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What a number of this setting counts, as its name says by its end.
+/// The unit of a setting, derived from the end of its name.
 fn unit(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("ms") => "ms",

@@ -1,60 +1,59 @@
-//! One setting, with every place where it is said.
+//! A setting with all sources of its value.
 
 use std::borrow::Cow;
 
 use crate::config::{Key, Kind};
 
-/// Where a value was said, the place that counts most first.
+/// The source of a value, in falling order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
-    /// Of the topic.
+    /// The topic's override.
     Topic,
-    /// Of this broker while it ran.
+    /// The dynamic setting of this broker.
     DynamicBroker,
-    /// Of all brokers while they ran.
+    /// The dynamic setting of all brokers.
     DynamicAllBrokers,
-    /// In the configuration with which this broker was started.
+    /// The configuration with which this broker was started.
     StaticBroker,
-    /// Nowhere.
+    /// The built-in default.
     Default,
 }
 
-/// A value, and where it was said.
+/// A value with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// Where.
+    /// The source.
     pub(crate) source: Source,
-    /// By which name: brokers have other names for some settings of topics.
+    /// The name used in the source: brokers have other names for some topic settings.
     pub(crate) name: &'static str,
-    /// The value as it is written; there are settings without one.
+    /// The value as text; some settings have none.
     pub(crate) text: Option<String>,
 }
 
-/// A setting as it is in force.
+/// A setting with its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// Its name.
+    /// The name.
     pub(crate) name: &'static str,
-    /// What it does.
+    /// The description.
     pub(crate) about: Cow<'static, str>,
     /// The type of its value.
     pub(crate) kind: Kind,
-    /// Whether it cannot be changed while the broker runs.
+    /// True if the setting cannot be changed at runtime.
     pub(crate) is_fixed: bool,
-    /// The values, never none, the one in force first.
+    /// The values, at least one, the value in force first.
     pub(crate) values: Vec<Value>,
 }
 
 impl Setting {
     /// The value in force.
     pub(crate) fn in_force(&self) -> &Value {
-        // The default always stands last.
+        // The list is never empty: it ends with the default.
         &self.values[0]
     }
 }
 
-/// What a configuration that is read at the start says, against what it says when nobody has
-/// written anything into it.
+/// The settings of a configuration that is only read at startup, compared with its defaults.
 pub(super) fn fixed<C>(keys: &'static [Key<C>], now: &C, initial: &C) -> Vec<Setting> {
     let setting = |key: &Key<C>| {
         let (value, default) = ((key.get)(now), (key.get)(initial));
@@ -69,7 +68,7 @@ pub(super) fn fixed<C>(keys: &'static [Key<C>], now: &C, initial: &C) -> Vec<Set
     keys.iter().map(setting).collect()
 }
 
-/// The values of a setting that only the configuration of a broker speaks of.
+/// The values of a setting that only the broker's configuration can set.
 pub(super) fn said_at_start(name: &'static str, value: String, default: String) -> Vec<Value> {
     let mut values = Vec::with_capacity(2);
     if value != default {

@@ -10,10 +10,10 @@ use crate::engine::{OFFSET_UNIT, broker_name, overlay, topic_key};
 use crate::metadata::{Configs, Image};
 use crate::storage::LogConfig;
 
-/// A setting whose default is one of the whole cluster, as in Kafka since 4.1.
+/// A setting whose default is that of the whole cluster, as in Kafka since 4.1.
 pub(crate) const MIN_INSYNC_REPLICAS: &str = "min.insync.replicas";
 
-/// Every setting of a topic with these of its own and so many replicas.
+/// Every setting of a topic with these overrides and this replication factor.
 pub(crate) fn topic_settings(
     config: &BrokerConfig,
     image: &Image,
@@ -30,7 +30,7 @@ pub(crate) fn topic_settings(
         let mut setting = layers.setting(key);
         setting.name = key.name;
         if key.name == OFFSET_UNIT {
-            // Nothing that is said of brokers changes a topic that is there.
+            // No setting of a broker changes an existing topic.
             setting.values.retain(|value| value.source == Source::Default);
         }
         setting.values.splice(..0, said);
@@ -39,9 +39,9 @@ pub(crate) fn topic_settings(
     LogConfig::KEYS.iter().map(setting).collect()
 }
 
-/// What brokers say of topics' settings.
+/// The values of topic settings in the layers of the brokers.
 pub(super) struct Layers<'a> {
-    /// What was said while brokers ran, with what it makes of the defaults; what counts most last.
+    /// The dynamic settings with the resulting defaults, in rising order of precedence.
     dynamic: Vec<(Source, &'a Configs, LogConfig)>,
     at_start: LogConfig,
     initial: LogConfig,
@@ -65,7 +65,7 @@ impl<'a> Layers<'a> {
         Self { dynamic, at_start, initial, replicas }
     }
 
-    /// A topic's setting by its name on a broker.
+    /// A topic setting under its broker name.
     pub(super) fn setting(&self, key: &Key<LogConfig>) -> Setting {
         let name = broker_name(key.name);
         let is_said = |configs: &Configs| configs.keys().any(|n| topic_key(n) == Some(key.name));
@@ -91,7 +91,7 @@ impl<'a> Layers<'a> {
 
     fn shown(&self, key: &Key<LogConfig>, config: &LogConfig) -> String {
         if key.name == MIN_INSYNC_REPLICAS {
-            // Unless it is set it depends on how many replicas there are.
+            // The default depends on the number of replicas.
             return config.min_insync_replicas(self.replicas).to_string();
         }
         (key.get)(config)
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_names_every_place_where_it_is_said() {
+    fn a_setting_lists_every_source_of_its_value() {
         let mut config = BrokerConfig::default();
         config.engine.broker_id = BrokerId(3);
         config.set([("log.retention.hours", "1")]).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_set_is_a_default() {
+    fn settings_without_overrides_are_defaults() {
         let settings = topic_settings(&BrokerConfig::default(), &image(), &Configs::new(), 3);
         let said = |setting: &&Setting| setting.in_force().source != Source::Default;
         let said: Vec<_> = settings.iter().filter(said).map(|setting| setting.name).collect();

@@ -1,17 +1,16 @@
-//! Settings that Apache Kafka changes while a broker runs, and that change nothing here.
+//! Settings that Apache Kafka can change at runtime and that have no effect here.
 //!
-//! Tools set them without asking what they do: they are taken, kept, and described as without
-//! effect, with the reason. What would promise something is refused instead, as in the
-//! configuration with which a broker starts.
+//! Tools set them without further thought, so they are accepted, stored, and described as without
+//! effect, with the reason. Settings that make a promise are refused instead, as at startup.
 
 use crate::broker::{BrokerConfig, unserved};
 use crate::config::{Fault, Kind};
 
-/// Why a setting that is read at the start has no effect while the broker runs.
+/// The reason why a setting that is read at startup has no effect at runtime.
 const READ_AT_START: &str = "it is read when the broker starts; change its configuration and \
                              restart it";
 
-/// Their names, and the types of their values.
+/// The names and types of these settings.
 pub(super) const WITHOUT_EFFECT: &[(&str, Kind)] = &[
     ("background.threads", Kind::Int),
     ("errors.deadletterqueue.auto.create.topics.enable", Kind::Boolean),
@@ -61,7 +60,7 @@ pub(super) fn without_effect(name: &str) -> Option<(&'static str, Kind)> {
     WITHOUT_EFFECT.iter().copied().find(|(known, _)| *known == name)
 }
 
-/// The sentence by which such a setting is described.
+/// The description of such a setting.
 pub(super) fn description(name: &str) -> String {
     let reason = match unserved::ignored(name) {
         Some(about) if !is_read_at_start(name) => about,
@@ -70,8 +69,7 @@ pub(super) fn description(name: &str) -> String {
     format!("Without effect here: {reason}.")
 }
 
-/// Judges a change of a setting that is neither a default of topics nor in force while the broker
-/// runs.
+/// Validates a change of a setting that is neither a topic default nor in force at runtime.
 pub(super) fn judge(name: &str, value: &str) -> Result<(), Fault> {
     let fault = |reason: &str| Fault { key: name.to_owned(), reason: reason.to_owned() };
     match without_effect(name) {
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_promises_something_is_refused() {
+    fn settings_that_make_a_promise_are_refused() {
         for name in ["ssl.keystore.location", "sasl.enabled.mechanisms", "listeners"] {
             assert!(judge(name, "x").is_err(), "{name}");
         }
