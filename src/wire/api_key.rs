@@ -1,6 +1,6 @@
-//! Kafka's APIs: their numbers, and from which version each is flexible.
+//! Kafka's APIs: their keys, and the first flexible version of each.
 //!
-//! The whole list, so that a request for an API streamlog does not serve can be named in a log.
+//! The list is complete, so that a request for an unsupported API can be named in the log.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::WireError;
 
 macro_rules! api_keys {
     ($($number:literal $name:ident flexible $flexible:expr,)*) => {
-        /// What a request asks for.
+        /// The API of a request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i16)]
         pub enum ApiKey {
@@ -19,7 +19,7 @@ macro_rules! api_keys {
         }
 
         impl ApiKey {
-            /// Every API, by rising number.
+            /// Every API, in order of their keys.
             #[cfg(any(test, feature = "internals"))]
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
@@ -51,7 +51,7 @@ macro_rules! api_keys {
     };
 }
 
-/// No version is flexible.
+/// The first flexible version of an API without any.
 const NEVER: i16 = i16::MAX;
 
 api_keys! {
@@ -151,7 +151,7 @@ api_keys! {
 }
 
 impl ApiKey {
-    /// The number that stands for the API on the wire.
+    /// The key of the API in the protocol.
     pub const fn number(self) -> i16 {
         self as i16
     }

@@ -1,9 +1,9 @@
-//! What consumers tell each other through a classic group: subscriptions and assignments.
+//! The embedded consumer protocol: subscriptions and assignments within classic groups.
 //!
-//! To the broker these are opaque bytes within `JoinGroup` and `SyncGroup`. They are an `i16`
-//! version and a structure of that version, never a flexible one. A blob of a version newer than
-//! the newest known here is read as that one, and what follows is ignored: members of one group
-//! need not be equally old.
+//! To the broker these are opaque bytes within `JoinGroup` and `SyncGroup`: an `i16` version
+//! followed by a structure of that version, which is never flexible. A blob of a newer version is
+//! read as the newest one known here and the remaining bytes are ignored, since members of a group
+//! may run different releases.
 
 use bytes::Bytes;
 
@@ -11,25 +11,25 @@ use super::structure::structure;
 use super::{Layout, Reader, Wire, WireError, Writer};
 
 structure! {
-    /// What a consumer wants to read, and what it reads now.
+    /// The subscription of a consumer, and the partitions that it owns.
     Subscription {
         topics: Vec<String>,
-        /// Whatever the member's assignor wants to know.
+        /// Opaque data for the member's assignor.
         user_data: Option<Bytes>,
-        /// What the member read until now.
+        /// The partitions that the member owns.
         owned_partitions: Vec<TopicPartitions> [1..],
-        /// The generation in which it got `owned_partitions`, or −1.
+        /// The generation in which `owned_partitions` were assigned, or −1.
         generation_id: i32 [2..] = -1,
-        /// Where the member is.
+        /// The rack of the member.
         rack_id: Option<String> [3..],
     }
 }
 
 structure! {
-    /// What a consumer is to read.
+    /// The partitions assigned to a consumer.
     Assignment {
         assigned_partitions: Vec<TopicPartitions>,
-        /// Whatever the assignor wants to tell.
+        /// Opaque data from the assignor.
         user_data: Option<Bytes>,
     }
 }
@@ -48,12 +48,12 @@ const NEWEST: i16 = 3;
 macro_rules! blob {
     ($name:ident) => {
         impl $name {
-            /// Reads a version and the structure that follows.
+            /// Decodes a version and the structure that follows.
             pub fn from_blob(blob: &[u8]) -> Result<Self, WireError> {
                 read_blob(blob, stringify!($name))
             }
 
-            /// The version and the structure in it; versions above 3 do not exist.
+            /// Encodes the version and the structure; versions above 3 do not exist.
             pub fn to_blob(&self, version: i16) -> Result<Bytes, WireError> {
                 write_blob(self, version, stringify!($name))
             }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_read_as_the_newest_known() {
+    fn a_newer_version_is_read_as_the_newest_known_version() {
         let mut blob = subscription().to_blob(3).unwrap().to_vec();
         blob.splice(..2, 9_i16.to_be_bytes());
         blob.extend(b"something new");

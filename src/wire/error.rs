@@ -1,71 +1,71 @@
-//! What can be wrong with bytes that claim to be Kafka's, or with a value that must become bytes.
+//! Errors of decoding bytes and of encoding values.
 //!
-//! No case can be repaired by reading on: a connection that sent such bytes is closed.
+//! No error can be recovered from by reading on: a connection that sent such bytes is closed.
 
 use std::str::Utf8Error;
 
-/// Why bytes are no message, or a message no bytes.
+/// The reason why bytes could not be decoded, or a value not encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The bytes end within a field.
     #[error("the message ends early: {needed} bytes needed, {remaining} left")]
     Truncated {
-        /// How many bytes the field takes.
+        /// The size of the field.
         needed: usize,
-        /// How many were left.
+        /// The number of bytes left.
         remaining: usize,
     },
-    /// A length below −1, which is the only negative one with a meaning.
+    /// A length below −1, the only negative length with a meaning.
     #[error("{0} is no length")]
     NegativeLength(i32),
     /// An array claims more elements than the bytes left can hold.
     #[error("{count} elements cannot lie in {remaining} bytes")]
     CountTooLarge {
-        /// How many elements the array claims.
+        /// The stated number of elements.
         count: usize,
-        /// How many bytes were left.
+        /// The number of bytes left.
         remaining: usize,
     },
-    /// The decoded value would take far more memory than its bytes: an amplification attack.
+    /// The decoded value would use far more memory than its bytes: an amplification attack.
     #[error("a message of {0} bytes would take too much memory when decoded")]
     TooDense(usize),
-    /// Null where this version of the message has a value.
+    /// Null in a field that cannot be null in this version.
     #[error("null in a field that cannot be null")]
     UnexpectedNull,
-    /// A variable-length number that does not end, or does not fit 32 bits.
+    /// A variable-length number does not end, or does not fit 32 bits.
     #[error("a variable-length number does not fit 32 bits")]
     VarintTooLong,
-    /// Tagged fields that do not rise.
+    /// Tags are not in ascending order.
     #[error("tagged field {tag} after {previous}")]
     TagOutOfOrder {
-        /// The tag before.
+        /// The previous tag.
         previous: u32,
-        /// The tag that should have been greater.
+        /// The tag that is not greater.
         tag: u32,
     },
-    /// A tagged field whose value is shorter than its size says.
+    /// The value of a tagged field is shorter than its stated size.
     #[error("tagged field {tag} has {unread} bytes too many")]
     TagTooLong {
         /// The tag.
         tag: u32,
-        /// How many bytes its value left unread.
+        /// The number of bytes left.
         unread: usize,
     },
-    /// Text that is not UTF-8.
+    /// A string is not valid UTF-8.
     #[error("a text is not UTF-8")]
     NotUtf8(#[from] Utf8Error),
-    /// A request for an API nobody here has heard of.
+    /// A request for an unknown API.
     #[error("there is no API with key {0}")]
     UnknownApi(i16),
-    /// A version of a message for which there is no layout here.
+    /// A version of a message that is not supported.
     #[error("{message} version {version} is not supported")]
     UnsupportedVersion {
-        /// Kafka's name of the message.
+        /// Kafka's name of the API.
         message: &'static str,
-        /// The version asked for.
+        /// The requested version.
         version: i16,
     },
-    /// A value to be encoded that is longer than its length field can say.
+    /// A value is longer than its length field can express.
     #[error("a value of {0} bytes or elements is too long for its length field")]
     TooLong(usize),
 }

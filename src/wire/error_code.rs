@@ -1,6 +1,6 @@
-//! Kafka's error codes, as answers carry them.
+//! Kafka's error codes.
 //!
-//! Every `i16` is an [`ErrorCode`]: a code from a newer peer is kept, not lost.
+//! Every `i16` is an [`ErrorCode`]: unknown codes of newer peers are preserved.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{Layout, Reader, Wire, WireError, Writer};
 
 macro_rules! error_codes {
     ($($number:literal $variant:ident $name:ident,)*) => {
-        /// What became of a request, or of one part of it.
+        /// The result of a request, or of a part of it.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
             /// Code 0: no error.
@@ -18,12 +18,12 @@ macro_rules! error_codes {
                 #[doc = concat!("Code ", $number, ": `", stringify!($name), "`.")]
                 $variant,
             )*
-            /// A code that has no name here.
+            /// A code without a name here.
             Unknown(i16),
         }
 
         impl ErrorCode {
-            /// Every code with a name, by rising number from 1; last the −1.
+            /// Every named code, in ascending order from 1, followed by −1.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// The number on the wire.
@@ -35,7 +35,7 @@ macro_rules! error_codes {
                 }
             }
 
-            /// Kafka's name of the code, if it has one.
+            /// Kafka's name of the code, if it is known.
             pub const fn name(self) -> Option<&'static str> {
                 match self {
                     Self::None => Some("NONE"),
@@ -194,13 +194,13 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// Whether this says that something failed.
+    /// True if the code reports an error.
     pub const fn is_error(self) -> bool {
         !matches!(self, Self::None)
     }
 }
 
-/// Kafka's name, or the number where there is none.
+/// Formats as Kafka's name, or as the number if there is none.
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {

@@ -1,14 +1,14 @@
-//! Requests and responses as frames: length, header, body.
+//! Framing of requests and responses: length, header, body.
 //!
 //! ```text
 //! request:  i32 length | i16 key | i16 version | i32 correlation id | text client id | tags | body
 //! response: i32 length | i32 correlation id | tags | body
 //! ```
 //!
-//! The tags exist in flexible versions only. Two exceptions of Kafka's: the client id always has
-//! the classic `i16` length, and a response to `ApiVersions` never has tags in its header, so that
-//! a client can read it before the two sides have agreed on anything. Frames come in here without
-//! their length prefix, which the connection has taken off, and leave with it.
+//! Tagged fields exist in flexible versions only. Kafka has two exceptions: the client id always
+//! has the classic `i16` length, and the header of a response to `ApiVersions` never has tagged
+//! fields, so that a client can read it before a version has been negotiated. Incoming frames have
+//! no length prefix, which the connection has removed; outgoing frames have it.
 
 use std::ops::RangeInclusive;
 
@@ -17,35 +17,35 @@ use bytes::Bytes;
 use super::records::EncodedFrame;
 use super::{ApiKey, Layout, Reader, Wire, WireError, Writer};
 
-/// A request's body: which API, which versions exist here, and what answers it.
+/// The body of a request, with its API, its supported versions, and the type of its response.
 pub trait Message: Wire {
     /// The API.
     const KEY: ApiKey;
 
-    /// The versions with a layout here.
+    /// The supported versions.
     const VERSIONS: RangeInclusive<i16>;
 
-    /// The body of the answer.
+    /// The body of the response.
     type Response: Wire;
 }
 
-/// What stands before every request's body.
+/// The header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader<'a> {
-    /// What is asked for.
+    /// The API.
     pub api_key: ApiKey,
-    /// In which version; not checked yet.
+    /// The version, which has not been checked yet.
     pub version: i16,
-    /// What the answer must repeat.
+    /// The correlation id, which the response must repeat.
     pub correlation_id: i32,
-    /// The name the client gave itself.
+    /// The client id.
     pub client_id: Option<&'a str>,
 }
 
 impl<'a> RequestHeader<'a> {
-    /// Reads the header of a frame and leaves a reader at its body.
+    /// Decodes the header of a frame, and returns it with a reader positioned at the body.
     ///
-    /// The version is not checked: an `ApiVersions` request of any version has to be answered.
+    /// The version is not checked: an `ApiVersions` request of any version must be answered.
     pub fn decode(frame: &'a [u8]) -> Result<(Self, Reader<'a>), WireError> {
         let mut reader = Reader::new(frame, Layout::classic(0));
         let api_key = ApiKey::decode(&mut reader)?;
@@ -57,14 +57,14 @@ impl<'a> RequestHeader<'a> {
         Ok((Self { api_key, version, correlation_id, client_id }, reader))
     }
 
-    /// Reads the body that follows this header. Bytes after it are ignored, as Kafka does.
+    /// Decodes the body. Bytes after it are ignored, as in Kafka.
     pub fn decode_body<R: Message>(&self, reader: &mut Reader<'_>) -> Result<R, WireError> {
         check_version::<R>(self.version)?;
         R::decode(reader)
     }
 }
 
-/// A request as a frame, ready to be sent.
+/// Encodes a request as a frame.
 pub fn encode_request<R: Message>(
     correlation_id: i32,
     client_id: &str,
@@ -85,7 +85,7 @@ pub fn encode_request<R: Message>(
     EncodedFrame::of(writer)
 }
 
-/// A response as a frame, ready to be sent. A version without a layout here is refused.
+/// Encodes a response as a frame. An unsupported version is an error.
 pub fn encode_response<R: Message>(
     correlation_id: i32,
     version: i16,
@@ -96,8 +96,7 @@ pub fn encode_response<R: Message>(
     EncodedFrame::of(writer)
 }
 
-/// Writes a response as a frame behind what is written already; `body` writes what follows the
-/// header.
+/// Appends a response frame to those already written; `body` writes the part after the header.
 pub(super) fn write_response<R: Message>(
     writer: &mut Writer,
     correlation_id: i32,
@@ -115,7 +114,7 @@ pub(super) fn write_response<R: Message>(
     Ok(())
 }
 
-/// The correlation id and body of a response. Byte fields are slices of `frame`.
+/// Decodes the correlation id and body of a response. Byte fields are slices of `frame`.
 pub fn decode_response<R: Message>(
     frame: &Bytes,
     version: i16,
@@ -146,7 +145,7 @@ mod tests {
     use crate::wire::{ApiVersionsRequest, HeartbeatRequest, HeartbeatResponse};
 
     #[test]
-    fn a_header_lies_on_the_wire_as_kafka_says() {
+    fn a_header_is_encoded_as_in_kafka() {
         let request = HeartbeatRequest::default();
         let classic = encode_request(0x0102_0304, "me", 3, &request).unwrap().into_bytes();
         let header = [0, 0, 0, 22, 0, 12, 0, 3, 1, 2, 3, 4, 0, 2, b'm', b'e'];

@@ -1,15 +1,15 @@
-//! Which of a message's layouts is meant.
+//! The layout of a message.
 
 use std::ops::RangeBounds;
 
 use super::ApiKey;
 
-/// Version of a message, and whether it is a *flexible* one: compact lengths and tagged fields.
+/// The version of a message, and whether it is *flexible*: with compact lengths and tagged fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Version of the API.
+    /// The version of the API.
     pub version: i16,
-    /// Whether lengths are varints and every structure ends in tagged fields.
+    /// True if lengths are varints and every structure ends in tagged fields.
     pub flexible: bool,
 }
 
@@ -24,7 +24,7 @@ impl Layout {
         Self { version, flexible: false }
     }
 
-    /// Whether this version lies within `versions`.
+    /// Returns true if this version lies within `versions`.
     pub fn is_in(self, versions: impl RangeBounds<i16>) -> bool {
         versions.contains(&self.version)
     }

@@ -1,12 +1,12 @@
-//! Kafka's wire protocol: frames, primitives and messages. Pure bytes; knows no log and no socket.
+//! Kafka's wire protocol: frames, primitives and messages. No I/O, and no knowledge of logs.
 //!
 //! Every message is declared once, in `messages/<api>.rs`, and works in both directions: a broker
-//! decodes requests and encodes responses, a client the reverse. What a message holds is decided
-//! here; what it means, and which versions a broker advertises, is not. The structures within a
-//! message are named by the module of their API: `wire::fetch::Partition`.
+//! decodes requests and encodes responses, a client the reverse. This layer defines the contents of
+//! messages, not their meaning or the advertised versions. The structures within a message are
+//! named by the module of their API: `wire::fetch::Partition`.
 //!
-//! Bytes are taken to be hostile. Reading them never panics, never indexes unchecked, and never
-//! allocates by a length that the remaining bytes do not cover.
+//! Input is untrusted. Decoding never panics, never indexes unchecked, and never allocates for a
+//! length that the remaining bytes do not cover.
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 

@@ -1,4 +1,4 @@
-//! How single values lie on the wire: numbers big-endian, texts and arrays after their length.
+//! Encoding of primitive values: numbers are big-endian, strings and arrays follow their length.
 //!
 //! | value | classic version | flexible version |
 //! |---|---|---|
@@ -13,24 +13,24 @@ use bytes::Bytes;
 use super::{ApiKey, Layout, Reader, WireError, Writer};
 use crate::types::TopicId;
 
-/// A value that has a place in messages.
+/// A value that can be part of a message.
 pub trait Wire: Sized {
-    /// The fewest bytes a value can take in this layout.
+    /// The minimum size of a value in this layout.
     fn min_size(layout: Layout) -> usize;
 
-    /// Reads a value; what does not exist in the reader's version gets its default.
+    /// Decodes a value; fields missing in the reader's version get their default.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError>;
 
-    /// Writes the value; what does not exist in the writer's version is left out.
+    /// Encodes the value; fields missing in the writer's version are left out.
     fn encode(&self, writer: &mut Writer);
 }
 
-/// A value in whose place null may stand.
+/// A value that may be null.
 pub trait Nullable: Wire {
-    /// Reads a value or null.
+    /// Decodes a value or null.
     fn decode_nullable(reader: &mut Reader<'_>) -> Result<Option<Self>, WireError>;
 
-    /// Writes null.
+    /// Encodes null.
     fn encode_null(writer: &mut Writer);
 }
 
@@ -200,7 +200,7 @@ impl<T: Nullable> Wire for Option<T> {
     }
 }
 
-/// A structure in whose place null may stand: a byte before it tells, 1 or −1.
+/// A structure that may be null, preceded by a byte: 1 if present, −1 if null.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Marked<T>(pub T);
 

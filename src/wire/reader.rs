@@ -1,67 +1,67 @@
-//! Reads primitives from a stranger's bytes.
+//! Decoding of primitives from untrusted bytes.
 //!
-//! Every read is checked against what remains; nothing here panics, and nothing is allocated by a
-//! length that the remaining bytes do not cover. Beyond that a whole message may take at most
-//! [`Reader::MEMORY_FACTOR`] times its own size in arrays, so that millions of one-byte elements
+//! Every read is checked against the remaining bytes: nothing panics, and nothing is allocated for
+//! a length that they do not cover. In addition, the arrays of a message may take at most
+//! [`Reader::MEMORY_FACTOR`] times its own size in memory, so that millions of one-byte elements
 //! cannot become gigabytes of structures.
 
 use bytes::Bytes;
 
 use super::{Layout, WireError};
 
-/// A cursor over one message's bytes, together with the layout they are in.
+/// A cursor over the bytes of one message, with their layout.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     whole: &'a [u8],
     rest: &'a [u8],
     layout: Layout,
-    /// The buffer whose bytes are read, when its parts may be shared instead of copied.
+    /// The buffer that byte fields are sliced from, if they need not be copied.
     shared: Option<&'a Bytes>,
-    /// Bytes that arrays may still allocate.
+    /// The number of bytes that arrays may still allocate.
     memory: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// How many times its own size a message may take in memory.
+    /// The maximum memory of a message's arrays, as a multiple of its size.
     pub const MEMORY_FACTOR: usize = 16;
 
-    /// What even the smallest message may allocate, in bytes.
+    /// The memory that even the smallest message may allocate, in bytes.
     pub const MEMORY_LEAST: usize = 4096;
 
-    /// Reads `bytes`; byte fields are copied out of them.
+    /// Creates a reader of `bytes` that copies byte fields.
     pub fn new(bytes: &'a [u8], layout: Layout) -> Self {
         let memory =
             bytes.len().saturating_mul(Self::MEMORY_FACTOR).saturating_add(Self::MEMORY_LEAST);
         Self { whole: bytes, rest: bytes, layout, shared: None, memory }
     }
 
-    /// Reads `bytes`; byte fields are slices that keep the whole buffer alive.
+    /// Creates a reader of `bytes` whose byte fields are slices, which keep the whole buffer alive.
     pub fn sharing(bytes: &'a Bytes, layout: Layout) -> Self {
         Self { shared: Some(bytes), ..Self::new(bytes, layout) }
     }
 
-    /// The layout of what is read.
+    /// The current layout.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// The layout of what is read from here on.
+    /// Changes the layout for the following reads.
     pub(super) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
     }
 
-    /// How many bytes have been read, counted from the start of the buffer.
+    /// The number of bytes read from the start of the buffer.
     pub fn position(&self) -> usize {
-        // Not counted along: hardly anybody asks.
+        // Computed on request, since it is rarely needed.
         self.rest.as_ptr().addr().saturating_sub(self.whole.as_ptr().addr())
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next `length` bytes.
+    /// Takes the next `length` bytes.
     #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], WireError> {
         let Some((taken, rest)) = self.rest.split_at_checked(length) else {
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// The next `N` bytes, as a number's decoder wants them.
+    /// Takes the next `N` bytes as an array.
     #[inline]
     pub fn take_array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    /// The next `length` bytes as a value of their own: a slice of a shared buffer, else a copy.
+    /// Takes the next `length` bytes as an owned value: a slice of a shared buffer, or a copy.
     pub fn take_bytes(&mut self, length: usize) -> Result<Bytes, WireError> {
         let start = self.position();
         let taken = self.take(length)?;
@@ -91,10 +91,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An unsigned varint: seven bits a byte, the lowest first, at most five bytes.
+    /// Decodes an unsigned varint: seven bits per byte, lowest first, at most five bytes.
     #[inline]
     pub fn read_uvarint(&mut self) -> Result<u32, WireError> {
-        // Nearly all are of one byte: lengths of short texts and arrays, and no tags.
+        // Fast path: lengths of short strings and arrays, and the number of tags, fit one byte.
         if let Some((byte @ 0..=0x7f, rest)) = self.rest.split_first() {
             self.rest = rest;
             return Ok(u32::from(*byte));
@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
         Err(WireError::VarintTooLong)
     }
 
-    /// The length of a text: `None` is null. Not yet checked against what remains.
+    /// Decodes the length of a string; `None` is null. It is not checked against the remaining
+    /// bytes.
     #[inline]
     pub fn read_text_length(&mut self) -> Result<Option<usize>, WireError> {
         if self.layout.flexible {
@@ -128,7 +129,8 @@ impl<'a> Reader<'a> {
         classic_length(i32::from(i16::from_be_bytes(self.take_array()?)))
     }
 
-    /// The length of a byte field or array: `None` is null. Not yet checked against what remains.
+    /// Decodes the length of a byte field or array; `None` is null. It is not checked against the
+    /// remaining bytes.
     #[inline]
     pub fn read_length(&mut self) -> Result<Option<usize>, WireError> {
         if self.layout.flexible {
@@ -137,9 +139,10 @@ impl<'a> Reader<'a> {
         classic_length(i32::from_be_bytes(self.take_array()?))
     }
 
-    /// How many elements an array has, each at least `min_size` bytes long: `None` is null.
+    /// Decodes the number of elements of an array, each of at least `min_size` bytes; `None` is
+    /// null.
     ///
-    /// A count that the remaining bytes cannot hold is an error, so the count may be allocated.
+    /// A count that exceeds the remaining bytes is an error, so it is safe to allocate.
     pub fn read_count(&mut self, min_size: usize) -> Result<Option<usize>, WireError> {
         let count = self.read_length()?;
         if let Some(count) = count
@@ -150,19 +153,19 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Takes `bytes` of memory off what this message may still allocate.
+    /// Charges `bytes` of memory to the message's budget.
     pub fn charge(&mut self, bytes: usize) -> Result<(), WireError> {
         let length = self.position().saturating_add(self.remaining());
         self.memory = self.memory.checked_sub(bytes).ok_or(WireError::TooDense(length))?;
         Ok(())
     }
 
-    /// A text of this length.
+    /// Takes a string of this length.
     pub fn take_text(&mut self, length: usize) -> Result<&'a str, WireError> {
         Ok(std::str::from_utf8(self.take(length)?)?)
     }
 
-    /// A text, borrowed: `None` is null.
+    /// Decodes a borrowed string; `None` is null.
     pub fn read_text(&mut self) -> Result<Option<&'a str>, WireError> {
         match self.read_text_length()? {
             None => Ok(None),
@@ -170,10 +173,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The tagged fields that end a structure of a flexible version; nothing in other versions.
+    /// Decodes the tagged fields at the end of a structure; there are none in classic versions.
     ///
-    /// `field` reads the value of a tag and answers whether it knows the tag; the value of an
-    /// unknown tag is skipped.
+    /// `field` decodes the value of a tag and returns true if it knows the tag; values of unknown
+    /// tags are skipped.
     pub fn read_tags(
         &mut self,
         mut field: impl FnMut(u32, &mut Self) -> Result<bool, WireError>,

@@ -1,28 +1,28 @@
-//! The records field of Produce and Fetch, whose bytes need not pass through memory.
+//! The records field of `Produce` and `Fetch`, whose bytes need not pass through memory.
 //!
-//! A message is encoded with gaps where records lie in a file; [`EncodedFrame::pieces`] hands out
-//! the buffers between the gaps and, for each gap, which of the files comes next. The size of a
-//! whole frame is known before its first byte is sent.
+//! A message is encoded with gaps for records that are in a file. [`EncodedFrame::pieces`] returns
+//! the buffers between the gaps, and for each gap the number of its file range. The size of a whole
+//! frame is known before its first byte is sent.
 
 use bytes::Bytes;
 
 use super::writer::Gap;
 use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
 
-/// Record batches of one partition within a message.
+/// The record batches of a partition within a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Records {
-    /// There are none, as beside an error.
+    /// No records, as with an error.
     #[default]
     Null,
-    /// The batches; when decoded from a shared buffer, a slice of it.
+    /// The batches; a slice if decoded from a shared buffer.
     Bytes(Bytes),
-    /// So many bytes that whoever sends the frame puts in. Never decoded.
+    /// Records of this size that the sender of the frame inserts. Never decoded.
     Elsewhere(usize),
 }
 
 impl Records {
-    /// How many bytes the batches take.
+    /// The size of the batches in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Null => 0,
@@ -31,7 +31,7 @@ impl Records {
         }
     }
 
-    /// Whether there is no batch.
+    /// True if there are no batches.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -58,30 +58,30 @@ impl Wire for Records {
     }
 }
 
-/// A whole frame but for the records that lie elsewhere.
+/// A complete frame except for the records that are elsewhere.
 #[derive(Debug)]
 pub struct EncodedFrame {
     buffer: Bytes,
     gaps: Vec<Gap>,
 }
 
-/// What is sent next.
+/// The next part of a frame to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// These bytes.
+    /// Bytes in memory.
     Bytes(Bytes),
-    /// The records of the nth [`Records::Elsewhere`] of the message, counted from 0.
+    /// The records of the nth [`Records::Elsewhere`] in the message, counted from 0.
     Records(usize),
 }
 
 impl EncodedFrame {
-    /// The frame that was written, or the first value that did not fit.
+    /// The frame in `writer`, or the first value that did not fit.
     pub(super) fn of(writer: Writer) -> Result<Self, WireError> {
         let (buffer, gaps) = writer.finish_with_gaps()?;
         Ok(Self { buffer, gaps })
     }
 
-    /// How many bytes go over the wire, the four of the length prefix included.
+    /// The number of bytes to send, including the four bytes of the length prefix.
     pub fn size(&self) -> usize {
         self.gaps.iter().fold(self.buffer.len(), |size, gap| size.saturating_add(gap.length))
     }
@@ -89,13 +89,13 @@ impl EncodedFrame {
     /// The frame as one buffer.
     ///
     /// # Panics
-    /// If records lie elsewhere: such a frame is sent by its pieces.
+    /// If the frame has records elsewhere: such a frame is sent in pieces.
     pub fn into_bytes(self) -> Bytes {
         assert!(self.gaps.is_empty(), "{} gaps in a frame sent whole", self.gaps.len());
         self.buffer
     }
 
-    /// The frame in the order of sending. Empty ranges are left out, of bytes and of records.
+    /// The parts of the frame in sending order, without empty ranges.
     pub fn pieces(&self) -> Vec<Piece> {
         let mut pieces = Vec::with_capacity(self.gaps.len().saturating_mul(2).saturating_add(1));
         let mut start = 0;

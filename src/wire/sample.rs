@@ -1,17 +1,17 @@
-//! Values for tests: every field that exists in a version gets something other than its default.
+//! Random values for tests: every field that exists in a version differs from its default.
 
 use bytes::Bytes;
 
 use super::{ApiKey, ErrorCode, Layout, Marked, Records};
 use crate::types::TopicId;
 
-/// Draws values from a seed, for messages in one layout.
+/// A generator of values from a seed, for messages in one layout.
 pub(crate) struct Samples {
     state: u64,
     layout: Layout,
 }
 
-/// A type of which a test can draw values.
+/// A type whose values can be generated.
 pub(crate) trait Sample {
     fn sample(samples: &mut Samples) -> Self;
 }

@@ -1,9 +1,9 @@
-//! `structure!`: one declaration makes a message's type, its defaults, and both directions.
+//! The `structure!` macro: one declaration generates a message's type, its defaults, and its codec.
 //!
-//! A declaration has a row per field, in wire order; [`structure`] tells how to write one. All
-//! knowledge about versions is in the rows: no other code asks which version a field exists in.
-//! What a row turns into, by what it says, is [`row`]; what cannot be said in a row (the header of
-//! a frame, the walk over a produce request in place) is written by hand elsewhere.
+//! A declaration has a row per field, in wire order; [`structure`] explains the syntax. The rows
+//! contain all knowledge about versions: no other code checks in which version a field exists.
+//! [`row`] expands each kind of row. The parts that a row cannot express (the header of a frame,
+//! the in-place decoding of produce requests) are written by hand.
 
 use super::writer::Tag;
 use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
@@ -24,10 +24,10 @@ use super::{Layout, Nullable, Reader, Wire, WireError, Writer};
 /// ```
 ///
 /// A row outside the version is skipped when encoding and gets its default when decoding; without
-/// `= …` that is `Default::default()`. A tagged row is written only when it differs from its
-/// default; tagged rows come last, by rising tag, and tags unknown here are skipped. Null is legal
-/// wherever the type is an `Option`, unless `nullable` says less: where it is not, `None` is
-/// written as the empty value, since a client would close the connection over a null.
+/// `= …` that is `Default::default()`. A tagged row is only written if it differs from its default;
+/// tagged rows come last, in ascending order, and unknown tags are skipped. Null is valid wherever
+/// the type is an `Option`, unless `nullable` restricts it: in other versions `None` is written as
+/// the empty value, since a client would close the connection on a null.
 macro_rules! structure {
     (
         $(#[$about:meta])*
@@ -111,7 +111,7 @@ macro_rules! structure {
     };
 }
 
-/// What one row of a structure becomes, by whether it has versions, partial nulls or a tag.
+/// Expands one row of a structure, depending on its versions, partial nulls or tag.
 macro_rules! row {
     (default $type:ty) => {
         <$type>::default()
@@ -180,7 +180,7 @@ macro_rules! row {
     };
 }
 
-/// Says which API a request and its response are, and in which versions: `Key, 0..=4, A => B`.
+/// Declares the API and versions of a request and its response: `Key, 0..=4, A => B`.
 macro_rules! api {
     ($key:ident, $versions:expr, $request:ident => $response:ident) => {
         impl $crate::wire::Message for $request {
@@ -191,12 +191,12 @@ macro_rules! api {
     };
 }
 
-/// A tagged field, if it is to be written at all.
+/// A tagged field, if it has to be written.
 pub(super) fn tag(number: u32, value: &impl Wire, present: bool, layout: Layout) -> Option<Tag> {
     present.then(|| Tag::new(number, layout, |writer| value.encode(writer)))
 }
 
-/// Reads a field in whose place null may or may not stand in this version.
+/// Decodes a field that may be null only in some versions.
 pub(super) fn decode_nullable<T: Nullable>(
     reader: &mut Reader<'_>,
     nullable: bool,
@@ -204,7 +204,7 @@ pub(super) fn decode_nullable<T: Nullable>(
     if nullable { T::decode_nullable(reader) } else { T::decode(reader).map(Some) }
 }
 
-/// Writes a field in whose place null may or may not stand in this version.
+/// Encodes a field that may be null only in some versions.
 pub(super) fn encode_nullable<T: Nullable + Default>(
     value: Option<&T>,
     nullable: bool,

@@ -1,14 +1,14 @@
-//! Writes primitives into one growing buffer.
+//! Encoding of primitives into a growing buffer.
 //!
-//! A message is written in one go; a value that does not fit its length field is remembered and
-//! reported at the end, so that the rows of a message need no error handling. Records that lie in
-//! a file are not copied: the writer notes where they belong, and the frame is cut there.
+//! A message is written in one pass. A value that does not fit its length field is recorded and
+//! reported at the end, so that the rows of a message need no error handling. Records in a file are
+//! not copied: the writer notes their position, at which the frame is split.
 
 use bytes::Bytes;
 
 use super::{Layout, WireError};
 
-/// A buffer being filled with one message in one layout.
+/// A buffer being filled with messages in one layout at a time.
 #[derive(Debug)]
 pub struct Writer {
     buffer: Vec<u8>,
@@ -17,16 +17,16 @@ pub struct Writer {
     failure: Option<WireError>,
 }
 
-/// Bytes that belong into the message and lie elsewhere.
+/// Bytes of the message that are elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// Where in the buffer they belong.
+    /// Their position in the buffer.
     pub(super) position: usize,
-    /// How many they are.
+    /// Their number.
     pub(super) length: usize,
 }
 
-/// A tagged field ready to be written.
+/// An encoded tagged field.
 #[derive(Debug)]
 pub(super) struct Tag {
     number: u32,
@@ -34,7 +34,7 @@ pub(super) struct Tag {
 }
 
 impl Tag {
-    /// The field with this number, whose value `write` writes.
+    /// Creates a field with this tag, whose value `write` encodes.
     pub(super) fn new(number: u32, layout: Layout, write: impl FnOnce(&mut Writer)) -> Self {
         let mut value = Writer::new(layout);
         write(&mut value);
@@ -43,17 +43,17 @@ impl Tag {
 }
 
 impl Writer {
-    /// An empty buffer for a message in this layout.
+    /// Creates an empty buffer for a message in this layout.
     pub fn new(layout: Layout) -> Self {
         Self { buffer: Vec::new(), layout, gaps: Vec::new(), failure: None }
     }
 
-    /// Makes room for so many more bytes at once.
+    /// Reserves space for this many more bytes.
     pub(super) fn reserve(&mut self, bytes: usize) {
         self.buffer.reserve(bytes);
     }
 
-    /// Begins a frame: leaves room for its length, and tells where that is.
+    /// Begins a frame: reserves space for its length, and returns its position.
     pub(super) fn begin_frame(&mut self) -> usize {
         let start = self.buffer.len();
         self.put(&[0; size_of::<i32>()]);
@@ -73,12 +73,12 @@ impl Writer {
         }
     }
 
-    /// The layout of what is written.
+    /// The current layout.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// The layout of what is written from here on.
+    /// Changes the layout for the following writes.
     pub(super) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
     }
@@ -90,7 +90,7 @@ impl Writer {
         Ok(buffer)
     }
 
-    /// The message and where foreign bytes belong into it.
+    /// The message, with the positions of bytes that are elsewhere.
     pub(super) fn finish_with_gaps(self) -> Result<(Bytes, Vec<Gap>), WireError> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -98,18 +98,18 @@ impl Writer {
         }
     }
 
-    /// Bytes as they are, without a length.
+    /// Writes bytes without a length.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Leaves the next `length` bytes of the message to whoever sends it.
+    /// Leaves a gap for `length` bytes, which the sender inserts.
     pub(super) fn skip(&mut self, length: usize) {
         self.gaps.push(Gap { position: self.buffer.len(), length });
     }
 
-    /// An unsigned varint: seven bits a byte, the lowest first.
+    /// Encodes an unsigned varint: seven bits per byte, lowest first.
     pub fn write_uvarint(&mut self, mut value: u32) {
         while let low @ 0x80.. = value {
             let [.., byte] = low.to_be_bytes();
@@ -120,7 +120,7 @@ impl Writer {
         self.buffer.push(byte);
     }
 
-    /// The length of a text; `None` is null.
+    /// Encodes the length of a string; `None` is null.
     pub fn write_text_length(&mut self, length: Option<usize>) {
         if self.layout.flexible {
             return self.write_compact_length(length);
@@ -130,7 +130,7 @@ impl Writer {
         self.put(&classic.to_be_bytes());
     }
 
-    /// The length of a byte field or an array; `None` is null.
+    /// Encodes the length of a byte field or array; `None` is null.
     pub fn write_length(&mut self, length: Option<usize>) {
         if self.layout.flexible {
             return self.write_compact_length(length);
@@ -140,13 +140,13 @@ impl Writer {
         self.put(&classic.to_be_bytes());
     }
 
-    /// A text with its length; `None` is null.
+    /// Encodes a string with its length; `None` is null.
     pub fn write_text(&mut self, text: Option<&str>) {
         self.write_text_length(text.map(str::len));
         self.put(text.unwrap_or_default().as_bytes());
     }
 
-    /// The tagged fields that end a structure of a flexible version; nothing in other versions.
+    /// Encodes the tagged fields at the end of a structure; there are none in classic versions.
     #[inline]
     pub(super) fn write_tags(&mut self, tags: &[Option<Tag>]) {
         if !self.layout.flexible {
@@ -175,7 +175,7 @@ impl Writer {
         self.write_uvarint(compact);
     }
 
-    /// Remembers that a length did not fit, and answers what to write in its place.
+    /// Records that a length did not fit, and returns a placeholder.
     fn fail<N: Default>(&mut self, length: Option<usize>) -> N {
         self.failure = self.failure.or(length.map(WireError::TooLong));
         N::default()

@@ -1,21 +1,21 @@
-//! `AlterConfigs` (key 33): all settings of topics and brokers are replaced.
+//! `AlterConfigs` (key 33): replaces all settings of topics and brokers.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says what the settings shall be; those not named go back to their defaults.
+    /// The new settings; settings that are not listed are reset to their defaults.
     AlterConfigsRequest {
         resources: Vec<RequestResource>,
-        /// Whether only to check.
+        /// True to validate without changing anything.
         validate_only: bool,
     }
 }
 
 structure! {
-    /// Settings of one topic or broker.
+    /// The new settings of a topic or broker.
     RequestResource {
-        /// What the resource is, by the constants of `describe_configs`.
+        /// The type of the resource, one of the constants of `describe_configs`.
         resource_type: i8,
         resource_name: String,
         configs: Vec<RequestConfig>,
@@ -23,7 +23,7 @@ structure! {
 }
 
 structure! {
-    /// One setting.
+    /// A setting.
     RequestConfig {
         name: String,
         value: Option<String>,
@@ -31,7 +31,7 @@ structure! {
 }
 
 structure! {
-    /// What was changed.
+    /// The results.
     AlterConfigsResponse {
         throttle_time_ms: i32,
         responses: Vec<Resource>,
@@ -39,7 +39,7 @@ structure! {
 }
 
 structure! {
-    /// What became of the settings of one topic or broker.
+    /// The result for one topic or broker.
     Resource {
         error_code: ErrorCode,
         error_message: Option<String>,

@@ -1,13 +1,13 @@
-//! `AlterPartitionReassignments` (key 45): partitions are sent to other brokers, or called back.
+//! `AlterPartitionReassignments` (key 45): moves partitions to other brokers, or cancels a move.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says where partitions shall be.
+    /// The reassignments to start or cancel.
     AlterPartitionReassignmentsRequest {
         timeout_ms: i32 = 60_000,
-        /// Whether a partition may get more or fewer replicas than it has.
+        /// True if the number of replicas of a partition may change.
         allow_replication_factor_change: bool [1..] = true,
         topics: Vec<RequestTopic>,
     }
@@ -22,16 +22,16 @@ structure! {
 }
 
 structure! {
-    /// Where one partition shall be.
+    /// The new assignment of a partition.
     RequestPartition {
         partition_index: i32,
-        /// The brokers, the preferred leader first; `None` calls off what is under way.
+        /// The new replicas, preferred leader first; `None` cancels a reassignment.
         replicas: Option<Vec<i32>>,
     }
 }
 
 structure! {
-    /// What was begun.
+    /// The results.
     AlterPartitionReassignmentsResponse {
         throttle_time_ms: i32,
         allow_replication_factor_change: bool [1..] = true,
@@ -50,7 +50,7 @@ structure! {
 }
 
 structure! {
-    /// Whether one partition is on its way.
+    /// The result for one partition.
     Partition {
         partition_index: i32,
         error_code: ErrorCode,

@@ -1,6 +1,7 @@
-//! `ApiVersions` (key 18): the first request of a connection; which APIs, versions and features.
+//! `ApiVersions` (key 18): the supported APIs, versions and features. The first request of a
+//! connection.
 //!
-//! A broker answers any version it does not know with version 0 and `UNSUPPORTED_VERSION`.
+//! A broker answers an unknown version with version 0 and `UNSUPPORTED_VERSION`.
 
 use bytes::Bytes;
 
@@ -8,40 +9,40 @@ use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Layout, Reader, Wire, WireError, decode_response};
 
 structure! {
-    /// Asks what the broker serves.
+    /// A request for the supported versions.
     ApiVersionsRequest {
-        /// Name of the client library: letters, digits, `-` and `.`.
+        /// The name of the client library: letters, digits, `-` and `.`.
         client_software_name: String [3..],
-        /// Version of the client library, of the same characters.
+        /// The version of the client library, of the same characters.
         client_software_version: String [3..],
-        /// The cluster that the client expects here, if it knows.
+        /// The cluster id that the client expects, if it knows (KIP-1242).
         cluster_id: Option<String> [5..],
-        /// The broker that the client expects here, or −1.
+        /// The broker id that the client expects, or −1.
         node_id: i32 [5..] = -1,
     }
 }
 
 structure! {
-    /// What the broker serves.
+    /// The supported versions.
     ApiVersionsResponse {
         error_code: ErrorCode,
-        /// One entry per advertised API.
+        /// The advertised APIs.
         api_keys: Vec<ApiVersion>,
-        /// How long the client should wait before its next request.
+        /// The throttle time that the client should wait.
         throttle_time_ms: i32 [1..],
-        /// Features the broker could have.
+        /// The features that the broker supports.
         supported_features: Vec<SupportedFeature> [3.., tag 0],
-        /// Which state of the cluster's features this is; −1 is unknown.
+        /// The epoch of the finalized features; −1 if unknown.
         finalized_features_epoch: i64 [3.., tag 1] = -1,
-        /// Features the cluster has agreed upon.
+        /// The finalized features of the cluster.
         finalized_features: Vec<FinalizedFeature> [3.., tag 2],
-        /// Whether a migration away from ZooKeeper may begin.
+        /// True if a migration from ZooKeeper may begin.
         zk_migration_ready: bool [3.., tag 3],
     }
 }
 
 structure! {
-    /// Versions of one API. The key is a bare number: a peer may know APIs that have no name here.
+    /// The versions of an API. The key is a plain number: a peer may know APIs without a name here.
     ApiVersion {
         api_key: i16,
         min_version: i16,
@@ -50,7 +51,7 @@ structure! {
 }
 
 structure! {
-    /// Levels of a feature the broker could run at.
+    /// The levels of a feature that the broker supports.
     SupportedFeature {
         name: String,
         min_version: i16,
@@ -59,7 +60,7 @@ structure! {
 }
 
 structure! {
-    /// Levels of a feature the cluster runs at.
+    /// The finalized levels of a feature.
     FinalizedFeature {
         name: String,
         max_version_level: i16,
@@ -70,10 +71,10 @@ structure! {
 api!(ApiVersions, 0..=5, ApiVersionsRequest => ApiVersionsResponse);
 
 impl ApiVersionsResponse {
-    /// The correlation id and body of an answer to a request of this `version`.
+    /// Decodes the correlation id and body of the response to a request of this `version`.
     ///
-    /// A broker that does not know the version answers in version 0: the two look the same up to
-    /// and including the error code.
+    /// A broker that does not know the version answers in version 0. Both encodings are the same up
+    /// to and including the error code.
     pub fn from_frame(frame: &Bytes, version: i16) -> Result<(i32, Self), WireError> {
         let mut reader = Reader::new(frame, Layout::classic(0));
         let _correlation_id = i32::decode(&mut reader)?;
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_in_version_0_is_understood_whatever_was_asked() {
+    fn a_refusal_in_version_0_is_decoded_whatever_the_request_version() {
         for asked in ApiVersionsRequest::VERSIONS {
             comes_across(ErrorCode::UnsupportedVersion, 0, asked);
             comes_across(ErrorCode::None, asked, asked);

@@ -1,18 +1,18 @@
-//! `CreateAcls` (key 30): rules are added about who may do what.
+//! `CreateAcls` (key 30): adds ACLs.
 
 use super::describe_acls::PATTERN_LITERAL;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Adds rules.
+    /// The ACLs to add.
     CreateAclsRequest {
         creations: Vec<Creation>,
     }
 }
 
 structure! {
-    /// One rule to add.
+    /// An ACL to add.
     Creation {
         resource_type: i8,
         resource_name: String,
@@ -25,7 +25,7 @@ structure! {
 }
 
 structure! {
-    /// What was added, in the order of the request.
+    /// The results, in the order of the request.
     CreateAclsResponse {
         throttle_time_ms: i32,
         results: Vec<CreationResult>,
@@ -33,7 +33,7 @@ structure! {
 }
 
 structure! {
-    /// Whether one rule was added.
+    /// The result for one ACL.
     CreationResult {
         error_code: ErrorCode,
         error_message: Option<String>,

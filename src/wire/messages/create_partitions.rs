@@ -1,39 +1,39 @@
-//! `CreatePartitions` (key 37): topics get more partitions.
+//! `CreatePartitions` (key 37): adds partitions to topics.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says which topics should grow.
+    /// The topics to extend.
     CreatePartitionsRequest {
         topics: Vec<RequestTopic>,
-        /// How long to wait until the partitions are there.
+        /// The time to wait until the partitions exist.
         timeout_ms: i32,
-        /// Whether only to check.
+        /// True to validate without changing anything.
         validate_only: bool,
     }
 }
 
 structure! {
-    /// A topic that should grow.
+    /// A topic to extend.
     RequestTopic {
         name: String,
-        /// How many partitions it shall have, the present ones included.
+        /// The new total number of partitions.
         count: i32,
-        /// Which brokers get the new partitions, in order; `None` leaves it to the broker.
+        /// The replicas of the new partitions, in order; `None` lets the broker assign them.
         assignments: Option<Vec<Assignment>>,
     }
 }
 
 structure! {
-    /// The brokers that get one new partition.
+    /// The replicas of a new partition.
     Assignment {
         broker_ids: Vec<i32>,
     }
 }
 
 structure! {
-    /// What has grown.
+    /// The results.
     CreatePartitionsResponse {
         throttle_time_ms: i32,
         results: Vec<Topic>,
@@ -41,7 +41,7 @@ structure! {
 }
 
 structure! {
-    /// What became of one topic.
+    /// The result for one topic.
     Topic {
         name: String,
         error_code: ErrorCode,

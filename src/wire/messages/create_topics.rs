@@ -1,16 +1,16 @@
-//! `CreateTopics` (key 19).
+//! `CreateTopics` (key 19): creates topics.
 
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Describes the topics to create.
+    /// The topics to create.
     CreateTopicsRequest {
         topics: Vec<RequestTopic>,
-        /// How long to wait until the topics are there.
+        /// The time to wait until the topics exist.
         timeout_ms: i32 = 60_000,
-        /// Whether only to check.
+        /// True to validate without creating anything.
         validate_only: bool,
     }
 }
@@ -19,18 +19,18 @@ structure! {
     /// A topic to create.
     RequestTopic {
         name: String,
-        /// −1 leaves it to the broker, or to `assignments`.
+        /// The number of partitions; −1 for the default, or if `assignments` is given.
         num_partitions: i32,
-        /// −1 leaves it to the broker, or to `assignments`.
+        /// The replication factor; −1 for the default, or if `assignments` is given.
         replication_factor: i16,
-        /// Which brokers get which partition; empty leaves it to the broker.
+        /// The replicas of each partition; empty lets the broker assign them.
         assignments: Vec<Assignment>,
         configs: Vec<RequestConfig>,
     }
 }
 
 structure! {
-    /// The brokers that get one partition.
+    /// The replicas of a partition.
     Assignment {
         partition_index: i32,
         broker_ids: Vec<i32>,
@@ -46,7 +46,7 @@ structure! {
 }
 
 structure! {
-    /// What was created.
+    /// The results.
     CreateTopicsResponse {
         throttle_time_ms: i32,
         topics: Vec<Topic>,
@@ -54,13 +54,13 @@ structure! {
 }
 
 structure! {
-    /// What became of one topic.
+    /// The result for one topic.
     Topic {
         name: String,
         topic_id: TopicId [7..],
         error_code: ErrorCode,
         error_message: Option<String>,
-        /// Why `configs` are missing, if they are.
+        /// The reason why `configs` is missing, if it is.
         topic_config_error_code: ErrorCode [5.., tag 0],
         num_partitions: i32 [5..] = -1,
         replication_factor: i16 [5..] = -1,
@@ -75,7 +75,7 @@ structure! {
         name: String,
         value: Option<String>,
         read_only: bool,
-        /// Where the value comes from, by the constants of `describe_configs`.
+        /// The source of the value, one of the constants of `describe_configs`.
         config_source: i8 = -1,
         is_sensitive: bool,
     }

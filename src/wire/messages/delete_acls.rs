@@ -1,18 +1,18 @@
-//! `DeleteAcls` (key 31): rules about who may do what are removed.
+//! `DeleteAcls` (key 31): deletes ACLs.
 
 use super::describe_acls::PATTERN_LITERAL;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Removes rules.
+    /// The filters of ACLs to delete.
     DeleteAclsRequest {
         filters: Vec<Filter>,
     }
 }
 
 structure! {
-    /// The rules that match go; a name, principal or host of `None` matches all.
+    /// A filter of ACLs; a name, principal or host of `None` matches all.
     Filter {
         resource_type_filter: i8,
         resource_name_filter: Option<String>,
@@ -25,7 +25,7 @@ structure! {
 }
 
 structure! {
-    /// What was removed, in the order of the request.
+    /// The results, in the order of the request.
     DeleteAclsResponse {
         throttle_time_ms: i32,
         filter_results: Vec<FilterResult>,
@@ -33,7 +33,7 @@ structure! {
 }
 
 structure! {
-    /// What one filter removed.
+    /// The result for one filter.
     FilterResult {
         error_code: ErrorCode,
         error_message: Option<String>,
@@ -42,7 +42,7 @@ structure! {
 }
 
 structure! {
-    /// One rule that matched.
+    /// An ACL that matched.
     MatchingAcl {
         error_code: ErrorCode,
         error_message: Option<String>,

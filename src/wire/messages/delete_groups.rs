@@ -1,17 +1,17 @@
-//! `DeleteGroups` (key 42): empty groups and their offsets are removed.
+//! `DeleteGroups` (key 42): deletes empty groups and their offsets.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Names the groups to remove.
+    /// The groups to delete.
     DeleteGroupsRequest {
         groups_names: Vec<String>,
     }
 }
 
 structure! {
-    /// What was removed.
+    /// The results.
     DeleteGroupsResponse {
         throttle_time_ms: i32,
         results: Vec<Group>,
@@ -19,11 +19,11 @@ structure! {
 }
 
 structure! {
-    /// Whether one group was removed.
+    /// The result for one group.
     Group {
         group_id: String,
         error_code: ErrorCode,
-        /// The error in words.
+        /// The error message.
         error_message: Option<String> [3..],
     }
 }

@@ -1,13 +1,13 @@
-//! `DeleteRecords` (key 21): the start of partitions moves up.
+//! `DeleteRecords` (key 21): advances the log start offset of partitions.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says what to delete.
+    /// The partitions and offsets.
     DeleteRecordsRequest {
         topics: Vec<RequestTopic>,
-        /// How long to wait until the replicas have done it too.
+        /// The time to wait until the replicas have deleted the records too.
         timeout_ms: i32,
     }
 }
@@ -21,19 +21,19 @@ structure! {
 }
 
 structure! {
-    /// One partition.
+    /// A partition.
     RequestPartition {
         partition_index: i32,
         /// The first offset to keep; −1 means the high watermark.
         offset: i64,
-        /// Streamlog's own: damage to be skipped, in which case nothing is deleted. `offset` is 0
-        /// then, by which a broker that does not know this field deletes nothing either.
+        /// A streamlog extension: damage to skip; nothing is deleted then. `offset` is 0 in this
+        /// case, so a broker that does not know this field deletes nothing either.
         skip_damage: OffsetRange [2.., tag 10_000],
     }
 }
 
 structure! {
-    /// Offsets from the first to the last; the default holds none.
+    /// A half-open range of offsets; empty by default.
     OffsetRange {
         first_offset: i64 = -1,
         /// The offset after the last.
@@ -42,7 +42,7 @@ structure! {
 }
 
 structure! {
-    /// What was deleted.
+    /// The results.
     DeleteRecordsResponse {
         throttle_time_ms: i32,
         topics: Vec<Topic>,
@@ -58,30 +58,30 @@ structure! {
 }
 
 structure! {
-    /// What became of one partition.
+    /// The result for one partition.
     Partition {
         partition_index: i32,
-        /// The first offset now, or −1 beside an error.
+        /// The new log start offset, or −1 with an error.
         low_watermark: i64,
         error_code: ErrorCode,
-        /// Streamlog's own: the reason of an error, where damage was to be skipped.
+        /// A streamlog extension: the error message, if damage was to be skipped.
         error_message: Option<String> [2.., tag 10_000],
-        /// Streamlog's own: the damaged stretches that are skipped now.
+        /// A streamlog extension: the damaged stretches that are skipped now.
         skipped: Vec<SkippedStretch> [2.., tag 10_001],
     }
 }
 
 structure! {
-    /// A damaged stretch that readers pass over from now on.
+    /// A damaged stretch that readers skip from now on.
     SkippedStretch {
         first_offset: i64,
         /// The first offset behind it.
         next_offset: i64,
-        /// The absolute path of the copy of its bytes, empty where there were none.
+        /// The absolute path of the copy of its bytes, empty if there were none.
         copy: String,
-        /// Bytes of the stretch.
+        /// The size of the stretch.
         bytes: i64,
-        /// Bytes of the copy that are zeros, since the disk does not give them.
+        /// The number of bytes in the copy that are zeros because the disk could not read them.
         unreadable_bytes: i64,
     }
 }

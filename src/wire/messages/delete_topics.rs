@@ -1,17 +1,17 @@
-//! `DeleteTopics` (key 20).
+//! `DeleteTopics` (key 20): deletes topics.
 //!
-//! Up to version 5 topics are named, from version 6 each is meant by its name or by its id.
+//! Up to version 5 topics are identified by name; from version 6 on by name or id.
 
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says which topics to delete.
+    /// The topics to delete.
     DeleteTopicsRequest {
         topics: Vec<RequestTopic> [6..],
         topic_names: Vec<String> [..=5],
-        /// How long to wait until they are gone.
+        /// The time to wait until the topics are deleted.
         timeout_ms: i32,
     }
 }
@@ -19,15 +19,15 @@ structure! {
 structure! {
     /// A topic to delete.
     RequestTopic {
-        /// The name, unless the topic is meant by its id.
+        /// The name, unless the topic is identified by id.
         name: Option<String>,
-        /// The id, if the topic is meant by it.
+        /// The id, if the topic is identified by it.
         topic_id: TopicId,
     }
 }
 
 structure! {
-    /// What was deleted.
+    /// The results.
     DeleteTopicsResponse {
         throttle_time_ms: i32,
         responses: Vec<Topic>,
@@ -35,9 +35,9 @@ structure! {
 }
 
 structure! {
-    /// What became of one topic.
+    /// The result for one topic.
     Topic {
-        /// The name; `None` only if the topic was meant by an id that nobody has.
+        /// The name; `None` only if the topic was identified by an unknown id.
         name: Option<String> [0.., nullable 6..] = Some(String::new()),
         topic_id: TopicId [6..],
         error_code: ErrorCode,

@@ -1,13 +1,13 @@
-//! `DescribeAcls` (key 29): who may do what, as far as a filter reaches.
+//! `DescribeAcls` (key 29): the ACLs that match a filter.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// The pattern stands for the one resource of its name.
+/// The pattern matches exactly the resource of this name.
 pub const PATTERN_LITERAL: i8 = 3;
 
 structure! {
-    /// Asks for the rules that match; a name, principal or host of `None` matches all.
+    /// A filter of ACLs; a name, principal or host of `None` matches all.
     DescribeAclsRequest {
         resource_type_filter: i8,
         resource_name_filter: Option<String>,
@@ -20,7 +20,7 @@ structure! {
 }
 
 structure! {
-    /// The rules.
+    /// The ACLs.
     DescribeAclsResponse {
         throttle_time_ms: i32,
         error_code: ErrorCode,
@@ -30,7 +30,7 @@ structure! {
 }
 
 structure! {
-    /// The rules of one pattern of resources.
+    /// The ACLs of a resource pattern.
     Resource {
         resource_type: i8,
         resource_name: String,
@@ -40,7 +40,7 @@ structure! {
 }
 
 structure! {
-    /// One rule.
+    /// An ACL.
     Acl {
         principal: String,
         host: String,

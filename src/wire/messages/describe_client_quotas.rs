@@ -1,49 +1,49 @@
-//! `DescribeClientQuotas` (key 48): limits set for users, client ids and addresses.
+//! `DescribeClientQuotas` (key 48): the quotas of users, client ids and addresses.
 
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Layout, Reader, Wire, WireError, Writer};
 
-/// The entity has this name.
+/// Matches the entity with this name.
 pub const MATCH_EXACT: i8 = 0;
-/// The limit is the default for all without their own.
+/// Matches the default entity.
 pub const MATCH_DEFAULT: i8 = 1;
-/// The entity has any name.
+/// Matches any entity of the type.
 pub const MATCH_ANY: i8 = 2;
 
 structure! {
-    /// Asks for the limits of entities that match.
+    /// A filter of entities whose quotas are requested.
     DescribeClientQuotasRequest {
         components: Vec<Component>,
-        /// Whether entities with more components than asked for are left out.
+        /// True to exclude entities with components that are not in the filter.
         strict: bool,
     }
 }
 
 structure! {
-    /// What one component of an entity must be.
+    /// The filter for one component of an entity.
     Component {
         /// `user`, `client-id` or `ip`.
         entity_type: String,
-        /// By this module's constants.
+        /// The kind of match, one of this module's constants.
         match_type: i8,
-        /// The name, where one is asked for.
+        /// The name to match, for an exact match.
         matched: Option<String>,
     }
 }
 
 structure! {
-    /// The limits.
+    /// The quotas.
     DescribeClientQuotasResponse {
         throttle_time_ms: i32,
         error_code: ErrorCode,
         error_message: Option<String>,
-        /// `None` beside an error.
+        /// The entities; `None` with an error.
         entries: Option<Vec<Entry>> = Some(Vec::new()),
     }
 }
 
 structure! {
-    /// The limits of one entity.
+    /// The quotas of an entity.
     Entry {
         entity: Vec<EntityComponent>,
         values: Vec<Limit>,
@@ -51,23 +51,23 @@ structure! {
 }
 
 structure! {
-    /// One component of an entity.
+    /// A component of an entity.
     EntityComponent {
         entity_type: String,
-        /// `None` for the default of all.
+        /// The name; `None` for the default entity.
         entity_name: Option<String>,
     }
 }
 
 structure! {
-    /// One limit.
+    /// A quota.
     Limit {
         key: String,
         value: Rate,
     }
 }
 
-/// How much is allowed. Two are equal when their bits are, so that every rate equals itself.
+/// The value of a quota. Values are equal if their bits are, so that NaN equals itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rate(pub f64);
 

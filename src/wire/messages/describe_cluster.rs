@@ -1,17 +1,17 @@
-//! `DescribeCluster` (key 60): the brokers, without any topics.
+//! `DescribeCluster` (key 60): the brokers of the cluster.
 
 use super::metadata::OPERATIONS_UNKNOWN;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks about the cluster.
+    /// A request for the cluster.
     DescribeClusterRequest {
-        /// Whether to fill in what the client may do to the cluster.
+        /// True to include the operations that the client may perform on the cluster.
         include_cluster_authorized_operations: bool,
-        /// 1 asks for brokers, 2 for controllers.
+        /// The type of endpoints: 1 for brokers, 2 for controllers.
         endpoint_type: i8 [1..] = 1,
-        /// Whether to list brokers that are fenced off too.
+        /// True to include fenced brokers.
         include_fenced_brokers: bool [2..],
     }
 }
@@ -22,25 +22,26 @@ structure! {
         throttle_time_ms: i32,
         error_code: ErrorCode,
         error_message: Option<String>,
-        /// What was asked for.
+        /// The type of endpoints in the response.
         endpoint_type: i8 [1..] = 1,
         cluster_id: String,
-        /// The broker to which administration is addressed, or −1.
+        /// The controller, to which administrative requests are sent, or −1.
         controller_id: i32 = -1,
         brokers: Vec<Broker>,
-        /// What the client may do to the cluster, as bits by Kafka's numbers of operations.
+        /// The operations that the client may perform on the cluster, as a bit mask of Kafka's
+        /// codes.
         cluster_authorized_operations: i32 = OPERATIONS_UNKNOWN,
     }
 }
 
 structure! {
-    /// Where a broker is reached.
+    /// A broker and its address.
     Broker {
         broker_id: i32,
         host: String,
         port: i32,
         rack: Option<String>,
-        /// Whether the broker is known to the controller and serves nobody.
+        /// True if the broker is registered but fenced.
         is_fenced: bool [2..],
     }
 }

@@ -1,59 +1,59 @@
-//! `DescribeConfigs` (key 32): settings of topics and brokers.
+//! `DescribeConfigs` (key 32): the settings of topics and brokers.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// The resource is a topic.
+/// A topic resource.
 pub const RESOURCE_TOPIC: i8 = 2;
-/// The resource is a broker; an empty name means all of them.
+/// A broker resource; an empty name stands for all brokers.
 pub const RESOURCE_BROKER: i8 = 4;
-/// The resource is a subscription to clients' metrics.
+/// A client metrics subscription resource.
 pub const RESOURCE_CLIENT_METRICS: i8 = 16;
-/// The resource is a group.
+/// A group resource.
 pub const RESOURCE_GROUP: i8 = 32;
 
-/// The value was set on the topic.
+/// The value is an override of the topic.
 pub const SOURCE_TOPIC: i8 = 1;
-/// The value was set on this broker while it ran.
+/// The value is a dynamic setting of this broker.
 pub const SOURCE_DYNAMIC_BROKER: i8 = 2;
-/// The value was set on all brokers while they ran.
+/// The value is a dynamic setting of all brokers.
 pub const SOURCE_DYNAMIC_DEFAULT_BROKER: i8 = 3;
-/// The value was given to the broker at its start.
+/// The value is from the broker's configuration.
 pub const SOURCE_STATIC_BROKER: i8 = 4;
-/// Nobody has set a value.
+/// The value is the default.
 pub const SOURCE_DEFAULT: i8 = 5;
 
-/// `true` or `false`.
+/// A boolean.
 pub const TYPE_BOOLEAN: i8 = 1;
-/// Any text.
+/// A string.
 pub const TYPE_STRING: i8 = 2;
-/// A number of 32 bits.
+/// A 32-bit integer.
 pub const TYPE_INT: i8 = 3;
-/// A number of 64 bits.
+/// A 64-bit integer.
 pub const TYPE_LONG: i8 = 5;
-/// A number with a fraction.
+/// A floating-point number.
 pub const TYPE_DOUBLE: i8 = 6;
-/// Texts with commas between them.
+/// A comma-separated list.
 pub const TYPE_LIST: i8 = 7;
 
 structure! {
-    /// Asks for settings.
+    /// A request for settings.
     DescribeConfigsRequest {
         resources: Vec<RequestResource>,
-        /// Whether to tell the values that would apply if the first were not set.
+        /// True to include the values that would apply if the first were not set.
         include_synonyms: bool,
-        /// Whether to explain each setting.
+        /// True to include the documentation of each setting.
         include_documentation: bool [3..],
     }
 }
 
 structure! {
-    /// A topic or a broker.
+    /// A topic or broker.
     RequestResource {
-        /// What the resource is, by this module's constants.
+        /// The type of the resource, one of this module's constants.
         resource_type: i8,
         resource_name: String,
-        /// The settings asked for; `None` means all.
+        /// The requested settings; `None` for all.
         configuration_keys: Option<Vec<String>>,
     }
 }
@@ -67,7 +67,7 @@ structure! {
 }
 
 structure! {
-    /// Settings of one topic or broker.
+    /// The settings of a topic or broker.
     Resource {
         error_code: ErrorCode,
         error_message: Option<String>,
@@ -78,24 +78,24 @@ structure! {
 }
 
 structure! {
-    /// One setting.
+    /// A setting.
     Config {
         name: String,
-        /// The value; `None` if there is none or it is secret.
+        /// The value; `None` if there is none or it is sensitive.
         value: Option<String>,
         read_only: bool,
-        /// Where the value comes from, by this module's constants.
+        /// The source of the value, one of this module's constants.
         config_source: i8 = -1,
         is_sensitive: bool,
         synonyms: Vec<Synonym>,
-        /// What kind of value it is, by this module's constants.
+        /// The type of the value, one of this module's constants.
         config_type: i8 [3..],
         documentation: Option<String> [3..],
     }
 }
 
 structure! {
-    /// Another place where the value could be set, in order of precedence.
+    /// A source of the setting's value; synonyms are in order of precedence.
     Synonym {
         name: String,
         value: Option<String>,

@@ -1,4 +1,4 @@
-//! `DescribeGroups` (key 15): state and members of classic groups.
+//! `DescribeGroups` (key 15): the state and members of classic groups.
 
 use bytes::Bytes;
 
@@ -7,10 +7,10 @@ use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks about groups.
+    /// A request for groups.
     DescribeGroupsRequest {
         groups: Vec<String>,
-        /// Whether to fill in what the client may do to each group.
+        /// True to include the operations that the client may perform on each group.
         include_authorized_operations: bool [3..],
     }
 }
@@ -24,29 +24,29 @@ structure! {
 }
 
 structure! {
-    /// One group.
+    /// A group.
     Group {
         error_code: ErrorCode,
         error_message: Option<String> [6..],
         group_id: String,
-        /// Kafka's name of the state, as `Stable`; `Dead` for a group that does not exist.
+        /// Kafka's name of the state, such as `Stable`; `Dead` for a group that does not exist.
         group_state: String,
         protocol_type: String,
-        /// The assignor in use, once there is one.
+        /// The chosen assignor, if there is one.
         protocol_data: String,
         members: Vec<Member>,
-        /// What the client may do to the group, as bits by Kafka's numbers of operations.
+        /// The operations that the client may perform on the group, as a bit mask of Kafka's codes.
         authorized_operations: i32 [3..] = OPERATIONS_UNKNOWN,
     }
 }
 
 structure! {
-    /// One member.
+    /// A member.
     Member {
         member_id: String,
         group_instance_id: Option<String> [4..],
         client_id: String,
-        /// The address the member connects from, after a slash.
+        /// The client's address, preceded by a slash.
         client_host: String,
         /// For consumers a [`crate::wire::Subscription`].
         member_metadata: Bytes,

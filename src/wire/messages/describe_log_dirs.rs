@@ -1,14 +1,14 @@
-//! `DescribeLogDirs` (key 35): data directories, and how much of them each partition takes.
+//! `DescribeLogDirs` (key 35): data directories and the sizes of their partitions.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks about the broker's disks.
+    /// A request for the data directories.
     DescribeLogDirsRequest {
-        /// The partitions meant; `None` means all.
+        /// The requested partitions; `None` for all.
         topics: Option<Vec<RequestTopic>>,
-        /// Streamlog's own: whether the damaged stretches of the partitions are wanted as well.
+        /// A streamlog extension: true to include the damaged stretches of the partitions.
         with_damage: bool [2.., tag 10_000],
     }
 }
@@ -31,17 +31,17 @@ structure! {
 }
 
 structure! {
-    /// One data directory.
+    /// A data directory.
     LogDir {
         error_code: ErrorCode,
-        /// Its absolute path.
+        /// The absolute path.
         log_dir: String,
         topics: Vec<Topic>,
-        /// Size of the file system, or −1.
+        /// The size of the file system, or −1.
         total_bytes: i64 [4..] = -1,
-        /// What is free on it, or −1.
+        /// The free space of the file system, or −1.
         usable_bytes: i64 [4..] = -1,
-        /// Whether no new partitions are placed in it.
+        /// True if no new partitions are placed in the directory.
         is_cordoned: bool [5..],
     }
 }
@@ -55,19 +55,19 @@ structure! {
 }
 
 structure! {
-    /// One partition's log.
+    /// The log of a partition.
     Partition {
         partition_index: i32,
-        /// Bytes in its segments.
+        /// The size of its segments in bytes.
         partition_size: i64,
-        /// How many records it is behind.
+        /// The number of records by which the replica lags.
         offset_lag: i64,
-        /// Whether it is a copy that will replace the log of another directory.
+        /// True if the log will replace that of another directory.
         is_future_key: bool,
-        /// Streamlog's own, if it was asked for: stretches that are known to be damaged.
+        /// A streamlog extension, on request: the known damaged stretches.
         damaged: Vec<DamagedStretch> [2.., tag 10_000],
-        /// Streamlog's own, if damage was asked for: offsets that are missing, or may be, without
-        /// anything being damaged, or that a person has given up.
+        /// A streamlog extension, if damage is requested: offsets that are missing, or may be,
+        /// although nothing is damaged, or that an operator has given up.
         gaps: Vec<Gap> [2.., tag 10_001],
     }
 }
@@ -86,15 +86,15 @@ structure! {
     DamagedStretch {
         /// The first offset that cannot be read.
         first_offset: i64,
-        /// The first offset behind it that can.
+        /// The first readable offset behind it.
         next_offset: i64,
         /// The absolute path of the segment.
         file: String,
-        /// Position of the first damaged byte.
+        /// The position of the first damaged byte.
         start_position: i64,
-        /// Position after the last; the start where the bytes are missing.
+        /// The position after the last damaged byte; equal to the start if bytes are missing.
         end_position: i64,
-        /// Whether a person has given it up, so that readers pass over it.
+        /// True if an operator has given it up, so that readers skip it.
         is_skipped: bool,
     }
 }

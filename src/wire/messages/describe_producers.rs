@@ -1,10 +1,10 @@
-//! `DescribeProducers` (key 61): the idempotent producers that a partition remembers.
+//! `DescribeProducers` (key 61): the state that partitions keep of idempotent producers.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks about partitions.
+    /// A request for the producers of partitions.
     DescribeProducersRequest {
         topics: Vec<RequestTopic>,
     }
@@ -19,7 +19,7 @@ structure! {
 }
 
 structure! {
-    /// Who has written.
+    /// The active producers.
     DescribeProducersResponse {
         throttle_time_ms: i32,
         topics: Vec<Topic>,
@@ -35,7 +35,7 @@ structure! {
 }
 
 structure! {
-    /// Who has written to one partition.
+    /// The active producers of a partition.
     Partition {
         partition_index: i32,
         error_code: ErrorCode,
@@ -45,15 +45,15 @@ structure! {
 }
 
 structure! {
-    /// What is remembered of one producer.
+    /// The state of a producer.
     Producer {
         producer_id: i64,
         producer_epoch: i32,
         last_sequence: i32 = -1,
         last_timestamp: i64 = -1,
-        /// Of its transactions' coordinator, or −1.
+        /// The epoch of the transaction coordinator, or −1.
         coordinator_epoch: i32,
-        /// Where its open transaction began, or −1.
+        /// The first offset of the open transaction, or −1.
         current_txn_start_offset: i64 = -1,
     }
 }

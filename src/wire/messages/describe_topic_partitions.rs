@@ -1,30 +1,30 @@
-//! `DescribeTopicPartitions` (key 75): topics and who keeps their partitions, page by page.
+//! `DescribeTopicPartitions` (key 75): topics and the replicas of their partitions, page by page.
 
 use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Marked};
 
 structure! {
-    /// Asks for a page.
+    /// A request for a page.
     DescribeTopicPartitionsRequest {
-        /// The topics meant; none means all.
+        /// The requested topics; all if empty.
         topics: Vec<RequestTopic>,
-        /// The most partitions on the page.
+        /// The maximum number of partitions in the response.
         response_partition_limit: i32 = 2_000,
-        /// Where the page begins; `None` for the first.
+        /// The start of the page; `None` for the first page.
         cursor: Option<Marked<Cursor>>,
     }
 }
 
 structure! {
-    /// A topic asked for.
+    /// A requested topic.
     RequestTopic {
         name: String,
     }
 }
 
 structure! {
-    /// Where a page begins.
+    /// The start of a page.
     Cursor {
         topic_name: String,
         partition_index: i32,
@@ -36,26 +36,27 @@ structure! {
     DescribeTopicPartitionsResponse {
         throttle_time_ms: i32,
         topics: Vec<Topic>,
-        /// Where the next page begins; `None` after the last.
+        /// The start of the next page; `None` after the last page.
         next_cursor: Option<Marked<Cursor>>,
     }
 }
 
 structure! {
-    /// One topic, or the part of it on this page.
+    /// A topic, or the part of it on this page.
     Topic {
         error_code: ErrorCode,
         name: Option<String>,
         topic_id: TopicId = TopicId::NONE,
         is_internal: bool,
         partitions: Vec<Partition>,
-        /// A bit for each operation, or the least number if they were not asked for.
+        /// The operations that the client may perform on the topic, as a bit mask; `i32::MIN` if
+        /// not requested.
         topic_authorized_operations: i32 = i32::MIN,
     }
 }
 
 structure! {
-    /// Who keeps one partition.
+    /// A partition.
     Partition {
         error_code: ErrorCode,
         partition_index: i32,
@@ -63,7 +64,7 @@ structure! {
         leader_epoch: i32 = -1,
         replica_nodes: Vec<i32>,
         isr_nodes: Vec<i32>,
-        /// Replicas that may lead though they are not in sync.
+        /// Replicas that are eligible to lead although they are not in sync (KIP-966).
         eligible_leader_replicas: Option<Vec<i32>>,
         last_known_elr: Option<Vec<i32>>,
         offline_replicas: Vec<i32>,

@@ -1,25 +1,25 @@
-//! `DescribeUserScramCredentials` (key 50): how users log in by password, without the passwords.
+//! `DescribeUserScramCredentials` (key 50): the SCRAM credentials of users, without secrets.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks about users.
+    /// A request for the credentials of users.
     DescribeUserScramCredentialsRequest {
-        /// The users meant; `None` or none means all.
+        /// The requested users; `None` or empty for all.
         users: Option<Vec<User>>,
     }
 }
 
 structure! {
-    /// A user asked for.
+    /// A requested user.
     User {
         name: String,
     }
 }
 
 structure! {
-    /// How users log in.
+    /// The credentials of users.
     DescribeUserScramCredentialsResponse {
         throttle_time_ms: i32,
         error_code: ErrorCode,
@@ -29,7 +29,7 @@ structure! {
 }
 
 structure! {
-    /// How one user logs in.
+    /// The credentials of a user.
     UserResult {
         user: String,
         error_code: ErrorCode,
@@ -39,7 +39,7 @@ structure! {
 }
 
 structure! {
-    /// One way for a user to log in.
+    /// A credential.
     Credential {
         mechanism: i8,
         iterations: i32,

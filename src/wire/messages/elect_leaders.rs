@@ -1,19 +1,20 @@
-//! `ElectLeaders` (key 43): partitions go back to their preferred leaders.
+//! `ElectLeaders` (key 43): holds leader elections.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// The first replica shall lead.
+/// Elect the preferred replica.
 pub const PREFERRED: i8 = 0;
-/// Any live replica shall lead, even if that loses records.
+/// Elect any live replica, even if records are lost.
 pub const UNCLEAN: i8 = 1;
 
 structure! {
-    /// Asks for elections.
+    /// A request for elections.
     ElectLeadersRequest {
-        /// By this module's constants; version 0 means the preferred leaders.
+        /// The type of the election, one of this module's constants; version 0 stands for
+        /// `PREFERRED`.
         election_type: i8 [1..],
-        /// The partitions meant; `None` means all that need one.
+        /// The requested partitions; `None` for all that need an election.
         topic_partitions: Option<Vec<RequestTopic>>,
         timeout_ms: i32 = 60_000,
     }
@@ -28,7 +29,7 @@ structure! {
 }
 
 structure! {
-    /// What came of the elections.
+    /// The results.
     ElectLeadersResponse {
         throttle_time_ms: i32,
         error_code: ErrorCode [1..],
@@ -37,7 +38,7 @@ structure! {
 }
 
 structure! {
-    /// Elections in one topic.
+    /// The results for a topic.
     Topic {
         topic: String,
         partition_result: Vec<Partition>,
@@ -45,7 +46,7 @@ structure! {
 }
 
 structure! {
-    /// The election in one partition.
+    /// The result for one partition.
     Partition {
         partition_id: i32,
         error_code: ErrorCode,

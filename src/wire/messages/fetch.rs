@@ -1,43 +1,43 @@
-//! Fetch (key 1): records of partitions, for consumers and followers alike.
+//! `Fetch` (key 1): records of partitions, for consumers and followers.
 //!
-//! A broker answers with [`Records::Elsewhere`] where records lie in a file, and sends the frame
-//! piece by piece (`EncodedFrame::pieces`); a client's decoder slices them out of the frame.
+//! A broker answers with [`Records::Elsewhere`] for records in a file, and sends the frame in
+//! pieces (`EncodedFrame::pieces`); a client's decoder slices the records out of the frame.
 
 use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Records};
 
 structure! {
-    /// Asks for records.
+    /// A request for records.
     FetchRequest {
-        /// The follower that asks, or −1 for a consumer; from version 15 in `replica_state`.
+        /// The id of the follower, or −1 for a consumer; in `replica_state` from version 15 on.
         replica_id: i32 [..=14] = -1,
-        /// How long to wait for `min_bytes`.
+        /// The maximum time to wait for `min_bytes`.
         max_wait_ms: i32,
-        /// Answer as soon as there are so many bytes.
+        /// The minimum number of bytes; the response is sent once they are available.
         min_bytes: i32,
-        /// Answer with no more bytes than this, but with at least one batch.
+        /// The maximum number of bytes, except that at least one batch is returned.
         max_bytes: i32 = i32::MAX,
-        /// 0 reads everything, 1 only what is not part of an open transaction.
+        /// 0 to read everything, 1 to read only committed records.
         isolation_level: i8,
         /// The fetch session, or 0 for none.
         session_id: i32 [7..],
-        /// Number of the request within its session; 0 begins one, −1 goes without.
+        /// The epoch of the fetch session; 0 creates a session, −1 goes without.
         session_epoch: i32 [7..] = -1,
         topics: Vec<RequestTopic>,
-        /// Partitions that leave the session.
+        /// Partitions to remove from the session.
         forgotten_topics: Vec<ForgottenTopic> [7..],
-        /// Where the consumer is, so that a replica nearby may serve it.
+        /// The rack of the consumer, so that a nearby replica may serve it.
         rack_id: String [11..],
-        /// The cluster the follower belongs to.
+        /// The id of the follower's cluster.
         cluster_id: Option<String> [12.., tag 0],
-        /// The follower that asks.
+        /// The follower.
         replica_state: ReplicaState [15.., tag 1],
     }
 }
 
 structure! {
-    /// A follower and its incarnation; −1 for a consumer.
+    /// The id and epoch of a follower; −1 for a consumer.
     ReplicaState {
         replica_id: i32 = -1,
         replica_epoch: i64 = -1,
@@ -45,7 +45,7 @@ structure! {
 }
 
 structure! {
-    /// Partitions of one topic: by name up to version 12, by id from 13.
+    /// Partitions of one topic: identified by name up to version 12, by id from 13.
     RequestTopic {
         topic: String [..=12],
         topic_id: TopicId [13..],
@@ -54,30 +54,33 @@ structure! {
 }
 
 structure! {
-    /// One partition and where to read it.
+    /// A partition and its fetch offset.
     RequestPartition {
         partition: i32,
-        /// The epoch the reader takes for current, or −1 to skip the check.
+        /// The leader epoch known to the client, or −1 to skip the check.
         current_leader_epoch: i32 [9..] = -1,
         fetch_offset: i64,
-        /// The epoch of the reader's last record, or −1; a leader with another history says so.
+        /// The leader epoch of the last fetched record, or −1; a leader with a diverging history
+        /// reports it.
         last_fetched_epoch: i32 [12..] = -1,
-        /// The follower's first offset, or −1 from a consumer.
+        /// The follower's log start offset, or −1 for a consumer.
         log_start_offset: i64 [5..] = -1,
-        /// No more bytes than this from the partition, but at least one batch.
+        /// The maximum number of bytes of the partition, except that at least one batch is
+        /// returned.
         partition_max_bytes: i32,
-        /// The id of the directory in which the follower keeps the partition.
+        /// The id of the follower's data directory.
         replica_directory_id: TopicId [17.., tag 0],
-        /// The follower's high watermark; the greatest number where it does not say it.
+        /// The follower's high watermark; the maximum if not given.
         high_watermark: i64 [18.., tag 1] = i64::MAX,
-        /// Streamlog's own, between its brokers: the offset up to which the follower has flushed,
-        /// or −1 from anyone else. A leader's high watermark counts this, not `fetch_offset`.
+        /// A streamlog extension between its brokers: the offset up to which the follower has
+        /// flushed, or −1 from other clients. A leader's high watermark depends on this offset, not
+        /// on `fetch_offset`.
         flushed_offset: i64 [12.., tag 10_000] = -1,
     }
 }
 
 structure! {
-    /// Partitions of one topic that leave the session.
+    /// Partitions of one topic to remove from the session.
     ForgottenTopic {
         topic: String [..=12],
         topic_id: TopicId [13..],
@@ -89,18 +92,18 @@ structure! {
     /// Records.
     FetchResponse {
         throttle_time_ms: i32,
-        /// What is wrong with the whole request, or its session.
+        /// The error of the whole request, or of its session.
         error_code: ErrorCode [7..],
-        /// The session to go on with, or 0 for none.
+        /// The id of the session, or 0 for none.
         session_id: i32 [7..],
         topics: Vec<Topic>,
-        /// Addresses of the leaders named by [`Partition::current_leader`].
+        /// The addresses of the leaders named by [`Partition::current_leader`].
         node_endpoints: Vec<NodeEndpoint> [16.., tag 0],
     }
 }
 
 structure! {
-    /// Partitions of one topic: by name up to version 12, by id from 13.
+    /// Partitions of one topic: identified by name up to version 12, by id from 13.
     Topic {
         topic: String [..=12],
         topic_id: TopicId [13..],
@@ -109,31 +112,31 @@ structure! {
 }
 
 structure! {
-    /// One partition's records, and how far they reach.
+    /// The records of a partition, with its offsets.
     Partition {
         partition_index: i32,
         error_code: ErrorCode,
-        /// The end of what consumers may read, or −1 beside an error.
+        /// The high watermark, or −1 with an error.
         high_watermark: i64,
-        /// The end of what lies outside open transactions.
+        /// The last stable offset: records below it are not part of open transactions.
         last_stable_offset: i64 = -1,
         log_start_offset: i64 [5..] = -1,
-        /// Transactions whose records the reader must drop; `None` where it reads everything.
+        /// Aborted transactions, whose records the reader must skip; `None` if it reads everything.
         aborted_transactions: Option<Vec<AbortedTransaction>>,
-        /// A replica nearer to the consumer, or −1.
+        /// A replica closer to the consumer, or −1.
         preferred_read_replica: i32 [11..] = -1,
         records: Records,
-        /// Where the reader's history left the leader's, when it did.
+        /// The epoch and offset at which the client's history diverged, if it did.
         diverging_epoch: EpochEndOffset [12.., tag 0],
-        /// Who leads the partition, when the error is that this broker does not.
+        /// The current leader, if the error is that this broker is not the leader.
         current_leader: LeaderIdAndEpoch [12.., tag 1],
-        /// The snapshot to begin with; never sent by streamlog.
+        /// The snapshot to start from; never sent by streamlog.
         snapshot_id: SnapshotId [12.., tag 2],
     }
 }
 
 structure! {
-    /// A transaction that was aborted.
+    /// An aborted transaction.
     AbortedTransaction {
         producer_id: i64,
         /// The first offset of the transaction in this partition.
@@ -142,7 +145,7 @@ structure! {
 }
 
 structure! {
-    /// The end of an epoch; −1 is unknown.
+    /// The end offset of an epoch; −1 if unknown.
     EpochEndOffset {
         epoch: i32 = -1,
         end_offset: i64 = -1,
@@ -150,7 +153,7 @@ structure! {
 }
 
 structure! {
-    /// A partition's leader; −1 is unknown.
+    /// The leader of a partition; −1 if unknown.
     LeaderIdAndEpoch {
         leader_id: i32 = -1,
         leader_epoch: i32 = -1,
@@ -158,7 +161,7 @@ structure! {
 }
 
 structure! {
-    /// A snapshot by its end.
+    /// A snapshot, identified by its end.
     SnapshotId {
         end_offset: i64 = -1,
         epoch: i32 = -1,
@@ -166,7 +169,7 @@ structure! {
 }
 
 structure! {
-    /// Where a broker is reached.
+    /// The address of a broker.
     NodeEndpoint {
         node_id: i32,
         host: String,

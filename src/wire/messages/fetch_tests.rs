@@ -1,4 +1,4 @@
-//! The fetch answer whose records stay in files, and the client that reads it without a copy.
+//! Fetch responses with records in files, and clients that decode them without copying.
 
 use bytes::Bytes;
 
@@ -9,7 +9,7 @@ use crate::wire::{
     decode_response, encode_response,
 };
 
-/// Two topics; partitions with records, with none and with an error between them.
+/// Two topics with partitions that have records, none, or an error.
 fn response(records: impl Fn(&'static [u8]) -> Records) -> FetchResponse {
     let partition = |partition_index, records| Partition {
         partition_index,
@@ -32,7 +32,7 @@ fn response(records: impl Fn(&'static [u8]) -> Records) -> FetchResponse {
     }
 }
 
-/// What goes over the wire when the gaps are filled from `files`.
+/// The bytes that are sent when the gaps are filled from `files`.
 fn send(frame: &EncodedFrame, files: &[&[u8]]) -> Vec<u8> {
     let bytes = |piece| match piece {
         Piece::Bytes(bytes) => bytes.to_vec(),

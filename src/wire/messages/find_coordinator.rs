@@ -1,20 +1,20 @@
-//! `FindCoordinator` (key 10): which broker looks after a group or a transactional id.
+//! `FindCoordinator` (key 10): the coordinators of groups and transactional ids.
 //!
-//! Up to version 3 a request is about one key, from version 4 about any number of them.
+//! Up to version 3 a request has one key, from version 4 on any number.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// The keys are names of groups.
+/// The keys are group ids.
 pub const KEY_TYPE_GROUP: i8 = 0;
 /// The keys are transactional ids.
 pub const KEY_TYPE_TRANSACTION: i8 = 1;
 
 structure! {
-    /// Asks for coordinators.
+    /// A request for coordinators.
     FindCoordinatorRequest {
         key: String [..=3],
-        /// What the keys are, by this module's constants.
+        /// The type of the keys, one of this module's constants.
         key_type: i8 [1..],
         coordinator_keys: Vec<String> [4..],
     }
@@ -34,7 +34,7 @@ structure! {
 }
 
 structure! {
-    /// The coordinator of one key; −1 and no host beside an error.
+    /// The coordinator of a key; −1 and an empty host with an error.
     Coordinator {
         key: String,
         node_id: i32,

@@ -1,21 +1,21 @@
-//! Heartbeat (key 12): a member of a classic group says that it is alive.
+//! `Heartbeat` (key 12): keeps a member of a classic group alive.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says that a member is alive.
+    /// A heartbeat of a member.
     HeartbeatRequest {
         group_id: String,
         generation_id: i32,
         member_id: String,
-        /// The name of a static member.
+        /// The group instance id of a static member.
         group_instance_id: Option<String> [3..],
     }
 }
 
 structure! {
-    /// Whether the member still is one; `REBALANCE_IN_PROGRESS` asks it to join again.
+    /// The state of the membership; `REBALANCE_IN_PROGRESS` asks the member to rejoin.
     HeartbeatResponse {
         throttle_time_ms: i32 [1..],
         error_code: ErrorCode,

@@ -1,30 +1,30 @@
-//! `IncrementalAlterConfigs` (key 44): single settings of topics and brokers are changed.
+//! `IncrementalAlterConfigs` (key 44): changes single settings of topics and brokers.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// The value is set.
+/// Sets the value.
 pub const SET: i8 = 0;
-/// The setting goes back to its default.
+/// Resets the setting to its default.
 pub const DELETE: i8 = 1;
-/// The value is added to a list.
+/// Appends the value to a list.
 pub const APPEND: i8 = 2;
-/// The value is taken out of a list.
+/// Removes the value from a list.
 pub const SUBTRACT: i8 = 3;
 
 structure! {
-    /// Says what to change.
+    /// The changes to make.
     IncrementalAlterConfigsRequest {
         resources: Vec<RequestResource>,
-        /// Whether only to check.
+        /// True to validate without changing anything.
         validate_only: bool,
     }
 }
 
 structure! {
-    /// Changes for one topic or broker.
+    /// The changes for a topic or broker.
     RequestResource {
-        /// What the resource is, by the constants of `describe_configs`.
+        /// The type of the resource, one of the constants of `describe_configs`.
         resource_type: i8,
         resource_name: String,
         configs: Vec<RequestConfig>,
@@ -32,17 +32,17 @@ structure! {
 }
 
 structure! {
-    /// One change.
+    /// A change.
     RequestConfig {
         name: String,
-        /// What to do, by this module's constants.
+        /// The operation, one of this module's constants.
         config_operation: i8,
         value: Option<String>,
     }
 }
 
 structure! {
-    /// What was changed.
+    /// The results.
     IncrementalAlterConfigsResponse {
         throttle_time_ms: i32,
         responses: Vec<Resource>,
@@ -50,7 +50,7 @@ structure! {
 }
 
 structure! {
-    /// What became of the changes for one topic or broker.
+    /// The result for one topic or broker.
     Resource {
         error_code: ErrorCode,
         error_message: Option<String>,

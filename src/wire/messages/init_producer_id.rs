@@ -1,18 +1,18 @@
-//! `InitProducerId` (key 22): a producer gets the number that makes its retries harmless.
+//! `InitProducerId` (key 22): assigns the producer id that makes retries idempotent.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks for a producer id.
+    /// A request for a producer id.
     InitProducerIdRequest {
         /// The transactional id, or `None` for a producer that is only idempotent.
         transactional_id: Option<String>,
-        /// After how long its transactions are aborted.
+        /// The time after which transactions are aborted.
         transaction_timeout_ms: i32,
-        /// The id the producer has and would like to keep, or −1.
+        /// The current producer id, which the producer would like to keep, or −1.
         producer_id: i64 [3..] = -1,
-        /// The epoch it has, or −1.
+        /// The current producer epoch, or −1.
         producer_epoch: i16 [3..] = -1,
     }
 }

@@ -1,4 +1,4 @@
-//! `JoinGroup` (key 11): a consumer becomes a member of a classic group.
+//! `JoinGroup` (key 11): joins a classic group.
 
 use bytes::Bytes;
 
@@ -6,28 +6,28 @@ use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks to be a member.
+    /// A request to join a group.
     JoinGroupRequest {
         group_id: String,
-        /// The member is dead when it has not been heard of for so long.
+        /// The time without heartbeats after which the member expires.
         session_timeout_ms: i32,
-        /// How long a rebalance waits for members to join; in version 0 the session timeout.
+        /// The time that a rebalance waits for members to join; in version 0, the session timeout.
         rebalance_timeout_ms: i32 [1..] = -1,
-        /// Empty at the first attempt.
+        /// The member id; empty at the first attempt.
         member_id: String,
-        /// The name of a static member.
+        /// The group instance id of a static member.
         group_instance_id: Option<String> [5..],
-        /// What the group is for; `consumer` for consumers.
+        /// The type of the group; `consumer` for consumers.
         protocol_type: String,
-        /// The assignors the member knows, the best first.
+        /// The assignors that the member supports, preferred first.
         protocols: Vec<Protocol>,
-        /// Why the member joins, in words.
+        /// The reason for joining, for people.
         reason: Option<String> [8..],
     }
 }
 
 structure! {
-    /// One assignor, and what the member tells it.
+    /// An assignor, and the member's metadata for it.
     Protocol {
         name: String,
         /// For consumers a [`crate::wire::Subscription`].
@@ -36,17 +36,17 @@ structure! {
 }
 
 structure! {
-    /// The group the member is now part of.
+    /// The member's role in the new generation.
     JoinGroupResponse {
         throttle_time_ms: i32 [2..],
         error_code: ErrorCode,
         generation_id: i32 = -1,
         protocol_type: Option<String> [7..],
-        /// The assignor all members know; empty or `None` beside an error.
+        /// The chosen assignor; empty or `None` with an error.
         protocol_name: Option<String> [0.., nullable 7..] = Some(String::new()),
         /// The member that computes the assignment.
         leader: String,
-        /// Whether the leader need not compute one, since nothing changed.
+        /// True if the leader must not compute an assignment, since nothing has changed.
         skip_assignment: bool [9..],
         member_id: String,
         /// All members, for the leader; empty for the others.
@@ -55,7 +55,7 @@ structure! {
 }
 
 structure! {
-    /// One member, and what it told the assignor.
+    /// A member and its metadata for the assignor.
     Member {
         member_id: String,
         group_instance_id: Option<String> [5..],

@@ -1,10 +1,10 @@
-//! `LeaveGroup` (key 13): members leave a classic group.
+//! `LeaveGroup` (key 13): removes members from a classic group.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Says who leaves: one member up to version 2, any number from version 3.
+    /// The members that leave: one up to version 2, any number from version 3.
     LeaveGroupRequest {
         group_id: String,
         member_id: String [..=2],
@@ -16,15 +16,15 @@ structure! {
     /// A member that leaves.
     RequestMember {
         member_id: String,
-        /// The name of a static member, which may stand for an empty member id.
+        /// The group instance id of a static member, which may replace an empty member id.
         group_instance_id: Option<String>,
-        /// Why it leaves, in words.
+        /// The reason for leaving, for people.
         reason: Option<String> [5..],
     }
 }
 
 structure! {
-    /// Who has left.
+    /// The results.
     LeaveGroupResponse {
         throttle_time_ms: i32 [1..],
         error_code: ErrorCode,
@@ -33,7 +33,7 @@ structure! {
 }
 
 structure! {
-    /// Whether one member has left.
+    /// The result for one member.
     Member {
         member_id: String,
         group_instance_id: Option<String>,

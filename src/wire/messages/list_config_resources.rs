@@ -1,5 +1,5 @@
-//! `ListConfigResources` (key 74): what has settings. Version 0 is about subscriptions to clients'
-//! metrics alone.
+//! `ListConfigResources` (key 74): the resources that have settings. Version 0 lists client metrics
+//! subscriptions only.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
@@ -10,21 +10,21 @@ pub const TOPIC: i8 = 2;
 pub const BROKER: i8 = 4;
 /// The log levels of a broker.
 pub const BROKER_LOGGER: i8 = 8;
-/// A subscription to clients' metrics.
+/// A client metrics subscription.
 pub const CLIENT_METRICS: i8 = 16;
 /// A group.
 pub const GROUP: i8 = 32;
 
 structure! {
-    /// Asks what there is.
+    /// A request for resources.
     ListConfigResourcesRequest {
-        /// By this module's constants; none means all.
+        /// The requested types, out of this module's constants; all if empty.
         resource_types: Vec<i8> [1..],
     }
 }
 
 structure! {
-    /// What there is.
+    /// The resources.
     ListConfigResourcesResponse {
         throttle_time_ms: i32,
         error_code: ErrorCode,
@@ -33,7 +33,7 @@ structure! {
 }
 
 structure! {
-    /// Something that has settings.
+    /// A resource that has settings.
     ConfigResource {
         resource_name: String,
         resource_type: i8 [1..] = CLIENT_METRICS,

@@ -1,14 +1,14 @@
-//! `ListGroups` (key 16): the groups a broker coordinates.
+//! `ListGroups` (key 16): the groups that a broker coordinates.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks for groups.
+    /// A request for groups.
     ListGroupsRequest {
-        /// Only groups in one of these states; empty means all.
+        /// Restricts the list to groups in these states; all if empty.
         states_filter: Vec<String> [4..],
-        /// Only groups of one of these types; empty means all.
+        /// Restricts the list to groups of these types; all if empty.
         types_filter: Vec<String> [5..],
     }
 }
@@ -23,13 +23,13 @@ structure! {
 }
 
 structure! {
-    /// One group.
+    /// A group.
     Group {
         group_id: String,
         protocol_type: String,
-        /// Kafka's name of the state, as `Stable`.
+        /// Kafka's name of the state, such as `Stable`.
         group_state: String [4..],
-        /// `classic` or `consumer`.
+        /// The type: `classic` or `consumer`.
         group_type: String [5..],
     }
 }

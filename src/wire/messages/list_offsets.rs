@@ -1,30 +1,30 @@
-//! `ListOffsets` (key 2): the offset at a time, or at one end of a partition.
+//! `ListOffsets` (key 2): offsets by timestamp, and the start and end of partitions.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// In place of a time: the end of the log, below which everything can be read.
+/// Query for the latest offset: the high watermark, or the last stable offset.
 pub const LATEST: i64 = -1;
-/// In place of a time: the start of the log.
+/// Query for the log start offset.
 pub const EARLIEST: i64 = -2;
-/// In place of a time, from version 7: the record with the greatest time.
+/// Query for the record with the largest timestamp, from version 7.
 pub const MAX_TIMESTAMP: i64 = -3;
-/// In place of a time, from version 8: the first record on the broker's own disk.
+/// Query for the earliest offset on the broker's local disk, from version 8.
 pub const EARLIEST_LOCAL: i64 = -4;
-/// In place of a time, from version 9: the last record in tiered storage.
+/// Query for the latest offset in tiered storage, from version 9.
 pub const LATEST_TIERED: i64 = -5;
-/// In place of a time, from version 11: the first record not yet in tiered storage.
+/// Query for the earliest offset that is not yet in tiered storage, from version 11.
 pub const EARLIEST_PENDING_UPLOAD: i64 = -6;
 
 structure! {
-    /// Asks for offsets.
+    /// A request for offsets.
     ListOffsetsRequest {
-        /// The follower that asks, or −1 for a consumer.
+        /// The id of the follower, or −1 for a consumer.
         replica_id: i32 = -1,
-        /// 0 reads everything, 1 only what is not part of an open transaction.
+        /// 0 to read everything, 1 to read only committed records.
         isolation_level: i8 [2..],
         topics: Vec<RequestTopic>,
-        /// How long to wait for what lies in tiered storage.
+        /// The time to wait for a lookup in tiered storage.
         timeout_ms: i32 [10..],
     }
 }
@@ -38,12 +38,12 @@ structure! {
 }
 
 structure! {
-    /// One partition and the time looked for.
+    /// A partition and the timestamp to look up.
     RequestPartition {
         partition_index: i32,
-        /// The epoch the client takes for current, or −1 to skip the check.
+        /// The leader epoch known to the client, or −1 to skip the check.
         current_leader_epoch: i32 [4..] = -1,
-        /// Milliseconds since 1970, or one of this module's negative constants.
+        /// Milliseconds since the Unix epoch, or one of this module's negative constants.
         timestamp: i64,
     }
 }
@@ -65,15 +65,15 @@ structure! {
 }
 
 structure! {
-    /// What was found in one partition.
+    /// The result for one partition.
     Partition {
         partition_index: i32,
         error_code: ErrorCode,
-        /// Time of the record found, or −1.
+        /// The timestamp of the record, or −1.
         timestamp: i64 = -1,
-        /// The first offset at or after the time, or −1 if there is none.
+        /// The first offset with this timestamp or a later one, or −1 if there is none.
         offset: i64 = -1,
-        /// The epoch of the record found, or −1.
+        /// The leader epoch of the record, or −1.
         leader_epoch: i32 [4..] = -1,
     }
 }

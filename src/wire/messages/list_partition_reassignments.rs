@@ -1,13 +1,13 @@
-//! `ListPartitionReassignments` (key 46): partitions on their way to other brokers.
+//! `ListPartitionReassignments` (key 46): partitions that are being moved to other brokers.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks what is under way.
+    /// A request for ongoing reassignments.
     ListPartitionReassignmentsRequest {
         timeout_ms: i32 = 60_000,
-        /// The partitions meant; `None` means all.
+        /// The requested partitions; `None` for all.
         topics: Option<Vec<RequestTopic>>,
     }
 }
@@ -21,7 +21,7 @@ structure! {
 }
 
 structure! {
-    /// What is under way.
+    /// The ongoing reassignments.
     ListPartitionReassignmentsResponse {
         throttle_time_ms: i32,
         error_code: ErrorCode,
@@ -39,7 +39,7 @@ structure! {
 }
 
 structure! {
-    /// One partition on its way.
+    /// An ongoing reassignment.
     Partition {
         partition_index: i32,
         replicas: Vec<i32>,

@@ -1,55 +1,56 @@
-//! Metadata (key 3): brokers, topics, partitions and their leaders.
+//! `Metadata` (key 3): brokers, topics, partitions and their leaders.
 
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
-/// "Not asked for", in fields that hold a set of authorized operations as bits.
+/// The value of authorized operations that were not requested.
 pub const OPERATIONS_UNKNOWN: i32 = i32::MIN;
 
 structure! {
-    /// Asks about topics.
+    /// A request for topics.
     MetadataRequest {
-        /// The topics meant. `None` means all; in version 0 an empty list does.
+        /// The requested topics; `None` for all, in version 0 an empty list.
         topics: Option<Vec<RequestTopic>> [0.., nullable 1..] = Some(Vec::new()),
-        /// Whether a topic that does not exist may be created.
+        /// True if missing topics may be created.
         allow_auto_topic_creation: bool [4..] = true,
-        /// Whether to fill in what the client may do to the cluster.
+        /// True to include the operations that the client may perform on the cluster.
         include_cluster_authorized_operations: bool [8..=10],
-        /// Whether to fill in what the client may do to each topic.
+        /// True to include the operations that the client may perform on each topic.
         include_topic_authorized_operations: bool [8..],
     }
 }
 
 structure! {
-    /// A topic asked about, by id or by name.
+    /// A requested topic, identified by id or name.
     RequestTopic {
-        /// The id, if the topic is meant by it.
+        /// The id, if the topic is identified by it.
         topic_id: TopicId [10..],
-        /// The name, unless the topic is meant by its id.
+        /// The name, unless the topic is identified by id.
         name: Option<String> [0.., nullable 10..] = Some(String::new()),
     }
 }
 
 structure! {
-    /// The cluster as the broker knows it.
+    /// The cluster as known to the broker.
     MetadataResponse {
         throttle_time_ms: i32 [3..],
-        /// The brokers alive.
+        /// The live brokers.
         brokers: Vec<Broker>,
         cluster_id: Option<String> [2..],
-        /// The broker to which administration is addressed, or −1.
+        /// The controller, to which administrative requests are sent, or −1.
         controller_id: i32 [1..] = -1,
         topics: Vec<Topic>,
-        /// What the client may do to the cluster, as bits by Kafka's numbers of operations.
+        /// The operations that the client may perform on the cluster, as a bit mask of Kafka's
+        /// codes.
         cluster_authorized_operations: i32 [8..=10] = OPERATIONS_UNKNOWN,
-        /// What is wrong with the whole request.
+        /// The error of the whole request.
         error_code: ErrorCode [13..],
     }
 }
 
 structure! {
-    /// Where a broker is reached.
+    /// A broker and its address.
     Broker {
         node_id: i32,
         host: String,
@@ -59,32 +60,32 @@ structure! {
 }
 
 structure! {
-    /// One topic.
+    /// A topic.
     Topic {
         error_code: ErrorCode,
-        /// The name; `None` only if the topic was asked for by an id that nobody has.
+        /// The name; `None` only if the topic was requested by an unknown id.
         name: Option<String> [0.., nullable 12..] = Some(String::new()),
         topic_id: TopicId [10..],
         is_internal: bool [1..],
         partitions: Vec<Partition>,
-        /// What the client may do to the topic, as bits by Kafka's numbers of operations.
+        /// The operations that the client may perform on the topic, as a bit mask of Kafka's codes.
         topic_authorized_operations: i32 [8..] = OPERATIONS_UNKNOWN,
     }
 }
 
 structure! {
-    /// One partition.
+    /// A partition.
     Partition {
         error_code: ErrorCode,
         partition_index: i32,
-        /// The leader, or −1 while there is none.
+        /// The leader, or −1 if there is none.
         leader_id: i32,
         leader_epoch: i32 [7..] = -1,
-        /// All brokers that should have the partition.
+        /// The assigned replicas.
         replica_nodes: Vec<i32>,
-        /// Those in sync with the leader.
+        /// The in-sync replicas.
         isr_nodes: Vec<i32>,
-        /// Those that are down.
+        /// The replicas on unavailable brokers.
         offline_replicas: Vec<i32> [5..],
     }
 }

@@ -1,8 +1,8 @@
 //! One file per API: a request, its response, and the structures within them.
 //!
 //! Field names are Kafka's. A structure of a request that has a counterpart in the response is
-//! called `Request…`. Enumerations that brokers may extend stay numbers here, with constants
-//! beside them; names of topics stay text, since only a broker decides which are legal.
+//! called `Request…`. Enumerations that brokers may extend are plain numbers here, with constants
+//! beside them. Topic names are strings, since only a broker decides which are valid.
 
 pub mod alter_configs;
 pub mod alter_partition_reassignments;

@@ -1,20 +1,20 @@
-//! `OffsetCommit` (key 8): a group stores how far it has read.
+//! `OffsetCommit` (key 8): stores the offsets of a group.
 
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Stores offsets.
+    /// The offsets to store.
     OffsetCommitRequest {
         group_id: String,
-        /// The classic group's generation or the new group's member epoch; −1 outside a group.
+        /// The generation of a classic group or the member epoch of a new one; −1 without a group.
         generation_id_or_member_epoch: i32 = -1,
-        /// Empty outside a group.
+        /// The member id; empty without a group.
         member_id: String,
-        /// The name of a static member.
+        /// The group instance id of a static member.
         group_instance_id: Option<String> [7..],
-        /// How long to keep the offsets, or −1 for as long as the broker does.
+        /// The time to keep the offsets, or −1 for the broker's default.
         retention_time_ms: i64 [2..=4] = -1,
         topics: Vec<RequestTopic>,
     }
@@ -32,20 +32,20 @@ structure! {
 }
 
 structure! {
-    /// How far one partition has been read.
+    /// The offset of a partition.
     RequestPartition {
         partition_index: i32,
-        /// The next offset to read.
+        /// The next offset to consume.
         committed_offset: i64,
-        /// The epoch of the last record read, or −1.
+        /// The leader epoch of the last consumed record, or −1.
         committed_leader_epoch: i32 [6..] = -1,
-        /// Whatever the consumer wants to remember.
+        /// The consumer's metadata.
         committed_metadata: Option<String>,
     }
 }
 
 structure! {
-    /// What was stored.
+    /// The results.
     OffsetCommitResponse {
         throttle_time_ms: i32 [3..],
         topics: Vec<Topic>,
@@ -64,7 +64,7 @@ structure! {
 }
 
 structure! {
-    /// Whether one partition's offset was stored.
+    /// The result for one partition.
     Partition {
         partition_index: i32,
         error_code: ErrorCode,

@@ -1,10 +1,10 @@
-//! `OffsetDelete` (key 47): stored offsets of a group are removed.
+//! `OffsetDelete` (key 47): deletes committed offsets of a group.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Names the offsets to remove.
+    /// The offsets to delete.
     OffsetDeleteRequest {
         group_id: String,
         topics: Vec<RequestTopic>,
@@ -20,14 +20,14 @@ structure! {
 }
 
 structure! {
-    /// One partition.
+    /// A partition.
     RequestPartition {
         partition_index: i32,
     }
 }
 
 structure! {
-    /// What was removed.
+    /// The results.
     OffsetDeleteResponse {
         error_code: ErrorCode,
         throttle_time_ms: i32,
@@ -44,7 +44,7 @@ structure! {
 }
 
 structure! {
-    /// Whether one partition's offset was removed.
+    /// The result for one partition.
     Partition {
         partition_index: i32,
         error_code: ErrorCode,

@@ -1,33 +1,33 @@
-//! `OffsetFetch` (key 9): how far groups have read.
+//! `OffsetFetch` (key 9): the committed offsets of groups.
 //!
-//! Up to version 7 a request is about one group, from version 8 about any number of them; the two
-//! forms share only their flags.
+//! Up to version 7 a request has one group, from version 8 on any number. The two forms share only
+//! `require_stable`.
 
 use crate::types::TopicId;
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks for stored offsets.
+    /// A request for committed offsets.
     OffsetFetchRequest {
         group_id: String [..=7],
-        /// The partitions meant; `None` means all that have an offset.
+        /// The requested partitions; `None` for all with a committed offset.
         topics: Option<Vec<RequestTopic>> [..=7, nullable 2..] = Some(Vec::new()),
         groups: Vec<RequestGroup> [8..],
-        /// Whether to fail with `UNSTABLE_OFFSET_COMMIT` while a transaction may change an offset.
+        /// True to fail with `UNSTABLE_OFFSET_COMMIT` while a transaction may change an offset.
         require_stable: bool [7..],
     }
 }
 
 structure! {
-    /// One group.
+    /// A requested group.
     RequestGroup {
         group_id: String,
-        /// The member that asks, in a group of the new protocol.
+        /// The id of the requesting member, in a group of the new protocol.
         member_id: Option<String> [9..],
-        /// Its epoch, or −1.
+        /// The epoch of the member, or −1.
         member_epoch: i32 [9..] = -1,
-        /// The partitions meant; `None` means all that have an offset.
+        /// The requested partitions; `None` for all with a committed offset.
         topics: Option<Vec<RequestTopic>>,
     }
 }
@@ -44,7 +44,7 @@ structure! {
 }
 
 structure! {
-    /// Stored offsets.
+    /// The committed offsets.
     OffsetFetchResponse {
         throttle_time_ms: i32 [3..],
         topics: Vec<Topic> [..=7],
@@ -54,7 +54,7 @@ structure! {
 }
 
 structure! {
-    /// Offsets of one group.
+    /// The offsets of a group.
     Group {
         group_id: String,
         topics: Vec<Topic>,
@@ -74,14 +74,14 @@ structure! {
 }
 
 structure! {
-    /// How far one partition has been read.
+    /// The offset of a partition.
     Partition {
         partition_index: i32,
-        /// The next offset to read, or −1 if none is stored.
+        /// The next offset to consume, or −1 if none is committed.
         committed_offset: i64,
-        /// The epoch of the last record read, or −1.
+        /// The leader epoch of the last consumed record, or −1.
         committed_leader_epoch: i32 [5..] = -1,
-        /// What the consumer wanted to remember.
+        /// The consumer's metadata.
         metadata: Option<String>,
         error_code: ErrorCode,
     }

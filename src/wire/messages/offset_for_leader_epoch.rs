@@ -1,13 +1,13 @@
-//! `OffsetForLeaderEpoch` (key 23): where an epoch ended, so that a reader can see whether its
-//! history is the leader's.
+//! `OffsetForLeaderEpoch` (key 23): the end offset of a leader epoch, by which a reader detects
+//! that its history diverges from the leader's.
 
 use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks for the ends of epochs.
+    /// A request for the end offsets of epochs.
     OffsetForLeaderEpochRequest {
-        /// The follower that asks; −1 for a consumer, −2 for anyone.
+        /// The id of the follower; −1 for a consumer, −2 for any other client.
         replica_id: i32 [3..] = -2,
         topics: Vec<RequestTopic>,
     }
@@ -22,17 +22,17 @@ structure! {
 }
 
 structure! {
-    /// One partition and the epoch looked for.
+    /// A partition and the epoch to look up.
     RequestPartition {
         partition: i32,
-        /// The epoch the reader takes for current, or −1 to skip the check.
+        /// The leader epoch known to the client, or −1 to skip the check.
         current_leader_epoch: i32 = -1,
         leader_epoch: i32,
     }
 }
 
 structure! {
-    /// The ends of epochs.
+    /// The end offsets of epochs.
     OffsetForLeaderEpochResponse {
         throttle_time_ms: i32,
         topics: Vec<Topic>,
@@ -48,13 +48,13 @@ structure! {
 }
 
 structure! {
-    /// Where an epoch ended in one partition.
+    /// The result for one partition.
     Partition {
         error_code: ErrorCode,
         partition: i32,
-        /// The greatest epoch not above the one asked for, or −1.
+        /// The largest epoch not above the requested one, or −1.
         leader_epoch: i32 = -1,
-        /// The offset behind the last record of that epoch, or −1.
+        /// The end offset of that epoch, or −1.
         end_offset: i64 = -1,
     }
 }

@@ -1,8 +1,9 @@
-//! Every API in every version against `kafka-protocol`, whose codecs are generated from Kafka's own
-//! message definitions.
+//! Every API in every version, compared with `kafka-protocol`, whose codecs are generated from
+//! Kafka's message definitions.
 //!
-//! What streamlog wrote is read there and written again, and must be the same bytes. Since ours
-//! read back what they wrote (`round_trip_tests`), the other direction follows.
+//! Bytes encoded by streamlog are decoded and encoded again by that crate, and must stay the same.
+//! Since streamlog decodes its own bytes correctly (`round_trip_tests`), the other direction
+//! follows.
 
 use std::fmt::Debug;
 
@@ -44,8 +45,8 @@ where
     }
 }
 
-/// Messages in which streamlog starts from another value than Kafka: null for what most senders
-/// leave out, and −1 for "no follower".
+/// Messages whose defaults differ from Kafka's: null for fields that most senders leave out, and −1
+/// for "no follower".
 const OTHER_DEFAULTS: [&str; 13] = [
     "AlterPartitionReassignments response",
     "DescribeAcls request",
@@ -62,8 +63,8 @@ const OTHER_DEFAULTS: [&str; 13] = [
     "ListPartitionReassignments response",
 ];
 
-/// Versions of Kafka 4.1 to 4.4, which the crate does not know yet: `tests/differential` holds them
-/// against Apache Kafka itself.
+/// Versions of Kafka 4.1 to 4.4, which the crate does not know yet. `tests/differential` compares
+/// them with Apache Kafka itself.
 const NEWER: [(ApiKey, i16); 6] = [
     (ApiKey::ApiVersions, 5),
     (ApiKey::DeleteGroups, 3),
@@ -73,7 +74,7 @@ const NEWER: [(ApiKey, i16); 6] = [
     (ApiKey::OffsetFetch, 10),
 ];
 
-/// What a sender leaves unset means the same on both sides.
+/// Checks that unset fields have the same meaning on both sides.
 fn defaults_agree<Ours, Theirs>(layout: Layout, name: &str)
 where
     Ours: Wire + Default,
@@ -87,7 +88,8 @@ where
     assert_eq!(encode(&Ours::default(), layout), theirs, "{name}");
 }
 
-/// Checks one API in all versions that both sides know; answers those that only we know.
+/// Checks an API in all versions known to both sides; returns the versions that only streamlog
+/// knows.
 fn agree_on<R, TheirRequest, TheirResponse>() -> Vec<(ApiKey, i16)>
 where
     R: Message<Response: Sample + Default + Debug> + Sample + Default + Debug,
@@ -109,7 +111,7 @@ where
     R::VERSIONS.filter(|&version| !known(version)).map(|version| (R::KEY, version)).collect()
 }
 
-/// Whole frames: what they make of our headers.
+/// Checks headers, by decoding whole frames with the crate.
 fn headers_agree<R, TheirRequest, TheirResponse>(version: i16)
 where
     R: Message<Response: Sample + Default + Debug> + Sample + Default + Debug,
@@ -146,7 +148,7 @@ macro_rules! agree_on_all {
 }
 
 #[test]
-fn every_message_is_what_kafka_takes_it_for() {
+fn every_message_is_decoded_equally_by_kafkas_codec() {
     let unknown_there = agree_on_all! {
         AlterConfigsRequest AlterConfigsResponse,
         AlterPartitionReassignmentsRequest AlterPartitionReassignmentsResponse,
@@ -191,7 +193,7 @@ fn every_message_is_what_kafka_takes_it_for() {
 }
 
 #[test]
-fn what_consumers_tell_each_other_is_what_kafka_takes_it_for() {
+fn the_consumer_protocol_is_decoded_equally_by_kafkas_codec() {
     for version in 0..=3 {
         let layout = Layout::classic(version);
         agree::<Subscription, theirs::ConsumerProtocolSubscription>(layout, "subscription");

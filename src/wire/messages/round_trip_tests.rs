@@ -1,4 +1,4 @@
-//! Every API in every version: there and back, cut short, and in hostile hands.
+//! Every API in every version: round trips, truncated messages, and hostile input.
 
 use std::fmt::Debug;
 
@@ -17,7 +17,7 @@ fn encode(value: &impl Wire, layout: Layout) -> Bytes {
     writer.finish().unwrap()
 }
 
-/// The value, and how many bytes it left unread.
+/// Decodes a value; returns it with the number of bytes left.
 fn decode<T: Wire>(bytes: &[u8], layout: Layout) -> Result<(T, usize), WireError> {
     let mut reader = Reader::new(bytes, layout);
     let value = T::decode(&mut reader)?;
@@ -28,7 +28,7 @@ trait Tested: Wire + Sample + Default + PartialEq + Debug {}
 
 impl<T: Wire + Sample + Default + PartialEq + Debug> Tested for T {}
 
-/// Something that holds for every message in every version.
+/// Checks a property of every message in every version.
 trait Fact {
     fn check<T: Tested>(layout: Layout, name: &str);
 }
@@ -83,7 +83,7 @@ fn holds_for<F: Fact, R: Message<Response: Tested> + Tested>() {
 }
 
 #[test]
-fn every_message_comes_back_as_it_was() {
+fn every_message_survives_a_round_trip() {
     struct ComesBack;
     impl Fact for ComesBack {
         fn check<T: Tested>(layout: Layout, name: &str) {
@@ -101,7 +101,7 @@ fn every_message_comes_back_as_it_was() {
 }
 
 #[test]
-fn fields_a_version_lacks_come_back_as_their_defaults() {
+fn fields_missing_in_a_version_are_decoded_as_defaults() {
     struct DefaultComesBack;
     impl Fact for DefaultComesBack {
         fn check<T: Tested>(layout: Layout, name: &str) {
@@ -130,9 +130,9 @@ fn a_message_cut_short_is_refused() {
     holds_for_every_message::<FailsWhenCut>();
 }
 
-/// Every length a liar could claim, at every place where a length could be.
+/// Every false length, at every position where a length may be.
 #[test]
-fn a_lie_about_a_length_is_refused_or_read_as_another_value() {
+fn a_false_length_is_refused_or_decoded_as_another_value() {
     struct SurvivesLies;
     impl Fact for SurvivesLies {
         fn check<T: Tested>(layout: Layout, name: &str) {
@@ -159,14 +159,14 @@ fn a_lie_about_a_length_is_refused_or_read_as_another_value() {
 }
 
 #[test]
-fn noise_is_refused_or_read_as_another_value() {
+fn noise_is_refused_or_decoded_as_another_value() {
     struct SurvivesNoise;
     impl Fact for SurvivesNoise {
         fn check<T: Tested>(layout: Layout, name: &str) {
             for seed in seeds(10 * SEEDS) {
                 let mut samples = Samples::new(seed, layout);
                 let length = samples.below(300);
-                // Small numbers pass for lengths more often than any bytes do.
+                // Small numbers are valid lengths more often than arbitrary bytes.
                 let byte = |samples: &mut Samples| match samples.below(3) {
                     0 => samples.next().to_be_bytes()[0],
                     _ => u8::try_from(samples.below(4)).unwrap(),
@@ -179,7 +179,7 @@ fn noise_is_refused_or_read_as_another_value() {
     holds_for_every_message::<SurvivesNoise>();
 }
 
-/// An element may take one byte on the wire and 24 in memory; nested arrays could add theirs.
+/// An element may take one byte in the message and 24 in memory; nested arrays multiply that.
 #[test]
 fn millions_of_empty_texts_do_not_become_gigabytes() {
     let layout = Layout { version: 0, flexible: true };
@@ -189,7 +189,7 @@ fn millions_of_empty_texts_do_not_become_gigabytes() {
     assert_eq!(decode::<Vec<String>>(&empty, layout), Err(WireError::TooDense(empty.len())));
 }
 
-/// Whatever could be decoded is a value like any other: written again it reads the same.
+/// Checks that a decoded value decodes equally after encoding it again.
 fn reads_the_same_again<T: Tested>(bytes: &[u8], layout: Layout, name: &str) {
     if let Ok((value, _)) = decode::<T>(bytes, layout) {
         let (again, _) = decode::<T>(&encode(&value, layout), layout).unwrap();

@@ -1,4 +1,4 @@
-//! `SyncGroup` (key 14): the leader of a classic group hands in the assignment, all fetch theirs.
+//! `SyncGroup` (key 14): the group leader submits the assignments, and all members fetch theirs.
 
 use bytes::Bytes;
 
@@ -6,24 +6,24 @@ use crate::wire::ErrorCode;
 use crate::wire::structure::{api, structure};
 
 structure! {
-    /// Asks for the member's assignment.
+    /// A request for the member's assignment.
     SyncGroupRequest {
         group_id: String,
         generation_id: i32,
         member_id: String,
-        /// The name of a static member.
+        /// The group instance id of a static member.
         group_instance_id: Option<String> [3..],
-        /// What the member takes the group to be for; must agree if given.
+        /// The expected type of the group, which must match if given.
         protocol_type: Option<String> [5..],
-        /// What the member takes for the assignor; must agree if given.
+        /// The expected assignor, which must match if given.
         protocol_name: Option<String> [5..],
-        /// Everyone's assignment, from the leader; empty from the others.
+        /// The assignments of all members, from the leader; empty from the others.
         assignments: Vec<MemberAssignment>,
     }
 }
 
 structure! {
-    /// What one member is to read.
+    /// The assignment of a member.
     MemberAssignment {
         member_id: String,
         /// For consumers a [`crate::wire::Assignment`].
@@ -32,7 +32,7 @@ structure! {
 }
 
 structure! {
-    /// The member's assignment.
+    /// The assignment of the requesting member.
     SyncGroupResponse {
         throttle_time_ms: i32 [1..],
         error_code: ErrorCode,

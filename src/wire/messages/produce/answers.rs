@@ -1,7 +1,8 @@
-//! Produce responses written one behind the other into one buffer.
+//! Produce responses, encoded one after another into one buffer.
 //!
-//! A producer that pipelines gets its answers in bunches. Here none of them is a value of its own:
-//! the caller hands over topics and partitions as it has them, and nothing is allocated for each.
+//! A producer that pipelines gets many responses at once. They are encoded without intermediate
+//! values: the caller passes topics and partitions as it has them, and nothing is allocated per
+//! response.
 
 use bytes::Bytes;
 
@@ -10,24 +11,24 @@ use super::view::TopicView;
 use crate::wire::frame::write_response;
 use crate::wire::{Layout, Wire, WireError, Writer};
 
-/// Produce responses ready to be sent together.
+/// Encoded produce responses, to be sent together.
 #[derive(Debug)]
 pub struct ProduceAnswers {
     writer: Writer,
 }
 
 impl ProduceAnswers {
-    /// No answers yet, with room for about so many.
+    /// Creates an empty buffer with space for about this many responses.
     pub fn with_room_for(answers: usize) -> Self {
         let mut writer = Writer::new(Layout::classic(0));
         writer.reserve(answers.saturating_mul(SIZE_EXPECTED));
         Self { writer }
     }
 
-    /// Adds the answer to one request: its topics, each with its partitions.
+    /// Adds the response to one request: its topics, each with its partitions.
     ///
     /// # Errors
-    /// For a version without a layout here.
+    /// For an unsupported version.
     pub fn push<'a, P>(
         &mut self,
         correlation_id: i32,
@@ -49,19 +50,19 @@ impl ProduceAnswers {
                 partitions.for_each(|partition| partition.encode(writer));
                 writer.write_tags(&[]);
             }
-            // Nobody is throttled.
+            // The throttle time: clients are never throttled.
             0_i32.encode(writer);
             writer.write_tags(&[]);
         })
     }
 
-    /// The answers as one buffer, or the first value that did not fit.
+    /// The responses as one buffer, or the first value that did not fit.
     pub fn finish(self) -> Result<Bytes, WireError> {
         self.writer.finish()
     }
 }
 
-/// About the bytes of an answer: one partition of a topic with a short name.
+/// The approximate size of a response: one partition of a topic with a short name.
 const SIZE_EXPECTED: usize = 80;
 
 #[cfg(test)]
@@ -72,7 +73,7 @@ mod tests {
     use crate::wire::{ApiKey, Message, encode_response};
 
     #[test]
-    fn answers_lie_on_the_wire_as_the_responses_they_stand_for() {
+    fn answers_are_encoded_like_single_responses() {
         for version in ProduceRequest::VERSIONS {
             let mut answers = ProduceAnswers::with_room_for(0);
             let mut expected = Vec::new();

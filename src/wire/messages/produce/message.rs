@@ -8,20 +8,21 @@ use crate::wire::{ErrorCode, Records};
 pub const BY_ID_SINCE: i16 = 13;
 
 structure! {
-    /// Hands over batches.
+    /// The batches to append.
     ProduceRequest {
-        /// The transactional producer's id, or `None` outside transactions.
+        /// The transactional id, or `None` outside transactions.
         transactional_id: Option<String>,
-        /// When to answer: 0 never, 1 when the leader has it, −1 when all in-sync replicas do.
+        /// The required acknowledgements: 0 for none, 1 for the leader, −1 for all in-sync
+        /// replicas.
         acks: i16,
-        /// How long to wait for the replicas.
+        /// The maximum time to wait for the replicas.
         timeout_ms: i32,
         topics: Vec<RequestTopic>,
     }
 }
 
 structure! {
-    /// Batches for one topic.
+    /// The batches for a topic.
     RequestTopic {
         /// The name, up to version 12.
         name: String [..=12],
@@ -32,7 +33,7 @@ structure! {
 }
 
 structure! {
-    /// Batches for one partition.
+    /// The batches for a partition.
     RequestPartition {
         index: i32,
         records: Records,
@@ -40,11 +41,11 @@ structure! {
 }
 
 structure! {
-    /// Where the batches went.
+    /// The results.
     ProduceResponse {
         topics: Vec<Topic>,
         throttle_time_ms: i32,
-        /// Addresses of the leaders named by [`Partition::current_leader`].
+        /// The addresses of the leaders named by [`Partition::current_leader`].
         node_endpoints: Vec<NodeEndpoint> [10.., tag 0],
     }
 }
@@ -61,35 +62,35 @@ structure! {
 }
 
 structure! {
-    /// What became of the batches for one partition.
+    /// The result for one partition.
     Partition {
         index: i32,
         error_code: ErrorCode,
-        /// The offset given to the first record, or −1 beside an error.
+        /// The offset of the first record, or −1 with an error.
         base_offset: i64,
-        /// The time the broker put on the records, or −1 where they keep the producer's.
+        /// The timestamp assigned by the broker, or −1 if the records keep the producer's.
         log_append_time_ms: i64 = -1,
         log_start_offset: i64 [5..] = -1,
-        /// Which records were at fault, when the error is about some of them.
+        /// The faulty records, if the error is about particular records.
         record_errors: Vec<RecordError> [8..],
-        /// The error in words.
+        /// The error message.
         error_message: Option<String> [8..],
-        /// Who leads the partition, when the error is that this broker does not.
+        /// The current leader, if the error is that this broker is not the leader.
         current_leader: LeaderIdAndEpoch [10.., tag 0],
     }
 }
 
 structure! {
-    /// A record at fault.
+    /// A faulty record.
     RecordError {
-        /// Its place in the batch, from 0.
+        /// The index within the batch, from 0.
         batch_index: i32,
         message: Option<String>,
     }
 }
 
 structure! {
-    /// A partition's leader; −1 is unknown.
+    /// The leader of a partition; −1 if unknown.
     LeaderIdAndEpoch {
         leader_id: i32 = -1,
         leader_epoch: i32 = -1,
@@ -97,7 +98,7 @@ structure! {
 }
 
 structure! {
-    /// Where a broker is reached.
+    /// The address of a broker.
     NodeEndpoint {
         node_id: i32,
         host: String,

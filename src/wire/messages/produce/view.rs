@@ -1,7 +1,7 @@
-//! A produce request read in place: the batches stay where the socket put them.
+//! Decoding of produce requests in place: the batches stay in the receive buffer.
 //!
 //! The broker takes the ranges of all partitions first, then writes base offset and leader epoch
-//! into its own frame buffer and appends straight from it. Nothing is allocated here.
+//! into its own frame buffer and appends directly from it. Nothing is allocated here.
 //!
 //! ```text
 //! transactional id | i16 acks | i32 timeout | topics | tags
@@ -15,36 +15,36 @@ use super::message::BY_ID_SINCE;
 use crate::types::TopicId;
 use crate::wire::{Reader, Wire, WireError};
 
-/// The fields of a produce request, and the way to its partitions.
+/// The fields of a produce request, with an iterator over its partitions.
 #[derive(Clone, Debug)]
 pub struct ProduceRequestView<'a> {
-    /// The transactional producer's id, or `None` outside transactions.
+    /// The transactional id, or `None` outside transactions.
     pub transactional_id: Option<&'a str>,
-    /// When to answer: 0 never, 1 when the leader has it, −1 when all in-sync replicas do.
+    /// The required acknowledgements: 0 for none, 1 for the leader, −1 for all in-sync replicas.
     pub acks: i16,
-    /// How long to wait for the replicas.
+    /// The maximum time to wait for the replicas.
     pub timeout_ms: i32,
-    /// Stands at the array of topics.
+    /// A reader positioned at the array of topics.
     topics: Reader<'a>,
 }
 
-/// A topic as a request or its answer names it.
+/// A topic as identified in a request or response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicView<'a> {
     /// The name; empty from version 13 on.
     pub name: &'a str,
-    /// The id; none up to version 12.
+    /// The id; zero up to version 12.
     pub id: TopicId,
 }
 
-/// The batches for one partition.
+/// The batches for a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionView<'a> {
-    /// The topic. Partitions of one topic come one after the other.
+    /// The topic. Partitions of a topic are consecutive.
     pub topic: TopicView<'a>,
-    /// The partition's number.
+    /// The partition number.
     pub index: i32,
-    /// Where its batches lie in the frame that [`crate::wire::RequestHeader::decode`] was given;
+    /// The range of the batches within the frame passed to [`crate::wire::RequestHeader::decode`];
     /// `None` is null.
     pub records: Option<Range<usize>>,
 }
@@ -54,7 +54,7 @@ impl TopicView<'_> {
 }
 
 impl<'a> ProduceRequestView<'a> {
-    /// Reads the request from a reader that stands at the body.
+    /// Decodes the request from a reader positioned at the body.
     ///
     /// Versions 3 to 13 have this layout.
     pub fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
@@ -66,13 +66,14 @@ impl<'a> ProduceRequestView<'a> {
 
     /// The partitions, in the order of the request.
     ///
-    /// An error ends the iteration; a request may be acted upon only after it was read to its end.
+    /// An error ends the iteration. A request must not be executed before it has been decoded to
+    /// its end.
     pub fn partitions(&self) -> Partitions<'a> {
         Partitions { reader: self.topics.clone(), at: At::Start, topic: TopicView::NONE }
     }
 }
 
-/// Iterator over the partitions of a [`ProduceRequestView`].
+/// An iterator over the partitions of a [`ProduceRequestView`].
 #[derive(Clone, Debug)]
 pub struct Partitions<'a> {
     reader: Reader<'a>,
@@ -80,14 +81,14 @@ pub struct Partitions<'a> {
     topic: TopicView<'a>,
 }
 
-/// How much of the two nested arrays is left.
+/// The position within the two nested arrays.
 #[derive(Clone, Copy, Debug)]
 enum At {
     /// Before the number of topics.
     Start,
     /// Within a topic.
     Topic { topics_after: usize, partitions_left: usize },
-    /// Behind the last topic, or an error.
+    /// After the last topic, or after an error.
     End,
 }
 
@@ -125,7 +126,7 @@ impl<'a> Partitions<'a> {
         }
     }
 
-    /// Reads the head of the next topic, or the end of the request behind the last one.
+    /// Decodes the start of the next topic, or the end of the request after the last topic.
     fn enter_topic(&mut self, topics_left: usize) -> Result<At, WireError> {
         let Some(topics_after) = topics_left.checked_sub(1) else {
             self.skip_tags()?;
@@ -167,10 +168,10 @@ impl<'a> Partitions<'a> {
     }
 }
 
-/// The fewest bytes of a topic: an empty name, no partitions, no tags.
+/// The minimum size of a topic: an empty name, no partitions, no tags.
 const TOPIC_SIZE_MIN: usize = 3;
 
-/// The fewest bytes of a partition: its index, null, no tags.
+/// The minimum size of a partition: its index, null, no tags.
 const PARTITION_SIZE_MIN: usize = 6;
 
 #[cfg(test)]
@@ -182,7 +183,7 @@ mod tests {
 
     type Row = (String, TopicId, i32, Option<Vec<u8>>);
 
-    /// The partitions of a frame as the view finds them.
+    /// The partitions of a frame as the view returns them.
     fn viewed(frame: &[u8]) -> Result<Vec<Row>, WireError> {
         let (_, mut reader) = RequestHeader::decode(frame)?;
         let view = ProduceRequestView::decode(&mut reader)?;
