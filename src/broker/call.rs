@@ -1,4 +1,4 @@
-//! A request on its way through its handler, and the form of its answer.
+//! The context of a request in its handler, and the encoding of its response.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,56 +14,56 @@ use crate::replication::Partition;
 use crate::types::PartitionIndex;
 use crate::wire::{ErrorCode, Message, RequestHeader, WireError, encode_response};
 
-/// Why a request gets no answer; the connection is closed instead, as Kafka does.
+/// The reason why a request gets no response. The connection is closed instead, as in Kafka.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswerable {
-    /// The bytes are no request.
+    /// The bytes are not a valid request.
     #[error("a request could not be read: {0}")]
     Malformed(#[from] WireError),
-    /// The API is not served, or not in this version.
+    /// The API or its version is not supported.
     #[error("{api} version {version} is not served")]
     NotServed {
         /// The API.
         api: &'static str,
-        /// The version asked for.
+        /// The requested version.
         version: i16,
     },
-    /// Records that were to be sent could not be read.
+    /// Records to be sent could not be read.
     #[error("records could not be read: {0}")]
     Unreadable(#[from] std::io::Error),
-    /// A producer that wants no answers made a mistake.
+    /// A batch of a producer that wants no responses was refused.
     #[error("a batch sent with acks=0 was refused: {0}")]
     RefusedSilently(String),
 }
 
 impl Unanswerable {
-    /// The API or its version is not served.
+    /// Reports that the API or its version is not supported.
     pub(crate) fn not_served(header: &RequestHeader<'_>) -> Self {
         Self::NotServed { api: header.api_key.name(), version: header.version }
     }
 }
 
-/// A request on its way through its handler.
+/// The context of a request in its handler.
 pub(crate) struct Call<'a> {
     /// The broker.
     pub(crate) shared: &'a Arc<Shared>,
     /// The connection.
     pub(crate) session: &'a Rc<Session>,
-    /// Version of the request.
+    /// The version of the request.
     pub(crate) version: i16,
-    /// The name the client gave itself.
+    /// The client id.
     pub(crate) client_id: &'a str,
-    /// Cancelled when it must not wait any longer, for others or for records.
+    /// Cancelled when the request must stop waiting, for others or for records.
     pub(crate) patience: &'a CancellationToken,
 }
 
 impl Call<'_> {
-    /// The groups that this broker coordinates, as this request may ask them.
+    /// Access to the groups that this broker coordinates, on behalf of this request.
     pub(crate) fn groups(&self) -> Groups<'_> {
         Groups::new(&self.shared.coordinators, &self.shared.engine, self.patience)
     }
 
-    /// A partition whose log was opened, if this client may do that with its topic.
+    /// The partition with its log opened, if this client may perform the operation on its topic.
     pub(crate) async fn partition(
         &self,
         topic: &str,
@@ -79,8 +79,8 @@ impl Call<'_> {
         Ok(partition)
     }
 
-    /// Opens the log of a partition that was not used since the start. Should that fail, the log
-    /// tells why and the partition answers as one that is not open.
+    /// Opens the log of a partition on first use. If that fails, the error is logged and requests
+    /// to the partition report that it is not open.
     pub(crate) async fn open(&self, partition: &Arc<Partition>) {
         if partition.is_open() {
             return;
@@ -95,7 +95,7 @@ impl Call<'_> {
     }
 }
 
-/// An answer as one buffer.
+/// Encodes a response into one buffer.
 pub(crate) fn encode<R: Message>(
     header: &RequestHeader<'_>,
     answer: &R::Response,

@@ -1,4 +1,4 @@
-//! Dispatch of a frame to the handler of its API, and encoding of the response.
+//! Dispatch of a frame to the handler of its API.
 //!
 //! A new API is a file in `handlers` and a line in the table here.
 

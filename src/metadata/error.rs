@@ -5,7 +5,7 @@ use crate::metadata::store::{Remedy, StoreError};
 use crate::metadata::values::Malformed;
 use crate::types::BrokerId;
 
-/// Why an operation on the cluster was not done.
+/// The reason why an operation on the cluster failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
     /// The store failed or refused the operation.

@@ -326,7 +326,7 @@ impl Partition {
         Ok(look(log)?.filter(|found| found.offset < self.high_watermark()))
     }
 
-    /// Ends this partition: who waits is told, nothing is appended or read any more.
+    /// Stops this partition: waiting requests are woken, and appends and reads are refused.
     pub fn stop(&self, reason: &'static str) {
         let _ = self.stopped.set(reason);
         self.waiting.wake_all();

@@ -1,4 +1,4 @@
-//! A registration to be woken when a partition makes progress.
+//! Registrations for a wakeup when a partition makes progress.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use crate::replication::Partition;
 use crate::types::Offset;
 
-/// A place among those who wait for a partition, given up when dropped.
+/// A registration for a wakeup; dropping it cancels it.
 #[derive(Debug)]
 pub struct Registration {
     partition: Arc<Partition>,
@@ -15,8 +15,8 @@ pub struct Registration {
 }
 
 impl Partition {
-    /// Asks to be woken when records beyond `offset` become visible, or the partition stops. What
-    /// is not flushed yet is flushed at once: somebody waits for it.
+    /// Registers for a wakeup when the partition stops or records beyond `offset` become visible.
+    /// Unflushed records are flushed at once, because a reader now waits for them.
     pub fn wait_beyond(self: &Arc<Self>, offset: Offset, wake: &Arc<Notify>) -> Registration {
         let registration = Registration::new(self, offset, wake);
         if let Some(log) = self.log.get()
@@ -29,7 +29,7 @@ impl Partition {
 }
 
 impl Registration {
-    /// A place among those who wait for the partition to move beyond an offset.
+    /// Registers for a wakeup when the partition moves beyond `beyond`.
     pub(super) fn new(partition: &Arc<Partition>, beyond: Offset, wake: &Arc<Notify>) -> Self {
         let ticket = partition.waiting().register(beyond, wake);
         Self { partition: Arc::clone(partition), ticket }

@@ -29,8 +29,8 @@ struct Waiter {
 }
 
 impl Waiting {
-    /// Asks to be woken once when progress is made beyond `beyond`, or the partition stops. Returns
-    /// the number of the place, to give it up by.
+    /// Registers for one wakeup when progress passes `beyond` or the partition stops. Returns the
+    /// ticket that cancels the registration.
     pub(super) fn register(&self, beyond: Offset, wake: &Arc<Notify>) -> u64 {
         let mut queue = self.lock();
         let queue = queue.get_or_insert_default();

@@ -5,28 +5,29 @@ use std::time::Duration;
 use crate::broker::call::Unanswerable;
 use crate::net::FrameError;
 
-/// The reason for which a connection ended.
+/// The reason why a connection ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Closed {
     /// The peer closed it between frames.
     #[error("closed by the peer")]
     ByPeer,
-    /// It said nothing for `connections.max.idle.ms`, or what it said did not get on for so long.
+    /// The peer sent nothing for `connections.max.idle.ms`, or its request made no progress for
+    /// that time.
     #[error("idle for {0:?}")]
     Idle(Duration),
-    /// A request or an answer took longer than `transfer.deadline.ms`.
+    /// A request or a response took longer than `transfer.deadline.ms`.
     #[error("a transfer took longer than {0:?}")]
     Slow(Duration),
-    /// The bytes were no frame.
+    /// The bytes are not a valid frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// A frame held no request that can be answered.
+    /// A frame contained a request that cannot be answered.
     #[error("{0}")]
     Request(#[from] Unanswerable),
-    /// The system refused.
+    /// The system returned an error.
     #[error("the connection broke")]
     Io(#[from] std::io::Error),
-    /// The broker stops.
+    /// The broker is stopping.
     #[error("the broker stops")]
     Stopping,
 }

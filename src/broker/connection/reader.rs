@@ -30,7 +30,7 @@ use crate::net::{FrameBuffer, FrameError, Reserved};
 /// once.
 const LARGE_FRAME: usize = 64 * 1024;
 
-/// Serves a connection until it ends, and says why it did.
+/// Serves a connection until it ends, and returns the reason.
 pub(crate) async fn serve(stream: TcpStream, session: Rc<Session>, shared: Arc<Shared>) -> Closed {
     let (queue, pending) = channel(PLACES_MAX);
     let backlog = Rc::new(Backlog::new());

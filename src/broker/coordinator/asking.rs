@@ -15,22 +15,22 @@ use crate::broker::coordinator::task::Message;
 use crate::engine::EngineState;
 use crate::group::{Answer, GroupError, GroupFilter, GroupId, ListedGroup, Unavailable};
 
-/// The groups that this broker coordinates, as one request asks them.
+/// Access to the groups that this broker coordinates, on behalf of one request.
 pub(crate) struct Groups<'a> {
     coordinators: &'a Coordinators,
     engine: &'a EngineState,
-    /// Cancelled when the request must not wait any longer.
+    /// Cancelled when the request must stop waiting.
     patience: &'a CancellationToken,
 }
 
-/// A question in its coordinator's queue.
+/// A request in its coordinator's queue.
 struct Asked<Q> {
     answer: oneshot::Receiver<Answer>,
     question: PhantomData<Q>,
 }
 
 impl<'a> Groups<'a> {
-    /// The groups of `coordinators`; whoever asks waits until `patience` is cancelled.
+    /// Creates access to the groups of `coordinators`; requests wait until `patience` is cancelled.
     pub(crate) fn new(
         coordinators: &'a Coordinators,
         engine: &'a EngineState,
@@ -39,7 +39,7 @@ impl<'a> Groups<'a> {
         Self { coordinators, engine, patience }
     }
 
-    /// Asks the coordinator of `group`, and waits for its answer.
+    /// Sends a request to the coordinator of `group`, and waits for the response.
     pub(crate) async fn ask<Q: Question>(
         &self,
         group: &GroupId,
@@ -49,8 +49,8 @@ impl<'a> Groups<'a> {
         enqueue(&inbox, question).await?.answer(self.patience).await
     }
 
-    /// Asks about several groups at once; what coordinators must store for them is flushed
-    /// together. The answers are in the order of the questions.
+    /// Sends requests about several groups at once, so that the records of their coordinators are
+    /// flushed together. Responses are in the order of the requests.
     pub(crate) async fn ask_each<Q: Question>(
         &self,
         questions: Vec<(GroupId, Q)>,

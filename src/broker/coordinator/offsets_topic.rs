@@ -75,8 +75,8 @@ impl OffsetsTopicConfig {
     }
 }
 
-/// The cluster with the internal topic in it, which is made if nobody needed it before. The
-/// coordinators of this broker are at work then, so that nobody who is sent to one is sent away.
+/// The image of a cluster with the internal topic, which is created if necessary. On return the
+/// coordinators of this broker are running, so clients directed to one are not turned away.
 pub(crate) async fn ensure_offsets_topic(
     engine: &Arc<EngineState>,
     config: &OffsetsTopicConfig,
@@ -85,7 +85,7 @@ pub(crate) async fn ensure_offsets_topic(
     if topic_in(&image).is_none() {
         let topic = config.topic(image.brokers().len());
         match create_topic(engine, topic, APPLIED_WITHIN).await {
-            // Others may have needed it at the same moment.
+            // Another request may have created the topic at the same moment.
             Ok(_) | Err(EngineError::Metadata(MetadataError::TopicExists(_))) => {}
             Err(error) => return Err(error.into()),
         }

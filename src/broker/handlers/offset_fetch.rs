@@ -68,8 +68,8 @@ async fn offsets(
     let question = FetchOffsetsRequest { group_id: group_id.clone(), partitions };
     let mut found =
         call.groups().ask(&group_id, question).await.map_err(|error| ErrorCode::from(&error))?;
-    // Of a topic that is gone nothing is left, even before the coordinator has stored that; above
-    // all nothing that another topic of its name could be read from.
+    // Offsets of a deleted topic are hidden even before the coordinator has deleted them: a
+    // consumer must not apply them to a new topic of that name.
     let image = call.shared.engine.image();
     for (partition, offset) in &mut found {
         offset.take_if(|offset| is_gone(&image, &partition.topic, offset.topic_id));

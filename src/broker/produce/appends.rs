@@ -1,4 +1,4 @@
-//! Produce requests of one read, checked and appended together.
+//! Validating and appending the produce requests of one read together.
 
 use std::borrow::Cow;
 use std::ops::Range;

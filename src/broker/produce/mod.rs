@@ -1,12 +1,12 @@
-//! Produce: batches are checked, appended, and answered when what `acks` asks has come true.
+//! `Produce`: batches are validated, appended, and acknowledged according to `acks`.
 //!
 //! ```text
 //! frames of one read → Appends: gathered, then by partition checked and appended → Produced
 //! Produced → waits for flushed offset or high watermark → answers
 //! ```
 //!
-//! A batch stays where the socket put it: offsets and epoch are written into the frame, and the
-//! disk gets it from there; unless its topic wants it packed by another codec.
+//! A batch stays in the receive buffer: base offset and epoch are written into the frame, from
+//! which it goes to the disk. Only a batch that its topic stores with another codec is copied.
 
 mod appends;
 mod opening;

@@ -1,4 +1,4 @@
-//! A produce request to partitions that were not used since the start.
+//! Produce requests to partitions that are not open yet.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::net::Piece;
 use crate::replication::{Partition, PartitionError};
 use crate::storage::StorageError;
 
-/// Answers a produce request that could not be appended as it came. Threads that may wait for the
+/// Answers a produce request that could not be appended on arrival. Threads that may block on the
 /// disk open its partitions first.
 ///
 /// # Errors
-/// When the connection must be closed instead.
+/// If the connection must be closed instead.
 pub(crate) async fn answer_after_opening(
     frame: &mut [u8],
     shared: &Arc<Shared>,
@@ -28,7 +28,7 @@ pub(crate) async fn answer_after_opening(
         appends.take_opened(frame)?;
     }
     let mut produced = appends.append();
-    // It is one request, so this answers it.
+    // There is only one request, so this answers it.
     produced.settle_next(shared, session).await;
     Ok(produced.answers()?.map(Piece::Bytes).into_iter().collect())
 }
@@ -36,7 +36,7 @@ pub(crate) async fn answer_after_opening(
 async fn lead(partition: Arc<Partition>, shared: &Arc<Shared>) {
     let name = partition.id().clone();
     match shared.engine.control.run_blocking(move || partition.lead()).await {
-        // Upkeep tells of a full disk, once a minute.
+        // The upkeep thread reports a full disk, once a minute.
         Ok(Ok(()) | Err(PartitionError::Storage(StorageError::OutOfSpace { .. }))) => {}
         Ok(Err(error)) if error.is_logged() => {}
         Ok(Err(error)) => tracing::error!("{name} cannot be written: {error}"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::metadata::image::{Broker, Configs, Partition, Tombstone, Topic};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
 
-/// The cluster at one moment.
+/// The state of the cluster at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     pub(in crate::metadata) cluster_id: String,
@@ -16,7 +16,7 @@ pub struct Image {
     pub(in crate::metadata) names: HashMap<TopicId, TopicName>,
     pub(in crate::metadata) broker_configs: BTreeMap<Option<BrokerId>, Arc<Configs>>,
     pub(in crate::metadata) tombstones: BTreeMap<TopicId, Arc<Tombstone>>,
-    /// Topics with a tombstone whose nodes are still there.
+    /// Topics with a tombstone whose nodes still exist.
     pub(in crate::metadata) deleting: BTreeMap<TopicName, Arc<Topic>>,
     pub(in crate::metadata) broken: BTreeMap<String, BrokenNode>,
 }

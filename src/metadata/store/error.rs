@@ -4,16 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a caller can do about an error.
+/// The possible reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// The same call may succeed later.
     Retry,
-    /// The caller's picture is old: look again, then decide again.
+    /// The caller's view is stale: read again, then decide again.
     Refresh,
     /// The call is wrong and will stay wrong.
     Reject,
-    /// Nothing will succeed any more; the broker cannot go on.
+    /// Nothing will succeed any more; the broker must stop.
     Fatal,
 }
 

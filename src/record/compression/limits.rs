@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::fault::Fault;
 
-/// Caps on unpacking and walking a batch.
+/// Limits on the decompression and iteration of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The maximum decompressed size of a batch's records.
@@ -43,13 +43,13 @@ impl Default for Limits {
     }
 }
 
-/// All that `reader` unpacks from `input_size` bytes, unless it is more than `max`.
+/// Reads everything that `reader` decompresses from `input_size` bytes, unless it exceeds `max`.
 pub(super) fn read_up_to(
     reader: impl Read,
     input_size: usize,
     max: usize,
 ) -> Result<Vec<u8>, Fault> {
-    // Records mostly shrink to a half or less; more is made room for as it comes.
+    // Records mostly shrink to a half or less; the buffer grows if they shrank further.
     let mut out = Vec::with_capacity(input_size.saturating_mul(3).min(max));
     let one_more = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     reader.take(one_more).read_to_end(&mut out)?;

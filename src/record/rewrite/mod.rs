@@ -1,4 +1,4 @@
-//! New batches made of stored ones: some of their records, or the same under another codec.
+//! Building batches from existing ones: with some of their records, or with another codec.
 
 mod batch_rewriter;
 mod repacker;

@@ -4,7 +4,7 @@ use crate::types::TopicId;
 use crate::wire::structure::{api, structure};
 use crate::wire::{ErrorCode, Records};
 
-/// The version from which on requests and answers name topics by their ids.
+/// The first version that identifies topics by id.
 pub const BY_ID_SINCE: i16 = 13;
 
 structure! {

@@ -1,7 +1,7 @@
-//! Produce (key 0): record batches for partitions, and the offsets they were appended at.
+//! `Produce` (key 0): record batches for partitions, and the offsets assigned to them.
 //!
-//! The broker reads requests by [`ProduceRequestView`], which leaves the records in the frame, and
-//! writes responses by [`ProduceAnswers`], many into one buffer; [`ProduceRequest`] and
+//! The broker decodes requests as [`ProduceRequestView`], which leaves the records in the frame,
+//! and encodes responses by [`ProduceAnswers`], many into one buffer. [`ProduceRequest`] and
 //! [`ProduceResponse`] are the same messages as values, for clients and tests.
 
 mod answers;
