@@ -59,7 +59,7 @@ pub enum StorageError {
         next: Offset,
         /// The segment's file.
         path: PathBuf,
-        /// Where in the file the damage begins.
+        /// The position in the file at which the damage begins.
         position: u64,
     },
 

@@ -1,8 +1,8 @@
-//! What there is to compact in a log, and whether it is time to.
+//! The segments of a log that can be compacted, and the decision whether compaction is due.
 //!
-//! Only segments that are left for good are looked at: below the high watermark, below the durable
-//! point on record, and with their seals and indexes written. None of them holds a record younger
-//! than `min.compaction.lag.ms`, by its own time or the broker's, whichever is later.
+//! Only closed segments qualify: below the high watermark, below the recorded durable point, and
+//! with their seals and indexes written. None of them holds a record younger than
+//! `min.compaction.lag.ms`, by its timestamp or the broker's time, whichever is later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::storage::segments::{FileKind, Segment};
 use crate::storage::{Log, LogConfig, StorageError};
 use crate::types::{Offset, Timestamp};
 
-/// A segment that does not grow any more.
+/// A segment that no longer grows.
 #[derive(Clone, Debug)]
 pub(crate) struct Closed {
     /// The segment.
@@ -26,7 +26,7 @@ pub(crate) struct Closed {
 pub(crate) struct ClosedSegments {
     /// Oldest first.
     pub(crate) segments: Vec<Closed>,
-    /// How often the log had been cut when they were listed.
+    /// The number of truncations of the log when they were listed.
     pub(crate) generation: u64,
 }
 
@@ -35,31 +35,31 @@ pub(crate) struct ClosedSegments {
 pub(crate) struct Candidate {
     /// The log.
     pub(super) log: Arc<Log>,
-    /// What rules it.
+    /// The topic's settings.
     pub(super) config: Arc<LogConfig>,
-    /// Its segments that may be touched, oldest first.
+    /// The segments that may be compacted, oldest first.
     pub(super) closed: ClosedSegments,
-    /// How far it has been compacted.
+    /// The progress of compaction so far.
     pub(super) compacted: Compacted,
     clean_bytes: u64,
     dirty_bytes: u64,
     is_overdue: bool,
 }
 
-/// Up to where a log may be compacted, and when.
+/// The limits of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Nothing at or above it.
+    /// The offset below which segments may be compacted.
     pub(crate) below: Offset,
     /// The wall clock.
     pub(crate) now: Timestamp,
 }
 
 impl Candidate {
-    /// What there is to do in a log.
+    /// Determines the segments of a log that can be compacted.
     ///
     /// # Errors
-    /// `Corrupt` when a segment that would be touched is known to be damaged.
+    /// `Corrupt` if one of these segments is known to be damaged.
     pub(crate) fn of(log: &Arc<Log>, bounds: Bounds) -> Result<Self, StorageError> {
         let config = log.config();
         let home = log.home();
@@ -94,13 +94,14 @@ impl Candidate {
         Ok(candidate)
     }
 
-    /// Whether the log is to be compacted now.
+    /// Returns true if the log must be compacted now.
     pub(crate) fn is_due(&self) -> bool {
         let enough = self.dirty_ratio() >= self.config.min_cleanable_dirty_ratio;
         self.dirty_bytes > 0 && (enough || self.is_overdue)
     }
 
-    /// The part of its bytes that has not been gone through; the higher the more there is to gain.
+    /// The fraction of its bytes that is not compacted yet: the higher it is, the more there is to
+    /// gain.
     pub(crate) fn dirty_ratio(&self) -> f64 {
         let all = self.clean_bytes + self.dirty_bytes;
         if all == 0 { 0.0 } else { as_float(self.dirty_bytes) / as_float(all) }
@@ -111,7 +112,7 @@ impl Candidate {
         &self.log
     }
 
-    /// Whether a pass that came to `below` has left less to do.
+    /// Returns true if a pass that reached `below` has made progress.
     pub(crate) fn is_advanced_by(&self, below: Offset) -> bool {
         below > self.compacted.clean_below
     }
@@ -130,7 +131,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// Whether the first record of a segment is older than `max.compaction.lag.ms`.
+    /// Returns true if the first record of a segment is older than `max.compaction.lag.ms`.
     fn is_overdue(&self, closed: &Closed, now: Timestamp) -> Result<bool, StorageError> {
         let long_ago = now.minus(self.config.max_compaction_lag);
         if long_ago.millis() < 0 {
@@ -149,13 +150,13 @@ impl Closed {
         Ok(facts.sealed_at.max(facts.max_timestamp) > time)
     }
 
-    /// Whether some of it is damaged: then it stays as it is.
+    /// Returns true if it has damage: it then stays as it is.
     pub(super) fn is_damaged(&self) -> bool {
         !self.segment.damages().is_empty()
     }
 
-    /// Nothing is compacted from damage on, until a person has skipped it: what it held may have
-    /// been a key's last value.
+    /// Fails if it has damage that the operator has not skipped: nothing is compacted from there
+    /// on, because the damage may have held a key's last value.
     fn require_known_sound(&self) -> Result<(), StorageError> {
         let home = self.segment.home();
         let damages = self.segment.damages();
@@ -167,7 +168,7 @@ impl Closed {
     }
 }
 
-/// A share needs no more than 53 bits of its parts.
+/// Converts to a float; a ratio needs no more than 53 bits.
 #[expect(clippy::cast_precision_loss, reason = "only compared with a setting of few digits")]
 fn as_float(bytes: u64) -> f64 {
     bytes as f64

@@ -1,8 +1,8 @@
-//! Writing what survives of some neighbouring segments as one.
+//! Writing the surviving records of neighbouring segments into a single new one.
 //!
-//! The new segment ends with a batch where the last of the old ones did, emptied if need be. So its
-//! offsets tell exactly which segments it stands for, whoever finds it after a crash, and segments
-//! still meet without a gap.
+//! The new segment ends with a batch at the last offset of the old ones, emptied if need be. So its
+//! offsets show exactly which segments it replaces, even after a crash, and segments still meet
+//! without a gap.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::storage::segments::{
 };
 use crate::types::{Offset, Timestamp};
 
-/// What came of some segments.
+/// The result of cleaning a group of segments.
 #[derive(Debug)]
 pub(super) enum Cleaned {
-    /// All of their only one survives: it may stay as it is.
+    /// All records of the single segment survive: it stays as it is.
     Unchanged,
-    /// This is what survives, durable under names that mean nothing yet.
+    /// The surviving records, durable under names that are ignored so far.
     Written(Arc<Segment>),
-    /// It has to stop.
+    /// The pass must stop.
     Stopped,
 }
 
-/// Bytes gathered before they are written.
+/// Bytes buffered before they are written.
 const BUFFER: usize = 1 << 20;
 
-/// Bytes written before they are synced: the kernel must never have much of it to write at once
-/// while producers wait for their own.
+/// Bytes written between two syncs: the kernel must never have a large backlog to write while
+/// producers wait for their flushes.
 const SYNC_INTERVAL: u64 = 8 << 20;
 
 /// A segment being written.
@@ -46,11 +46,11 @@ struct Writer {
     synced: u64,
 }
 
-/// Writes what survives of a group. What is left when it does not come to a replacement is removed
-/// by the caller.
+/// Writes the surviving records of a group. If that does not result in a replacement, the caller
+/// removes its files.
 ///
 /// # Errors
-/// `Corrupt` where a batch is damaged.
+/// `Corrupt` if a batch is damaged.
 pub(super) fn clean(
     home: &Arc<Home>,
     group: &[Closed],
@@ -91,7 +91,7 @@ pub(super) fn clean(
     Ok(Cleaned::Written(Arc::new(segment)))
 }
 
-/// Removes what is left of a replacement that did not come to be.
+/// Removes the files of an incomplete replacement.
 pub(super) fn discard(home: &Home, base: Offset) -> Result<(), StorageError> {
     for kind in FileKind::OF_CLEANED {
         let path = SegmentFile::path(&home.dir, base, kind);

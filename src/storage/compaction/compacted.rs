@@ -1,9 +1,9 @@
-//! How far a log has been compacted: the file `compacted` of its directory.
+//! The progress of a log's compaction: the file `compacted` of its directory.
 //!
 //! A checked text of version 0 with one row, `<gaps below> <clean below>`. Below the first offset
-//! records may be missing between batches without anything being damaged; it rises, durably,
-//! before the first record goes. Below the second no key stands twice; that is a hint, and losing
-//! it costs one more pass.
+//! records may be missing between batches without damage; it rises, durably, before the first
+//! record is removed. Below the second every key occurs once; it is a hint, and losing it costs
+//! another pass.
 
 use std::fmt;
 use std::io;
@@ -13,12 +13,12 @@ use crate::io::Disk;
 use crate::storage::{Stored, checked_text, small_file};
 use crate::types::Offset;
 
-/// How far a log has been compacted. `Default` is a log that never was.
+/// The progress of a log's compaction. `Default` stands for a log that was never compacted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Compacted {
-    /// Records may be missing below it.
+    /// The offset below which records may be missing.
     pub(crate) gaps_below: Offset,
-    /// All there is below it has been gone through.
+    /// The offset below which everything is compacted.
     pub(crate) clean_below: Offset,
 }
 
@@ -26,7 +26,7 @@ const FILE_NAME: &str = "compacted";
 const VERSION: i64 = 0;
 
 impl Compacted {
-    /// What is known of the log in `dir`. A damaged file means that gaps may be anywhere.
+    /// Reads the progress of the log in `dir`. If the file is damaged, gaps are possible anywhere.
     pub(crate) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
         let anywhere = Self { gaps_below: Offset::new(i64::MAX), clean_below: Offset::ZERO };
         match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
@@ -39,12 +39,12 @@ impl Compacted {
         }
     }
 
-    /// Replaces what is known; durable on return.
+    /// Replaces the file; durable on return.
     pub(crate) fn store(&self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
         checked_text::write(disk, &dir.join(FILE_NAME), VERSION, std::iter::once(self))
     }
 
-    /// Lets nothing be compacted from `end` on, where the log in `dir` has just been cut.
+    /// Lowers the progress to `end`, where the log in `dir` has just been truncated.
     pub(crate) fn cut(disk: &dyn Disk, dir: &Path, end: Offset) -> io::Result<()> {
         let known = Self::load(disk, dir)?;
         let kept =

@@ -1,4 +1,4 @@
-//! Going through what is not compacted yet, to learn the last offset of every key in it.
+//! The pass over the uncompacted part of a log that determines the last offset of every key.
 
 use crate::record::{Batch, Decompressor, Limits, RecordError};
 use crate::storage::StorageError;
@@ -12,15 +12,15 @@ use crate::types::Offset;
 pub(super) struct Dirty {
     /// The keys.
     pub(super) map: OffsetMap,
-    /// The first record that the map had no room for, or where the dirty part ends.
+    /// The first record that the map had no space for, or the end of the dirty part.
     pub(super) below: Offset,
 }
 
-/// Reads the dirty part of a log, from its beginning until the map is full; `None` when it has to
+/// Reads the dirty part of a log, from its beginning until the map is full; `None` if the pass must
 /// stop.
 ///
 /// # Errors
-/// `Corrupt` where a batch is damaged.
+/// `Corrupt` if a batch is damaged.
 pub(super) fn read_dirty(
     candidate: &Candidate,
     effort: &Effort<'_>,
@@ -51,7 +51,7 @@ pub(super) fn read_dirty(
     Ok(Some(dirty))
 }
 
-/// Notes a batch's records; tells the first one that there is no room for.
+/// Adds a batch's records; returns the offset of the first that does not fit.
 fn put_all(
     map: &mut OffsetMap,
     batch: &Batch<'_>,

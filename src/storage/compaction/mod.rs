@@ -1,8 +1,8 @@
-//! Compaction: of the records with the same key only the last one stays.
+//! Compaction: of all records with the same key only the last one is kept.
 //!
-//! What is cleaned is whole closed segments that are flushed, replicated and on record as such;
-//! offsets, times and order of what stays never change. A crash at any moment leaves the old
-//! segments or the new one, so no key ever loses its last value.
+//! Only whole closed segments that are flushed, replicated and recorded as such are cleaned;
+//! offsets, timestamps and order of the remaining records never change. A crash at any moment
+//! leaves the old segments or the new one, so no key ever loses its last value.
 
 mod candidate;
 mod cleaning;

@@ -1,8 +1,8 @@
-//! Which offset each key was last seen at, within bounded memory.
+//! A map from keys to their last offsets, within bounded memory.
 //!
-//! A key is known by 128 bits, two keyed hashes of 64 with keys of their own for every map: nobody
-//! can choose keys that meet, and that two meet by chance is not to be expected in the life of
-//! the universe. When the map is full it takes no new key, and compaction cleans what it covers.
+//! A key is represented by 128 bits, two keyed hashes of 64 bits with new hash keys for every map:
+//! an attacker cannot choose colliding keys, and an accidental collision is practically impossible.
+//! A full map takes no new key, and compaction cleans the part that it covers.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -18,15 +18,15 @@ pub(super) struct OffsetMap {
     keys_max: usize,
 }
 
-/// Bytes of an entry, the byte that the table keeps beside it included.
+/// Bytes of an entry, including the byte that the table keeps beside it.
 const ENTRY: usize = size_of::<([u64; 2], Offset)>() + 1;
 
 impl OffsetMap {
-    /// An empty map that will take at most `memory`, and less while it has few keys.
+    /// An empty map that takes at most `memory`, and less while it has few keys.
     pub(super) fn new(memory: ByteSize) -> Self {
         let memory = usize::try_from(memory.0).unwrap_or(usize::MAX);
-        // Tables double, and the old one lives until its entries have moved; each is at most
-        // seven eighths full.
+        // Tables double, and the old one lives until its entries have moved; each is at most seven
+        // eighths full.
         let places = (memory / 3 * 2 / ENTRY).max(16);
         let table = 1_usize << places.ilog2();
         Self {
@@ -36,7 +36,8 @@ impl OffsetMap {
         }
     }
 
-    /// Notes a record; offsets rise from call to call. `false` when there is no room for its key.
+    /// Adds a record; offsets rise from call to call. Returns false if there is no space for its
+    /// key.
     pub(super) fn put(&mut self, key: &[u8], offset: Offset) -> bool {
         let hash = self.hash(key);
         if let Some(last) = self.offsets.get_mut(&hash) {
@@ -51,7 +52,7 @@ impl OffsetMap {
         true
     }
 
-    /// The last offset noted of a key.
+    /// The last offset added for a key.
     pub(super) fn last(&self, key: &[u8]) -> Option<Offset> {
         self.offsets.get(&self.hash(key)).copied()
     }

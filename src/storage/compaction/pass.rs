@@ -1,10 +1,10 @@
-//! One compaction of one log.
+//! A compaction pass over a log.
 //!
-//! First the dirty part is read for the last offset of every key, then all segments up to where
-//! that knowledge goes are written anew, oldest first, small neighbours together. Each replacement
-//! is durable before the next begins, so a crash leaves a log that is compacted up to some segment.
-//! A key's last record goes only as a tombstone whose time is up, and then nothing older of that
-//! key is left: earlier passes have seen to that in everything before it.
+//! First the dirty part is read for the last offset of every key. Then all segments covered by the
+//! map are rewritten, oldest first, small neighbours together. Each replacement is durable before
+//! the next begins, so a crash leaves a log that is compacted up to some segment. A key's last
+//! record is removed only if it is a tombstone past its delete horizon; nothing older of that key
+//! is left then, because earlier passes have removed it from everything before.
 
 use crate::storage::compaction::Compacted;
 use crate::storage::compaction::candidate::{Candidate, Closed};
@@ -16,26 +16,27 @@ use crate::storage::compaction::survivors::Survivors;
 use crate::storage::{LogConfig, StorageError};
 use crate::types::Offset;
 
-/// How a pass ended.
+/// The outcome of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
     /// Everything below this offset is clean.
     Done {
         /// The offset.
         below: Offset,
-        /// Bytes that are gone.
+        /// The number of bytes freed.
         freed: u64,
     },
-    /// It was told to stop, or the log has changed meanwhile. What is done stays done.
+    /// It was stopped, or the log has changed meanwhile. Completed replacements stay in place.
     Stopped,
 }
 
 /// Compacts a log as far as the keys of its dirty part can be kept in memory.
 ///
 /// # Errors
-/// `Corrupt` where a batch is damaged: the log stays as it is from there on.
+/// `Corrupt` if a batch is damaged: the log stays as it is from there on.
 pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass, StorageError> {
-    // A wrong offset would let a key's last record count as an earlier one.
+    // Check all segments first: with a wrong offset, a key's last record could count as an earlier
+    // one.
     for closed in &candidate.closed.segments {
         if !(effort.goes_on)(closed.segment.size()?) {
             return Ok(Pass::Stopped);
@@ -71,8 +72,8 @@ pub(crate) fn compact(candidate: &Candidate, effort: &Effort<'_>) -> Result<Pass
     Ok(Pass::Done { below, freed })
 }
 
-/// Replaces a group by what survives of it, and tells how many bytes that has freed; `None` when it
-/// has to stop.
+/// Replaces a group by its surviving records, and returns the number of bytes freed; `None` if the
+/// pass must stop.
 fn compact_group(
     candidate: &Candidate,
     group: &[Closed],
@@ -100,12 +101,11 @@ fn compact_group(
     discarded.map(|()| freed)
 }
 
-/// The most segments of one group: all their files are open while their replacement takes their
-/// place.
+/// The most segments in a group: all their files are open while they are replaced.
 const GROUP_MAX: usize = 32;
 
-/// Neighbours that fit into one segment together. A damaged segment, whose positions are on record,
-/// is left alone.
+/// Groups neighbours that fit into a single segment. A damaged segment is kept apart and unchanged,
+/// because the positions of its damage are recorded.
 fn groups<'a>(
     segments: &'a [Closed],
     config: &LogConfig,

@@ -1,17 +1,17 @@
-//! Putting a cleaned segment in the place of those it stands for.
+//! The replacement of segments by a cleaned one.
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
-//! | batches, indexes and seal are written as `.cleaned` and synced | something to be removed |
-//! | the batches renamed `.swap`, directory synced | a whole replacement, to be put in place |
+//! | batches, indexes and seal are written as `.cleaned` and synced | files that are removed |
+//! | the batches renamed `.swap`, directory synced | a complete replacement, completed later |
 //! | the old segments removed, directory synced | the same |
 //! | indexes renamed | the same |
 //! | the batches renamed `.log`, the seal renamed, directory synced | the new segment |
 //!
-//! From the first rename on there is no way back, and nothing is written any more: a disk that has
-//! become full meanwhile does no harm. When a step fails the log takes no more records,
-//! so that it is not taken for closed in order, and the next start completes the work. Readers go
-//! on with the files they hold.
+//! From the first rename on there is no way back, and nothing more is written, so that a disk which
+//! has become full meanwhile does no harm. If a step fails, the log accepts no more records and
+//! does not count as cleanly closed, and the next start completes the replacement. Readers continue
+//! with the files they have open.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::storage::compaction::candidate::{Candidate, Closed};
 use crate::storage::segments::{FileKind, Home, Segment};
 use crate::storage::{DataDir, StorageError};
 
-/// Lets `replacement` take the place of `group`, part of the candidate's segments. `false`, with
-/// nothing done, when these are not what the log has any more.
+/// Puts `replacement` in the place of `group`, a part of the candidate's segments. Returns false,
+/// with nothing changed, if the log no longer has these segments.
 pub(super) fn put_in_place(
     candidate: &Candidate,
     group: &[Closed],
@@ -28,7 +28,7 @@ pub(super) fn put_in_place(
     directory: Option<&DataDir>,
 ) -> Result<bool, StorageError> {
     let log = &candidate.log;
-    // A log that is removed meanwhile leaves its name to the next one.
+    // Hold the log: if it is removed meanwhile, the next log may have the same name.
     let _hold = match directory.map(|directory| directory.hold(log)) {
         Some(None) => return Ok(false),
         Some(hold) => hold,
@@ -48,7 +48,7 @@ pub(super) fn put_in_place(
     replacement.settle();
     log.replace(group, replacement);
     for closed in group {
-        // Without readers only the pass has it, and would keep its files open to its end.
+        // Without readers only this pass refers to it, and would keep its files open until the end.
         if Arc::strong_count(&closed.segment) == 1 {
             closed.segment.retire();
         }

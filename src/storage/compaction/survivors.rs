@@ -1,8 +1,8 @@
-//! Which records of a batch survive, and the batch that they make.
+//! The decision which records of a batch survive, and the batch that they form.
 //!
-//! A record goes when a later one has its key. So does a tombstone, though it is its key's last
-//! record, once its batch's delete horizon has passed; the horizon is set when a pass first comes
-//! by, which has then removed whatever the tombstone is about. Records without a key stay.
+//! A record is removed if a later one has its key. A tombstone is removed, though it is its key's
+//! last record, once its batch's delete horizon has passed. The horizon is set by the first pass
+//! over the tombstone, which also removes the older records of its key. Records without a key stay.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use crate::record::{
 use crate::storage::compaction::dirty::Dirty;
 use crate::types::{Offset, ProducerId, Timestamp};
 
-/// What becomes of a batch.
+/// The decision on a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It stays as it is.
     Whole,
-    /// This takes its place.
+    /// This batch replaces it.
     Rewritten(Vec<u8>),
-    /// Nothing of it is needed.
+    /// It is removed.
     Gone,
 }
 
-/// The judge of one pass.
+/// The decisions of a pass.
 #[derive(Debug)]
 pub(super) struct Survivors {
     dirty: Dirty,
@@ -36,7 +36,7 @@ pub(super) struct Survivors {
     compressors: Vec<Compressor>,
 }
 
-/// What becomes of each record of a batch.
+/// The decisions on the records of a batch.
 #[derive(Debug, Default)]
 struct Verdict {
     stays: Vec<bool>,
@@ -45,7 +45,7 @@ struct Verdict {
 }
 
 impl Survivors {
-    /// A judge who knows the last offsets of `dirty`.
+    /// Decides by the last offsets in `dirty`.
     pub(super) fn new(
         dirty: Dirty,
         (now, delete_retention): (Timestamp, Duration),
@@ -64,13 +64,14 @@ impl Survivors {
         }
     }
 
-    /// Lets all tombstones stay: some segment is left as it is, and may hold what they are about.
+    /// Keeps all tombstones: some segment is left unchanged, and may hold older records of their
+    /// keys.
     pub(super) fn keep_tombstones(&mut self) {
         self.keeps_tombstones = true;
     }
 
-    /// What becomes of a batch. One that must leave a trace is emptied rather than dropped: its
-    /// producer's last, and whatever `is_needed`.
+    /// Decides on a batch. A batch that must leave a trace is emptied rather than removed: its
+    /// producer's last, and any batch with `is_needed`.
     pub(super) fn judge(
         &mut self,
         batch: &Batch<'_>,
@@ -123,8 +124,8 @@ impl Survivors {
         record.value.is_some() || !is_over || self.keeps_tombstones
     }
 
-    /// The delete horizon that a batch is to get: one, and once, if it holds tombstones, all of
-    /// which this pass has gone through.
+    /// The delete horizon to set on a batch: only once, if it holds tombstones and this pass covers
+    /// all of it.
     fn horizon(&self, batch: &Batch<'_>, verdict: &Verdict) -> Option<Timestamp> {
         let is_due = verdict.has_tombstone
             && !batch.has_delete_horizon()
@@ -137,7 +138,7 @@ impl Survivors {
         last == Some(&batch.last_offset())
     }
 
-    /// The compressor of a codec, at the level that the codec itself prefers.
+    /// The compressor of a codec, at the codec's default level.
     fn compressor(&mut self, codec: Compression) -> &mut Compressor {
         let known = self.compressors.iter().position(|known| known.compression() == codec);
         let place = known.unwrap_or_else(|| {

@@ -1,15 +1,15 @@
-//! The four marks of every log in a data directory, in memory and in their checkpoints.
+//! The four recorded offsets of every log in a data directory, in memory and in their checkpoints.
 //!
-//! | mark | everything below it |
+//! | offset | everything below it |
 //! |---|---|
 //! | durable point | was fdatasynced; a bad batch there is damage, not a torn tail |
 //! | rebuild point | is in the indexes and in a producer snapshot on disk |
 //! | log start | is deleted or about to be |
-//! | high watermark | may have been seen by a consumer |
+//! | high watermark | may have been read by a consumer |
 //!
-//! A checkpoint may lag behind the log, never run ahead of it: it is lowered, durably, before a log
-//! is truncated and before a new log takes a name that has been used. High watermarks fall for no
-//! other reason.
+//! A checkpoint may lag behind the log but never run ahead of it: it is lowered, durably, before a
+//! log is truncated and before a new log takes a name that was used before. High watermarks fall
+//! for no other reason.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::storage::directory::names;
 use crate::storage::{Checkpoint, Marks, Offsets, StorageError, Stored, small_file};
 use crate::types::{Offset, TopicPartition};
 
-/// One kind of mark.
+/// The kinds of recorded offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     DurablePoint,
@@ -27,12 +27,12 @@ pub(super) enum Kind {
     HighWatermark,
 }
 
-/// The marks of all logs.
+/// The recorded offsets of all logs.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     dir: PathBuf,
     current: [Offsets; 4],
-    /// What the files hold.
+    /// The content of the files.
     written: [Offsets; 4],
 }
 
@@ -51,8 +51,8 @@ impl Kind {
 }
 
 impl Checkpoints {
-    /// The marks as the files of `dir` tell them, and the files that were damaged: their marks are
-    /// gone, and what they said is found by reading more of the logs.
+    /// Reads the files of `dir`, and returns the names of damaged ones: their offsets are lost, and
+    /// are determined again by reading more of the logs.
     pub(super) fn read(
         disk: &dyn Disk,
         dir: &Path,
@@ -79,17 +79,17 @@ impl Checkpoints {
         Ok((marks, damaged))
     }
 
-    /// One mark of one log.
+    /// A recorded offset of a log.
     pub(super) fn get(&self, kind: Kind, partition: &TopicPartition) -> Option<Offset> {
         self.current[kind as usize].get(partition).copied()
     }
 
-    /// One mark of one log as its file has it, durably.
+    /// A recorded offset of a log as its file has it, durably.
     pub(super) fn recorded(&self, kind: Kind, partition: &TopicPartition) -> Option<Offset> {
         self.written[kind as usize].get(partition).copied()
     }
 
-    /// The marks of a log; what no file tells is at its beginning.
+    /// The recorded offsets of a log; 0 for those that no file has.
     pub(super) fn of(&self, partition: &TopicPartition) -> Marks {
         let mark = |kind| self.get(kind, partition).unwrap_or(Offset::ZERO);
         Marks {
@@ -99,21 +99,21 @@ impl Checkpoints {
         }
     }
 
-    /// Takes in where a log is now.
+    /// Sets the current offsets of a log.
     pub(super) fn set(&mut self, partition: &TopicPartition, marks: Marks) {
         self.put(Kind::DurablePoint, partition, marks.durable);
         self.put(Kind::RebuildPoint, partition, marks.rebuild);
         self.put(Kind::LogStart, partition, marks.log_start);
     }
 
-    /// Takes in a high watermark, unless a higher one is known.
+    /// Sets a high watermark, unless a higher one is known.
     pub(super) fn raise_high_watermark(&mut self, partition: &TopicPartition, offset: Offset) {
         if self.get(Kind::HighWatermark, partition).is_none_or(|known| known < offset) {
             self.put(Kind::HighWatermark, partition, offset);
         }
     }
 
-    /// Lowers all marks but the log start to `offset`, before the log is cut there.
+    /// Lowers all offsets but the log start to `offset`, before the log is truncated there.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn lower(&mut self, partition: &TopicPartition, offset: Offset) {
         for kind in [Kind::DurablePoint, Kind::RebuildPoint, Kind::HighWatermark] {
@@ -123,7 +123,7 @@ impl Checkpoints {
         }
     }
 
-    /// Forgets a log. Tells whether the files still know it.
+    /// Removes a log. Returns true if the files still contain it.
     pub(super) fn forget(&mut self, partition: &TopicPartition) -> bool {
         for offsets in &mut self.current {
             offsets.remove(partition);
@@ -131,17 +131,17 @@ impl Checkpoints {
         self.written.iter().any(|offsets| offsets.contains_key(partition))
     }
 
-    /// Forgets all logs that `keep` does not want.
+    /// Removes all logs for which `keep` is false.
     pub(super) fn retain(&mut self, keep: impl Fn(&TopicPartition) -> bool) {
         for offsets in &mut self.current {
             offsets.retain(|partition, _| keep(partition));
         }
     }
 
-    /// Writes the files that differ from what they should hold; durable on return.
+    /// Writes the files that are out of date; durable on return.
     ///
     /// # Errors
-    /// As the disk fails; which of the files are new is then unknown.
+    /// Those of the disk; it is then unknown which of the files are new.
     pub(super) fn write(&mut self, disk: &dyn Disk) -> Result<(), StorageError> {
         let stale = Kind::ALL.map(|kind| kind as usize);
         let stale = stale.into_iter().filter(|kind| self.current[*kind] != self.written[*kind]);
@@ -166,7 +166,7 @@ impl Checkpoints {
     }
 }
 
-/// The durable points that the data directory's checkpoint tells; `None` when it tells none.
+/// Reads the durable points of a data directory; `None` if the checkpoint is absent or damaged.
 pub(crate) fn durable_points(disk: &dyn Disk, dir: &Path) -> Result<Option<Offsets>, StorageError> {
     let file = Checkpoint::new(dir, names::DURABLE_POINTS);
     match file.read(disk).map_err(|source| StorageError::read(file.path(), source))? {

@@ -1,4 +1,4 @@
-//! The data directory itself: its logs, their marks, and its end.
+//! The data directory itself: its logs, their recorded offsets, and its close.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,113 +16,113 @@ use crate::storage::skipping::AuditLog;
 use crate::storage::{Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError};
 use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 
-/// What a data directory has to be told.
+/// The options of a data directory.
 #[derive(Clone)]
 pub struct DataDirOptions {
-    /// Who opens it.
+    /// The broker that opens it.
     pub opener: Opener,
-    /// The boot of the machine, another one after every restart of it.
+    /// The boot of the machine, which changes with every restart.
     pub boot_id: String,
     /// The settings of each log.
     pub configs: LogConfigs,
-    /// What is remembered of idempotent producers.
+    /// The limits on the state of idempotent producers.
     pub producers: ProducerLimits,
-    /// So many logs are recovered at a time.
+    /// The number of logs recovered at a time.
     pub recovery_threads: usize,
-    /// How long a deleted log is kept.
+    /// The time for which a deleted log is kept.
     pub keep_deleted: Duration,
-    /// How many files of logs may be open at once.
+    /// The number of log files that may be open at once.
     pub open_files: Share,
 }
 
-/// How a data directory was found.
+/// The condition in which a data directory was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartReport {
-    /// Whether the last run has stopped in order: nothing had to be recovered.
+    /// True if the last run was shut down cleanly, so that nothing had to be recovered.
     pub was_clean: bool,
-    /// Logs that were recovered.
+    /// The number of logs that were recovered.
     pub recovered: usize,
-    /// Checkpoints that were damaged and are made again.
+    /// Checkpoints that were damaged and are rebuilt.
     pub rebuilt: Vec<&'static str>,
-    /// Where things went that nobody knew.
+    /// The quarantine paths of files and directories with unknown names.
     pub quarantined: Vec<PathBuf>,
-    /// Logs that are left alone because nobody can tell whose they are.
+    /// Logs that are not opened because their topic cannot be determined.
     pub unusable: Vec<TopicPartition>,
-    /// Logs that the last run had and that are gone.
+    /// Logs that the last run had and that no longer exist.
     pub missing: Vec<TopicPartition>,
 }
 
 /// An open data directory. All calls may come from several threads at once.
 ///
-/// Locks are taken in the order creation, removal, closing, checkpoints, logs, a slot.
+/// Locks are taken in this order: creation, removal, closing, checkpoints, logs, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
-    /// The disk with the whole reserve behind it.
+    /// The disk with the whole reserve available.
     pub(super) disk: Arc<dyn Disk>,
     pub(super) reserve: Arc<Reserve>,
     pub(super) path: PathBuf,
     pub(super) options: DataDirOptions,
     pub(super) identity: Identity,
     pub(super) run: Run,
-    /// As it was when the directory was opened.
+    /// The recorded time when the directory was opened.
     pub(super) last_known_time: Option<Timestamp>,
     pub(super) start: StartReport,
     pub(super) logs: Mutex<BTreeMap<TopicPartition, Arc<Slot>>>,
     pub(super) checkpoints: Mutex<Checkpoints>,
-    /// Deleted logs, and when they may go, by the monotonic clock.
+    /// Deleted logs, and the time of their final removal, by the monotonic clock.
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
-    /// Held while a log is made or removed.
+    /// Held while a log is created or removed.
     pub(super) creation: Mutex<()>,
-    /// Held for writing while a log's directory goes away, for reading by those who write to a log
-    /// by the names of its files: the next log under its name has the same.
+    /// Held for writing while a log's directory is removed, and for reading by writers that access
+    /// a log's files by name: the next log of that name has the same file names.
     pub(super) removal: RwLock<()>,
-    /// The decisions of people that gave up records.
+    /// The audit log of damage skipped by operators.
     pub(super) audit: AuditLog,
-    /// Whether the manifest is written, after which nothing else is.
+    /// True once the manifest is written, after which nothing else is.
     pub(super) is_closed: Mutex<bool>,
-    /// Held until `unlock`, or the end.
+    /// Held until `unlock`, or until this value is dropped.
     pub(super) lock: Mutex<Option<DirLock>>,
 }
 
 impl DataDir {
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its files that are open.
+    /// The cache of open log files.
     pub fn open_files(&self) -> &OpenFiles {
         &self.env.files
     }
 
-    /// Whose it is.
+    /// The cluster and the broker that own it.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// This opening of it.
+    /// The current run.
     #[cfg(any(test, feature = "internals"))]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// How it was found.
+    /// The condition in which it was found.
     pub fn start_report(&self) -> &StartReport {
         &self.start
     }
 
-    /// The log of a partition, opened if it was not; `None` when it has none.
+    /// The log of a partition, opened if it was not; `None` if it has none.
     ///
     /// # Errors
-    /// When the log cannot be opened, or nobody can tell whose it is.
+    /// If the log cannot be opened, or its topic cannot be determined.
     pub fn log(&self, partition: &TopicPartition) -> Result<Option<Arc<Log>>, StorageError> {
         let slot = self.lock_logs().get(partition).cloned();
         let open = |slot: Arc<Slot>| slot.open(&self.env, &self.path, &self.options.configs);
         slot.map(open).transpose()
     }
 
-    /// The log of a partition if it is this topic's; one of an earlier topic of that name, whose
-    /// data is not removed yet, is not.
+    /// The log of a partition if it belongs to this topic; `None` if it is that of an earlier topic
+    /// of the same name, whose data is not removed yet.
     ///
     /// # Errors
     /// As [`DataDir::log`].
@@ -138,7 +138,7 @@ impl DataDir {
         }
     }
 
-    /// The partitions with a log here, and whose they are.
+    /// The partitions with a log here, and their metadata.
     pub fn partitions(&self) -> Vec<(TopicPartition, PartitionMetadata)> {
         let known = |slot: &Arc<Slot>| {
             let metadata = slot.metadata(&self.path).ok()?;
@@ -147,7 +147,8 @@ impl DataDir {
         self.lock_logs().values().filter_map(known).collect()
     }
 
-    /// Lets a topic's settings rule the log of a partition, if it is open and that topic's.
+    /// Applies a topic's settings to the log of a partition, if it is open and belongs to that
+    /// topic.
     pub fn set_config(&self, partition: &TopicPartition, id: TopicId, config: Arc<LogConfig>) {
         let slot = self.lock_logs().get(partition).cloned();
         let is_theirs = |slot: &Arc<Slot>| {
@@ -163,7 +164,7 @@ impl DataDir {
         self.lock_logs().values().filter_map(|slot| slot.opened()).collect()
     }
 
-    /// Keeps a log from being removed while the guard lives; `None` when it is removed already.
+    /// Keeps a log from being removed while the guard lives; `None` if it is removed already.
     pub fn hold(&self, log: &Arc<Log>) -> Option<RwLockReadGuard<'_, ()>> {
         let guard = self.removal.read().unwrap_or_else(PoisonError::into_inner);
         let slot = self.lock_logs().get(log.partition()).cloned();
@@ -172,13 +173,13 @@ impl DataDir {
         is_there.then_some(guard)
     }
 
-    /// The highest watermark of a partition that a checkpoint has recorded: a lower bound of what
-    /// consumers may have seen, and nothing to truncate to.
+    /// The high watermark of a partition recorded by a checkpoint: consumers may have read up to
+    /// there. It is a lower bound and must not be used for truncation.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
         self.lock_checkpoints().get(Kind::HighWatermark, partition)
     }
 
-    /// The durable point of a partition as its checkpoint has it: after any crash, a bad batch
+    /// The durable point of a partition as recorded in its checkpoint: after any crash, a bad batch
     /// below it is damage and not a torn write.
     pub(in crate::storage) fn recorded_durable_point(
         &self,
@@ -187,12 +188,12 @@ impl DataDir {
         self.lock_checkpoints().recorded(Kind::DurablePoint, partition)
     }
 
-    /// Records where all logs are, and the high watermarks given; durable on return. Does nothing
-    /// when nothing has changed, or after `close`.
+    /// Records the current offsets of all logs, and the given high watermarks; durable on return.
+    /// Does nothing if nothing has changed, or after `close`.
     ///
     /// # Errors
-    /// As the disk fails. Unless that leaves it unknown, the marks of the other logs are recorded
-    /// if only single logs refuse, and the call may be made again.
+    /// Those of the disk. If only single logs fail and the state of the disk is known, the offsets
+    /// of the other logs are still recorded, and the call may be repeated.
     pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
         self.require_in_place()?;
         let mut refused = Ok(());
@@ -214,14 +215,14 @@ impl DataDir {
         refused
     }
 
-    /// Flushes and closes all logs and leaves the manifest by which the next opening knows that
-    /// nothing has to be recovered. Logs can still be read; nothing is written any more.
+    /// Flushes and closes all logs and writes the manifest that lets the next run skip recovery.
+    /// Logs can still be read; nothing is written any more.
     ///
-    /// A disk without room for what spares the next opening work does not keep a directory from
-    /// closing: all records are flushed, and the next opening reads the logs concerned.
+    /// A full disk does not prevent the directory from closing: all records are flushed, and the
+    /// next run reads the logs whose files could not be written.
     ///
     /// # Errors
-    /// When a log cannot be flushed: there is no manifest then.
+    /// If a log cannot be flushed: the manifest is then not written.
     pub fn close(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
         let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_closed = self.lock_closed();
@@ -250,16 +251,16 @@ impl DataDir {
         Ok(())
     }
 
-    /// Lets others open the directory, whoever still holds this value. To be called when nothing
-    /// is asked of it any more but what reads.
+    /// Lets other processes open the directory even if this value still exists. Call it when only
+    /// reads will follow.
     pub fn unlock(&self) {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Fails unless its path still leads to the directory that was opened.
+    /// Fails unless its path still refers to the directory that was opened.
     ///
     /// # Errors
-    /// One that leaves the disk unknown, when it was removed or replaced.
+    /// An error that leaves the disk unknown, if it was removed or replaced.
     pub fn require_in_place(&self) -> Result<(), StorageError> {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(inode) = lock.as_ref().map(DirLock::inode) else { return Ok(()) };
@@ -267,7 +268,7 @@ impl DataDir {
             .map_err(|source| StorageError::io("keep", &self.path, source))
     }
 
-    /// Brings the marks up to date.
+    /// Collects the current offsets of all logs.
     fn gather(&self, checkpoints: &mut Checkpoints, high_watermarks: &Offsets) {
         for (partition, slot) in &*self.lock_logs() {
             if !slot.is_known() {
@@ -313,7 +314,7 @@ impl DataDir {
     }
 }
 
-/// Whether something was written that can be spared when the disk is full.
+/// Returns false if the disk is full, for writes that may be omitted.
 fn spare(written: Result<(), StorageError>) -> Result<bool, StorageError> {
     match written {
         Err(error @ StorageError::OutOfSpace { .. }) if !error.leaves_disk_unknown() => Ok(false),

@@ -1,16 +1,16 @@
-//! Whose data directory this is: `meta.properties`.
+//! The owner of a data directory: `meta.properties`.
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `streamlog.format=1` | version of everything in the directory |
 //! | `cluster.id=…` | the cluster whose data this is |
 //! | `broker.id=…` | the broker that writes it |
-//! | `directory.id=…` | made once, at random: a replaced disk is told from the old one by it |
+//! | `directory.id=…` | chosen at random once: it distinguishes a replaced disk from the old one |
 //! | `crc=…` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
-//! Earlier releases wrote no checksum; a file of theirs is read as it is.
-//! It is written once, as the first file of a new directory, and never changed. Apache Kafka has a
-//! file of the same name, without `streamlog.format`, and its directories are refused.
+//! Earlier releases wrote no checksum; their files are accepted. The file is written once, as the
+//! first of a new directory, and never changed. Apache Kafka has a file of the same name, without
+//! `streamlog.format`, and its directories are refused.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,21 +22,22 @@ use crate::storage::directory::names;
 use crate::storage::{StorageError, small_file};
 use crate::types::BrokerId;
 
-/// Whose data directory this is.
+/// The owner of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The cluster whose data this is.
     pub cluster_id: String,
     /// The broker that writes it.
     pub broker_id: BrokerId,
-    /// Made at random with the directory.
+    /// Chosen at random when the directory is created.
     pub directory_id: String,
 }
 
-/// Who opens a data directory.
+/// The broker that opens a data directory.
 #[derive(Clone, Debug)]
 pub struct Opener {
-    /// The cluster, where it is known before its data is; `None`: the directory's, or a new one.
+    /// The cluster, if it is known beforehand; `None` accepts the directory's, or creates a new
+    /// one.
     pub cluster_id: Option<String>,
     /// The broker.
     pub broker_id: BrokerId,
@@ -48,17 +49,17 @@ const CRC_KEY: &str = "crc";
 const KEYS: [&str; 5] = [FORMAT_KEY, "cluster.id", "broker.id", "directory.id", CRC_KEY];
 
 impl Identity {
-    /// The identity in the file, if there is a file.
+    /// Reads the identity; `None` if there is no file.
     ///
     /// # Errors
-    /// When it is a later release's, Kafka's, or damaged.
+    /// If the file is a later release's or Kafka's, or is damaged.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Self>, StorageError> {
         let bytes = small_file::read(disk, path)
             .map_err(|source| StorageError::io("read", path, source))?;
         bytes.map(|bytes| Self::decode(path, &bytes)).transpose()
     }
 
-    /// Makes the file for a new directory; durable on return.
+    /// Creates the file for a new directory; durable on return.
     pub(super) fn create(
         disk: &dyn Disk,
         path: &Path,
@@ -75,7 +76,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Refuses everyone but the owner.
+    /// Fails unless the opener is the owner.
     pub(super) fn admit(&self, path: &Path, opener: &Opener) -> Result<(), StorageError> {
         let foreign = |expected: String, found: String| {
             Err(StorageError::Foreign { path: path.to_owned(), expected, found })
@@ -139,10 +140,10 @@ impl Identity {
     }
 }
 
-/// Whether `dir` is a data directory, if only by a damaged identity or the metadata in it.
+/// Returns true if `dir` is a data directory, even one with a damaged identity or only metadata.
 ///
 /// # Errors
-/// When it is Kafka's or a later release's.
+/// If it is Kafka's or a later release's.
 pub(crate) fn is_data_dir(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
     match Identity::read(disk, &dir.join(names::IDENTITY)) {
         Err(StorageError::Damaged { .. }) => Ok(true),
@@ -150,10 +151,10 @@ pub(crate) fn is_data_dir(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageEr
     }
 }
 
-/// What is wrong with the identity of a data directory, and the file concerned.
+/// The damage of the identity of a data directory, with the path of its file.
 ///
 /// # Errors
-/// When it is Kafka's or a later release's.
+/// If it is Kafka's or a later release's.
 pub(crate) fn identity_flaw(
     disk: &dyn Disk,
     dir: &Path,
@@ -168,13 +169,13 @@ pub(crate) fn identity_flaw(
     }
 }
 
-/// Whether the directory holds a metadata journal, as no directory does that was never opened.
+/// Returns true if the directory has a metadata journal, which only an opened directory has.
 pub(super) fn has_metadata(disk: &dyn Disk, dir: &Path) -> Result<bool, StorageError> {
     let metadata = dir.join(names::METADATA);
     disk.exists(&metadata).map_err(|source| StorageError::io("look for", &metadata, source))
 }
 
-/// Passes a file of lines that this release writes, whose checksum fits if there is one.
+/// Checks that all lines are known to this release, and the checksum if there is one.
 fn check_lines(text: &str) -> Result<(), String> {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     for line in lines {

@@ -1,8 +1,8 @@
-//! The wall time that was last believed: `last-known-time`.
+//! The last wall time considered plausible: `last-known-time`.
 //!
-//! A checked text of version 0 with the row `time <milliseconds since 1970, UTC>`. By it a start
-//! sees whether the clock was set meanwhile. Without it, or with a damaged one, the clock is
-//! believed; it is written again soon.
+//! A checked text of version 0 with the row `time <milliseconds since 1970, UTC>`. At a start it
+//! shows whether the clock was set meanwhile. Without it, or if it is damaged, the clock is
+//! trusted; the file is soon written again.
 
 use std::fmt;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl fmt::Display for LastTime {
     }
 }
 
-/// The recorded time of an earlier run.
+/// Reads the time recorded by an earlier run.
 pub(super) fn read(disk: &dyn Disk, dir: &Path) -> Result<Stored<Timestamp>, StorageError> {
     let path = dir.join(names::LAST_TIME);
     let rows = checked_text::read(disk, &path, VERSION, LastTime::parse)
@@ -46,15 +46,15 @@ pub(super) fn read(disk: &dyn Disk, dir: &Path) -> Result<Stored<Timestamp>, Sto
 }
 
 impl DataDir {
-    /// The wall time that an earlier run has recorded last.
+    /// The last wall time that an earlier run has recorded.
     pub fn last_known_time(&self) -> Option<Timestamp> {
         self.last_known_time
     }
 
-    /// Records a wall time that is believed; durable on return.
+    /// Records a plausible wall time; durable on return.
     ///
     /// # Errors
-    /// As the disk fails, or when the directory was removed.
+    /// Those of the disk; or if the directory was removed.
     pub fn record_time(&self, time: Timestamp) -> Result<(), StorageError> {
         self.require_in_place()?;
         let path = self.path().join(names::LAST_TIME);

@@ -1,13 +1,13 @@
-//! Logs coming and going.
+//! Creation and removal of logs.
 //!
-//! | step of making | left by a crash after it |
+//! | step of creation | left by a crash after it |
 //! |---|---|
-//! | stale marks of the name are dropped, durably | nothing |
+//! | outdated offsets of the name are removed, durably | nothing |
 //! | `<uuid>.tmp/` with `partition.metadata`, both synced | removed at the next start |
 //! | renamed to `<topic>-<partition>/`, parent synced | an empty log |
 //!
-//! Removing renames to `<uuid>.deleted/` and syncs the parent; the files go later, when nobody can
-//! be reading them any more and a person has had time to object.
+//! Removal renames to `<uuid>.deleted/` and syncs the parent; the files are deleted later, when no
+//! reader can use them any more and an operator has had time to object.
 
 use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::storage::directory::survey::remove_tree;
 use crate::storage::{Log, Marks, StartPoint, StorageError, small_file};
 use crate::types::{Offset, TopicId, TopicPartition};
 
-/// So long after a removal that was refused comes the next attempt.
+/// The pause before another attempt at a failed removal.
 const REMOVAL_PAUSE: Duration = Duration::from_mins(1);
 
 impl DataDir {
-    /// The log of a partition, made when there is none; its directory is durable on return.
+    /// The log of a partition, created if there is none; its directory is durable on return.
     ///
     /// # Errors
-    /// `Foreign` when the partition's log is another topic's, or counts its offsets otherwise.
+    /// `Foreign` if the partition's log is another topic's, or has another offset unit.
     pub fn create_log(
         &self,
         partition: &TopicPartition,
@@ -52,14 +52,14 @@ impl DataDir {
         Ok(log)
     }
 
-    /// Ends the log of a deleted topic and takes it out of the directory; its files are removed
-    /// by `remove_deleted` later. Nothing is written for that, so it can be done on a full disk and
-    /// with a log that has failed. Not an error when there is none.
+    /// Ends the log of a deleted topic and removes it from the directory; `remove_deleted` deletes
+    /// its files later. Nothing is written for that, so it works on a full disk and for a failed
+    /// log. An absent log is no error.
     ///
     /// # Errors
-    /// `Foreign` when the log is another topic's. `Io` and `OutOfSpace` when the disk refuses: the
-    /// log takes no more records then, and can be removed by another call. `Failed` when nobody
-    /// knows whether it is gone.
+    /// `Foreign` if the log is another topic's. `Io` and `OutOfSpace` if the disk fails: the log
+    /// then accepts no more records, and can be removed by another call. `Failed` if it is unknown
+    /// whether the log still exists.
     pub fn remove_log(
         &self,
         partition: &TopicPartition,
@@ -96,11 +96,12 @@ impl DataDir {
         })
     }
 
-    /// Lets a log end at `to` or, when that is within a batch, where the batch begins, and returns
-    /// the new end. Its marks are lowered before it: those on disk never lie beyond the log.
+    /// Truncates a log to `to` or, if that is within a batch, to the start of the batch, and
+    /// returns the new end. The recorded offsets are lowered first, so that those on disk never
+    /// exceed the log.
     ///
     /// # Errors
-    /// As the disk fails, or the log refuses.
+    /// Those of the disk and of the log.
     #[cfg(any(test, feature = "internals"))]
     pub fn truncate_log(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
         let _hold = self.require(log)?;
@@ -110,11 +111,11 @@ impl DataDir {
         log.truncate(to)
     }
 
-    /// Lets a log begin at `to`, if it begins below, and returns where it begins; durable on
-    /// return. What lies below is removed by retention.
+    /// Advances the start of a log to `to`, if it is lower, and returns the new start; durable on
+    /// return. Retention removes the segments below.
     ///
     /// # Errors
-    /// As the disk fails, or when `to` lies beyond the log end. The log begins where it did then.
+    /// Those of the disk; or if `to` is beyond the log end. The start is then unchanged.
     pub fn advance_log_start(&self, log: &Arc<Log>, to: Offset) -> Result<Offset, StorageError> {
         let _hold = self.require(log)?;
         let log_start = log.start_at(to)?;
@@ -124,18 +125,18 @@ impl DataDir {
             checkpoints.set(log.partition(), log.marks());
             return Err(error);
         }
-        // Only now: a reader must not be refused what a failed call would leave.
+        // Only after the write: a failed call must leave all records readable.
         log.advance_log_start(log_start)
     }
 
-    /// Removes the files of deleted logs whose time has come, and tells when to come again. What
-    /// cannot be removed is tried again later.
+    /// Deletes the files of removed logs that are due, and returns the next due time. A failed
+    /// deletion is tried again later.
     #[cfg(any(test, feature = "internals"))]
     pub fn remove_deleted(&self) -> Result<Option<Duration>, StorageError> {
         self.remove_due(self.env.clock.monotonic())
     }
 
-    /// As `remove_deleted`, at another time by the monotonic clock.
+    /// As `remove_deleted`, for another time by the monotonic clock.
     pub(in crate::storage) fn remove_due(
         &self,
         now: Duration,
@@ -172,7 +173,7 @@ impl DataDir {
             .map_err(|source| StorageError::io("create", &path, source))
     }
 
-    /// Holds a log that must be there.
+    /// Holds a log, which must exist.
     pub(super) fn require(&self, log: &Arc<Log>) -> Result<RwLockReadGuard<'_, ()>, StorageError> {
         let partition = || log.partition().clone();
         self.hold(log).ok_or_else(|| StorageError::Closed { partition: partition() })

@@ -1,8 +1,8 @@
-//! A data directory: the logs of one broker on one disk.
+//! A data directory: the logs of a broker on a disk.
 //!
-//! [`DataDir`] holds the lock, knows whose directory it is, finds and recovers the logs, makes and
-//! removes them, and writes their marks. Data is matched by topic id; files of unknown names go to
-//! `quarantine/`, and nothing is deleted but on a caller's word.
+//! [`DataDir`] holds the lock, verifies the owner, finds and recovers the logs, creates and removes
+//! them, and records their offsets. Data is matched by topic id; files with unknown names are moved
+//! to `quarantine/`, and nothing is deleted unless a caller asks for it.
 
 mod checkpoints;
 mod data_dir;

@@ -1,21 +1,21 @@
-//! What the names in a data directory mean.
+//! The names in a data directory.
 //!
-//! | name | is |
+//! | name | content |
 //! |---|---|
 //! | `.lock` | the lock, held while the directory is open |
-//! | `meta.properties` | whose directory this is |
+//! | `meta.properties` | the owner of the directory |
 //! | `run` | the last run: its number and its boot |
-//! | `clean-stop` | the manifest of that run, if it ended well |
+//! | `clean-stop` | the manifest of that run, if it was shut down cleanly |
 //! | `durable-point-checkpoint`, `rebuild-point-checkpoint` | offsets by partition |
 //! | `log-start-offset-checkpoint`, `high-watermark-checkpoint` | the same |
-//! | `scrub-checkpoint` | how far all records were looked through for damage |
-//! | `audit.log` | the decisions of people that gave up records |
-//! | `last-known-time` | the wall time that was last believed |
+//! | `scrub-checkpoint` | the progress of the scrubber |
+//! | `audit.log` | the damage skipped by operators |
+//! | `last-known-time` | the last wall time considered plausible |
 //! | `<topic>-<partition>/` | a log |
-//! | `<uuid>.tmp/`, `….tmp` | something unfinished; removed at the next start |
+//! | `<uuid>.tmp/`, `….tmp` | an incomplete file or directory; removed at the next start |
 //! | `<uuid>.deleted/` | a deleted log, kept for a while |
-//! | `reserve/` | room kept back for a full disk |
-//! | `quarantine/` | what nobody knew; never removed |
+//! | `reserve/` | space reserved for a full disk |
+//! | `quarantine/` | files with unknown names; never removed |
 //! | `lost+found/` | the file system's own |
 
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(crate) const AUDIT_LOG: &str = "audit.log";
 pub(super) const RESERVE: &str = "reserve";
 pub(super) const LAST_TIME: &str = "last-known-time";
 pub(super) const QUARANTINE: &str = "quarantine";
-/// Kept by the metadata store, which looks after it itself.
+/// Maintained by the metadata store.
 pub(super) const METADATA: &str = "metadata";
 
 const OWN_FILES: [&str; 11] = [
@@ -68,27 +68,27 @@ const LOST_AND_FOUND: &str = "lost+found";
 const UNFINISHED: &str = ".tmp";
 const DELETED: &str = ".deleted";
 
-/// What a name in a data directory means.
+/// The meaning of a name in a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A file or directory that belongs there and is looked at by its name.
+    /// A known file or directory, which is accessed by its name.
     Own,
     /// The log of a partition.
     Log(TopicPartition),
-    /// Something whose making was interrupted.
+    /// A file or directory whose creation was interrupted.
     Unfinished,
-    /// A deleted log that is still there.
+    /// A deleted log whose files still exist.
     Deleted,
-    /// Nothing of ours.
+    /// An unknown name.
     Unknown,
 }
 
-/// Whether this name is that of a log's directory.
+/// Returns true if this is the name of a log's directory.
 pub(crate) fn is_log_dir(name: &str, is_dir: bool) -> bool {
     matches!(meaning(name, is_dir), Meaning::Log(_))
 }
 
-/// What a name in a data directory means.
+/// The meaning of a name in a data directory.
 pub(super) fn meaning(name: &str, is_dir: bool) -> Meaning {
     if is_dir {
         directory(name)
@@ -119,16 +119,16 @@ pub(crate) fn partition_of(name: &str) -> Option<TopicPartition> {
     let (topic, number) = name.rsplit_once('-')?;
     let partition = PartitionIndex(number.parse().ok().filter(|number| *number >= 0)?);
     let partition = TopicPartition { topic: topic.parse().ok()?, partition };
-    // A number has one spelling, so that two directories are never one partition.
+    // A number has a single spelling, so that no two directories stand for the same partition.
     (partition.to_string() == name).then_some(partition)
 }
 
-/// Where the log of a partition is.
+/// The path of a partition's log.
 pub(super) fn log_path(dir: &Path, partition: &TopicPartition) -> PathBuf {
     dir.join(partition.to_string())
 }
 
-/// A new name for something unfinished.
+/// A new name for an incomplete directory.
 pub(super) fn unfinished_path(dir: &Path) -> PathBuf {
     dir.join(format!("{}{UNFINISHED}", Uuid::new_v4()))
 }
@@ -138,9 +138,9 @@ pub(super) fn deleted_path(dir: &Path) -> PathBuf {
     dir.join(format!("{}{DELETED}", Uuid::new_v4()))
 }
 
-/// A new name in the quarantine for what was called `name`.
+/// A new path in the quarantine for a file or directory called `name`.
 pub(super) fn quarantine_path(dir: &Path, name: &str) -> PathBuf {
-    // The name itself may fill all the 255 bytes that a file system gives to one.
+    // The name itself may have the maximum of 255 bytes, so it cannot be extended.
     dir.join(QUARANTINE).join(Uuid::new_v4().to_string()).join(name)
 }
 

@@ -1,8 +1,8 @@
 //! Opening a data directory.
 //!
-//! After a run that stopped in order nothing is read but small files, and the manifest goes before
-//! anything is written. After any other, every log is recovered before the new run begins: should
-//! that be interrupted, the next opening still knows in which boot the last records were written.
+//! After a clean shutdown only small files are read, and the manifest is removed before anything is
+//! written. Otherwise every log is recovered before the new run begins: if that is interrupted, the
+//! next start still knows in which boot the last records were written.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -25,28 +25,29 @@ use crate::storage::skipping::AuditLog;
 use crate::storage::{LogEnv, StartPoint, StorageError, Stored, small_file};
 use crate::types::TopicPartition;
 
-/// What the last run has left behind.
+/// The files left by the last run.
 struct Past {
     run: Option<Run>,
-    /// Only if it is that run's.
+    /// `None` if it belongs to an earlier run.
     manifest: Option<Manifest>,
     checkpoints: Checkpoints,
 }
 
 impl DataDir {
-    /// Opens a data directory, making it when it is not there. Logs are recovered when the last
-    /// run did not stop in order; else they open when they are first asked for.
+    /// Opens a data directory, creating it if absent. Logs are recovered if the last run was not
+    /// shut down cleanly; otherwise each opens at its first use.
     ///
     /// # Errors
-    /// When somebody else has it open, it is somebody else's, a later release has written it, or
-    /// the disk fails.
+    /// If another process has it open, it belongs to another broker, a later release has written
+    /// it, or the disk fails.
     pub fn open(
         (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>),
         path: &Path,
         options: DataDirOptions,
     ) -> Result<Self, StorageError> {
         let files = OpenFiles::new(disk, options.open_files);
-        // Above the cache: a call that finds a descriptor after all has not failed.
+        // Log errors above the cache: a call that succeeds once a descriptor is freed has not
+        // failed.
         let reporting = ReportingDisk::new(Arc::new(files.clone()), Arc::clone(&clock));
         let disk: Arc<dyn Disk> = Arc::new(reporting);
         let lock = take_lock(&*disk, path, &options.boot_id)?;
@@ -104,7 +105,7 @@ impl DataDir {
         Ok(directory)
     }
 
-    /// Begins the run: from here on the last one's manifest means nothing.
+    /// Begins the run: from here on the last run's manifest is invalid.
     fn begin(&self) -> Result<(), StorageError> {
         let disk = &*self.disk;
         let mut checkpoints = self.lock_checkpoints();
@@ -120,7 +121,7 @@ impl DataDir {
             .map_err(|source| StorageError::io("remove", &manifest, source))
     }
 
-    /// Opens all logs that have to be recovered, some at a time, and tells how many they were.
+    /// Opens all logs that need recovery, several at a time, and returns their number.
     fn recover(&self) -> Result<usize, StorageError> {
         let slots: Vec<_> = self.lock_logs().values().cloned().collect();
         let slots: Vec<_> = slots.into_iter().filter(|slot| slot.needs_recovery()).collect();
@@ -176,7 +177,7 @@ impl Past {
         Ok((Self { run, manifest, checkpoints }, rebuilt))
     }
 
-    /// What there is to tell about the logs found.
+    /// The part of the report that concerns logs.
     fn report(&self, logs: &BTreeMap<TopicPartition, Arc<Slot>>) -> StartReport {
         let unusable = logs.values().filter(|slot| !slot.is_known());
         let stopped = self.manifest.iter().flat_map(|manifest| &manifest.logs);
@@ -189,7 +190,7 @@ impl Past {
         }
     }
 
-    /// From where a log found in the directory goes on.
+    /// The state from which a log of the directory is opened.
     fn start_point(
         &self,
         partition: &TopicPartition,
@@ -208,23 +209,24 @@ impl Past {
             log_start: marks.log_start,
             durable: marks.durable,
             rebuild: marks.rebuild,
-            // Without a known boot nothing is taken for a torn tail that could be damage.
+            // Without a known boot, assume the same one: then damage is never mistaken for a torn
+            // tail.
             same_boot: self.run.as_ref().is_none_or(|run| run.boot_id == boot_id),
         }
     }
 }
 
-/// From where the logs of a data directory would go on; `None` when nothing tells it.
+/// The start points of the logs of a data directory; `None` if no file tells them.
 ///
 /// # Errors
-/// As the disk fails, or when a later release has written it.
+/// Those of the disk; or if a later release has written the directory.
 pub(crate) fn start_points(
     disk: &dyn Disk,
     dir: &Path,
 ) -> Result<Option<impl Fn(&TopicPartition, &PartitionOwner) -> StartPoint + use<>>, StorageError> {
     let boot_id = disk.boot_id().map_err(|source| StorageError::io("look at", dir, source))?;
     let (past, rebuilt) = Past::read(disk, dir)?;
-    // Without a damaged checkpoint, what none of them tells was never durable.
+    // Unless the checkpoint is damaged, a log that is not in it was never durable.
     let is_told = past.manifest.is_some()
         || (past.run.is_some() || durable_points(disk, dir)?.is_some())
             && !rebuilt.contains(&names::DURABLE_POINTS);
@@ -234,14 +236,14 @@ pub(crate) fn start_points(
     Ok(is_told.then_some(start))
 }
 
-/// Whose log a directory holds, or why that cannot be told.
+/// The metadata of a partition's directory, or the reason for which it is not known.
 pub(crate) type PartitionOwner = Result<PartitionMetadata, String>;
 
-/// Locks a data directory for work on its files while no broker has it, and tells whose it is;
-/// `None` when the file that says so is lost or damaged.
+/// Locks a data directory for work on its files while no broker uses it, and returns its owner;
+/// `None` if the file that names the owner is lost or damaged.
 ///
 /// # Errors
-/// `Locked` when a broker has it, `Foreign` when it is no data directory.
+/// `Locked` if a broker uses it, `Foreign` if it is not a data directory.
 pub fn lock_data_dir(
     disk: &dyn Disk,
     path: &Path,
@@ -261,11 +263,11 @@ pub fn lock_data_dir(
     Ok((take_lock(disk, path, &boot_id)?, identity))
 }
 
-/// Makes the identity of a locked data directory again, with another directory id; durable on
-/// return. A damaged file goes to `quarantine/`.
+/// Creates the identity of a locked data directory again, with a new directory id; durable on
+/// return. A damaged file is moved to `quarantine/`.
 ///
 /// # Errors
-/// As the disk fails.
+/// Those of the disk.
 pub fn restore_identity(
     disk: &dyn Disk,
     path: &Path,
@@ -278,7 +280,7 @@ pub fn restore_identity(
     Identity::create(disk, &file, owner)
 }
 
-/// Takes the lock on a directory, making the directory when it is not there.
+/// Takes the lock on a directory, creating the directory if absent.
 fn take_lock(disk: &dyn Disk, path: &Path, boot_id: &str) -> Result<DirLock, StorageError> {
     let refused = |action| move |source| StorageError::io(action, path, source);
     if !disk.exists(path).map_err(refused("look for"))? {
@@ -293,14 +295,14 @@ fn take_lock(disk: &dyn Disk, path: &Path, boot_id: &str) -> Result<DirLock, Sto
     })
 }
 
-/// The reserve that an earlier run has left.
+/// Opens the reserve left by an earlier run.
 fn open_reserve(disk: &Arc<dyn Disk>, path: &Path) -> Result<Arc<Reserve>, StorageError> {
     let dir = path.join(names::RESERVE);
     let reserve = Reserve::open(disk, &dir);
     reserve.map(Arc::new).map_err(|source| StorageError::io("open", &dir, source))
 }
 
-/// The directory's identity, made for an empty one.
+/// The directory's identity, checked against the opener, or created if the directory is empty.
 fn admit(disk: &dyn Disk, path: &Path, options: &DataDirOptions) -> Result<Identity, StorageError> {
     let file = path.join(names::IDENTITY);
     let remedy = "'streamlog log rebuild-metadata' makes it again from the metadata journal";

@@ -1,4 +1,4 @@
-//! Which topic's log a directory holds: `partition.metadata`.
+//! The topic of the log in a directory: `partition.metadata`.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `crc: …` | CRC32C of all bytes before this line, 8 hexadecimal digits |
 //!
 //! The first two lines are Kafka's own file. It is written before the log's directory gets its name
-//! and never changed, but made again from the metadata journal when it is lost. Data is matched by
+//! and never changed; if it is lost, it is rebuilt from the metadata journal. Data is matched by
 //! the id in it, never by the directory's name alone.
 
 use std::path::{Path, PathBuf};
@@ -17,37 +17,38 @@ use crate::io::Disk;
 use crate::storage::{OffsetUnit, StorageError, Stored, small_file};
 use crate::types::TopicId;
 
-/// Which topic's log a directory holds.
+/// The topic of the log in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionMetadata {
     /// The topic.
     pub topic_id: TopicId,
-    /// What its offsets count.
+    /// The unit that its offsets count.
     pub offset_unit: OffsetUnit,
 }
 
-/// The name of the file, by which a log's directory is known.
+/// The name of the file, which marks a log's directory.
 pub(crate) const FILE_NAME: &str = "partition.metadata";
 
 impl PartitionMetadata {
-    /// Writes the file into `dir`; its bytes are durable on return, its name with the directory.
+    /// Writes the file into `dir`; its bytes are durable on return, its name once the directory is
+    /// synced.
     pub(super) fn write(self, disk: &dyn Disk, dir: &Path) -> Result<(), StorageError> {
         let path = path_in(dir);
         small_file::write_new(disk, &path, self.encode().as_bytes())
             .map_err(|source| StorageError::io("write", &path, source))
     }
 
-    /// Writes the file of a log that is there, in place of one that is damaged; durable on return.
+    /// Replaces the damaged or missing file of an existing log; durable on return.
     pub(super) fn replace(self, disk: &dyn Disk, dir: &Path) -> Result<(), StorageError> {
         let path = path_in(dir);
         small_file::replace(disk, &path, self.encode().as_bytes())
             .map_err(|source| StorageError::io("write", &path, source))
     }
 
-    /// What the file in `dir` says.
+    /// Reads the file in `dir`.
     ///
     /// # Errors
-    /// When it is a later release's or cannot be read.
+    /// If it is a later release's or cannot be read.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> Result<Stored<Self>, StorageError> {
         let path = path_in(dir);
         let bytes = small_file::read(disk, &path)
@@ -72,12 +73,12 @@ impl PartitionMetadata {
     }
 }
 
-/// Where the file of a log is.
+/// The path of the file of a log.
 pub(super) fn path_in(dir: &Path) -> PathBuf {
     dir.join(FILE_NAME)
 }
 
-/// The file of the log in `dir` and what is wrong with it, if anything is.
+/// The file of the log in `dir` and its damage, if any.
 pub(crate) fn metadata_flaw(
     disk: &dyn Disk,
     dir: &Path,
@@ -89,7 +90,7 @@ pub(crate) fn metadata_flaw(
     })
 }
 
-/// The version, and what the file says if that is version 0.
+/// The version, and the content if that is version 0.
 fn decode(bytes: &[u8]) -> Result<(i64, Option<PartitionMetadata>), String> {
     let text = str::from_utf8(bytes).map_err(|error| format!("no text: {error}"))?;
     let (body, crc) =

@@ -1,4 +1,4 @@
-//! Logs whose `partition.metadata` is missing or damaged, and making that file again.
+//! Logs without a sound `partition.metadata`, and rebuilding that file.
 
 use std::sync::{Arc, PoisonError};
 
@@ -9,18 +9,18 @@ use crate::storage::{Log, StorageError};
 use crate::types::TopicPartition;
 
 impl DataDir {
-    /// The logs of which nobody can tell whose they are: they are not opened.
+    /// The logs whose topic cannot be determined: they are not opened.
     pub fn unidentified(&self) -> Vec<TopicPartition> {
         let logs = self.lock_logs();
         let slots = logs.values().filter(|slot| !slot.is_known());
         slots.map(|slot| slot.partition().clone()).collect()
     }
 
-    /// Makes the `partition.metadata` of such a log again, durably, and recovers the log. Whose it
-    /// is must be beyond doubt. `None` when there is no such log.
+    /// Writes the `partition.metadata` of such a log again, durably, and recovers the log. The
+    /// caller must be certain of its topic. `None` if there is no such log.
     ///
     /// # Errors
-    /// As the disk fails.
+    /// Those of the disk.
     pub fn identify(
         &self,
         partition: &TopicPartition,

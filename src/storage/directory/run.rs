@@ -1,13 +1,13 @@
-//! The runs of a data directory, and the manifest of one that ended well.
+//! The runs of a data directory, and the manifest of a clean shutdown.
 //!
-//! A run is one opening of the directory, with a number that rises and the boot it happened in.
-//! `run` is a checked text of version 0 with the row `run <number> <boot id>`.
+//! A run lasts from one opening of the directory to the next, with a rising number and the boot it
+//! happened in. `run` is a checked text of version 0 with the row `run <number> <boot id>`.
 //!
-//! `clean-stop` is a checked text of version 0: the row of its run, and for each log
-//! `log <topic> <partition> <topic id> <log start> <log end> <high watermark>`, −1 being none. It
-//! is the last thing a run writes. A manifest counts only for the run that `run` names; the next
-//! run takes its number, durably, and removes the manifest, before anything else is written. So
-//! one that is stale, or came back from a copy, is known for what it is.
+//! `clean-stop` is a checked text of version 0: the row of its run, and for each log `log <topic>
+//! <partition> <topic id> <log start> <log end> <high watermark>`, −1 being none. It is the last
+//! file that a run writes. A manifest is valid only for the run that `run` names; the next run
+//! takes a new number, durably, and removes the manifest, before anything else is written. So an
+//! outdated manifest, or one restored from a copy, is recognized.
 
 use std::fmt;
 use std::path::Path;
@@ -16,23 +16,23 @@ use crate::io::Disk;
 use crate::storage::{StorageError, Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, TopicId, TopicPartition};
 
-/// One opening of a data directory.
+/// A run of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Rises with every opening.
+    /// Incremented by every opening.
     pub incarnation: u64,
-    /// The boot of the machine it happened in.
+    /// The boot of the machine during the run.
     pub boot_id: String,
 }
 
-/// What a run says when it has ended well: everything is flushed, and this is where it ends.
+/// The manifest of a clean shutdown: everything is flushed, and the logs end as listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) run: Run,
     pub(super) logs: Vec<StoppedLog>,
 }
 
-/// A log as a clean stop left it.
+/// A log at a clean shutdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoppedLog {
     pub(super) partition: TopicPartition,
@@ -50,12 +50,12 @@ impl Run {
         Self { incarnation: 1, boot_id: boot_id.to_owned() }
     }
 
-    /// The run after this one.
+    /// The run that follows this one.
     pub(super) fn next(&self, boot_id: &str) -> Self {
         Self { incarnation: self.incarnation + 1, boot_id: boot_id.to_owned() }
     }
 
-    /// The last run.
+    /// Reads the last run.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Stored<Self>, StorageError> {
         let rows = checked_text::read(disk, path, VERSION, Self::parse)
             .map_err(|source| StorageError::read(path, source))?;
@@ -69,7 +69,7 @@ impl Run {
         })
     }
 
-    /// Makes this the last run; durable on return.
+    /// Records this as the last run; durable on return.
     pub(super) fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StorageError> {
         checked_text::write(disk, path, VERSION, std::iter::once(self))
             .map_err(|source| StorageError::io("write", path, source))
@@ -88,7 +88,7 @@ impl fmt::Display for Run {
 }
 
 impl Manifest {
-    /// What the file holds.
+    /// Reads the file.
     pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Stored<Self>, StorageError> {
         let rows = checked_text::read(disk, path, VERSION, Row::parse)
             .map_err(|source| StorageError::read(path, source))?;

@@ -1,4 +1,4 @@
-//! Giving up damaged records on a person's word, which the audit log keeps.
+//! Skipping damaged records at an operator's request, which is recorded in the audit log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ struct Decision<'a> {
 
 impl DataDir {
     /// Lets readers of a log pass over its damaged stretches between `from` and `to`, the end
-    /// excluded, because `by` wants it. Durable on return, with a copy of the bytes in
+    /// excluded, at the request of `by`. Durable on return, with a copy of the bytes in
     /// `quarantine/skipped/` and a line for each stretch in `audit.log`.
     ///
     /// # Errors
-    /// When the range holds no damage or cuts through some, and as the disk refuses; then nothing
-    /// is given up.
+    /// If the range holds no damage or cuts through some, and those of the disk; then nothing is
+    /// skipped.
     pub fn skip_damage(
         &self,
         log: &Arc<Log>,
@@ -37,7 +37,7 @@ impl DataDir {
             self.audit("skip-damage", log, stretches, by)
         });
         if skipped.is_err() && !recorded.is_empty() {
-            // The first lines must not stand alone; without room for these, nobody can be told.
+            // The lines already written must be corrected; if the disk is full, that is impossible.
             let _ = self.audit("failed skip-damage", log, &recorded, by);
         }
         skipped
@@ -70,7 +70,7 @@ impl fmt::Display for Decision<'_> {
         if let Some(copy) = &stretch.copy {
             write!(f, " copy={:?}", copy.display().to_string())?;
         }
-        // Escaped: whoever asks must not be able to write lines of their own.
+        // Quote it: the requester must not be able to forge lines.
         write!(f, " by={by:?}")
     }
 }

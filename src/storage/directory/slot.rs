@@ -1,4 +1,4 @@
-//! A log's place in the directory, whether the log is open or not.
+//! The entry of a log in the directory, for an open or closed log.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,14 @@ use crate::storage::directory::partition_metadata::{self, PartitionMetadata};
 use crate::storage::{Log, LogConfig, LogEnv, Marks, StartPoint, StorageError};
 use crate::types::{Offset, TopicPartition};
 
-/// Gives the settings of a log that is being opened.
+/// Provides the settings of a log that is being opened.
 pub type LogConfigs =
     Arc<dyn Fn(&TopicPartition, &PartitionMetadata) -> Arc<LogConfig> + Send + Sync>;
 
-/// A log's place in the directory.
+/// The entry of a log in the directory.
 pub(super) struct Slot {
     partition: TopicPartition,
-    /// Or why nobody knows whose log it is: then it is left as it is, and never opened.
+    /// An error holds the reason for which the topic is not known: the log is then never opened.
     metadata: Result<PartitionMetadata, String>,
     start: StartPoint,
     log: Mutex<Option<Arc<Log>>>,
@@ -34,7 +34,7 @@ impl Slot {
         &self.partition
     }
 
-    /// Whose log it is.
+    /// The metadata of the log.
     pub(super) fn metadata(&self, dir: &Path) -> Result<PartitionMetadata, StorageError> {
         self.metadata.clone().map_err(|reason| {
             let path = partition_metadata::path_in(&names::log_path(dir, &self.partition));
@@ -42,22 +42,22 @@ impl Slot {
         })
     }
 
-    /// Whether whose log it is can be told.
+    /// Returns true if the log's topic is known.
     pub(super) fn is_known(&self) -> bool {
         self.metadata.is_ok()
     }
 
-    /// Whether it has to be recovered before it may be used.
+    /// Returns true if it must be recovered before it can be used.
     pub(super) fn needs_recovery(&self) -> bool {
         self.is_known() && matches!(self.start, StartPoint::Unclean { .. })
     }
 
-    /// The same log, now that it is known whose it is.
+    /// The same log with its topic known.
     pub(super) fn identified(&self, metadata: PartitionMetadata) -> Self {
         Self::new(self.partition.clone(), Ok(metadata), self.start)
     }
 
-    /// The log, opened now if it was not yet; others who want it wait.
+    /// The log, opened now if it was not yet; concurrent callers wait.
     pub(super) fn open(
         &self,
         env: &LogEnv,
@@ -80,7 +80,7 @@ impl Slot {
         self.lock().clone()
     }
 
-    /// Where the log is now, or was when it was closed.
+    /// The current offsets of the log, or those at its close.
     pub(super) fn marks(&self) -> Marks {
         match (self.opened(), self.start) {
             (Some(log), _) => log.marks(),

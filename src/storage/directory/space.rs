@@ -1,4 +1,4 @@
-//! How much room the disk of a data directory has, and whether there is enough for producers.
+//! The space on a data directory's disk, and the refusal of writes when it runs out.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use crate::io::Disk;
 use crate::storage::StorageError;
 use crate::storage::directory::data_dir::DataDir;
 
-/// Bytes of a file system.
+/// The size of a file system in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// All of them.
+    /// All bytes.
     pub total: u64,
-    /// Those that may still be written.
+    /// The bytes that can still be written.
     pub free: u64,
 }
 
 impl DataDir {
-    /// The room on the file system of this directory, by whomever it is used.
+    /// The space on the file system of this directory, whoever uses it.
     pub fn space(&self) -> Result<Space, StorageError> {
         let (disk, path) = (&self.disk, &self.path);
         let refused = |error| StorageError::io("measure the room of", path, error);
@@ -26,18 +26,17 @@ impl DataDir {
         Ok(Space { total, free })
     }
 
-    /// The disk for what belongs to this directory and is not a log: on a full disk it uses the
-    /// reserve.
+    /// The disk for files of this directory other than logs: on a full disk it uses the reserve.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
     }
 
-    /// Whether a part of the reserve is used, so that producers are refused.
+    /// Returns true if a part of the reserve is used, so that producers are refused.
     pub fn is_short_of_room(&self) -> bool {
         self.reserve.is_short()
     }
 
-    /// Refuses what producers, and whoever makes topics, would add to a full disk.
+    /// Refuses what producers, and creators of topics, would add to a full disk.
     ///
     /// # Errors
     /// `OutOfSpace` while a part of the reserve is used.
@@ -51,17 +50,17 @@ impl DataDir {
         Err(StorageError::io("write", &self.path, source))
     }
 
-    /// Says that a producer has found the disk full: upkeep is to look for room at once.
+    /// Records that a producer has found the disk full, so that maintenance frees space at once.
     pub fn note_refusal(&self) {
         self.reserve.note_refusal();
     }
 
-    /// Whether a producer has found the disk full since the last call.
+    /// Returns true if a producer has found the disk full since the last call.
     pub(in crate::storage) fn take_refusal(&self) -> bool {
         self.reserve.take_refusal()
     }
 
-    /// Makes the reserve whole again as far as there is room. Returns whether it is.
+    /// Refills the reserve as far as there is space. Returns true if it is complete.
     pub(in crate::storage) fn restore_reserve(&self) -> Result<bool, StorageError> {
         let logs = self.lock_logs().len() as u64;
         let total = self.space()?.total;
@@ -69,12 +68,12 @@ impl DataDir {
         restored.map_err(|source| StorageError::io("restore the reserve of", &self.path, source))
     }
 
-    /// Bytes that the reserve lacks, and bytes of all of it.
+    /// The bytes missing from the reserve, and its full size.
     pub(in crate::storage) fn reserve_missing(&self) -> (u64, u64) {
         self.reserve.missing()
     }
 
-    /// Sets the function that is called when the disk turns out to be full.
+    /// Sets the function that is called when the disk becomes full.
     pub(in crate::storage) fn on_shortage(&self, listener: impl Fn() + Send + Sync + 'static) {
         self.reserve.on_shortage(listener);
     }

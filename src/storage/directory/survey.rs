@@ -1,4 +1,4 @@
-//! Looking through a data directory when it is opened.
+//! The survey of a data directory's content when it is opened.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::{StorageError, Stored};
 use crate::types::TopicPartition;
 
-/// What a data directory holds.
+/// The content of a data directory.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// The logs, and whose they are or why that cannot be told.
+    /// The logs, with their metadata or the reason for which it is not known.
     pub(super) logs: Vec<(TopicPartition, Result<PartitionMetadata, String>)>,
-    /// Deleted logs that are still there.
+    /// Deleted logs whose files still exist.
     pub(super) deleted: Vec<PathBuf>,
-    /// Where things went that nobody knew.
+    /// The quarantine paths of files and directories with unknown names.
     pub(super) quarantined: Vec<PathBuf>,
 }
 
 impl Survey {
-    /// Looks through `dir`, removes what is unfinished, and puts what is unknown into quarantine.
+    /// Reads `dir`, removes incomplete files, and moves unknown ones into quarantine.
     pub(super) fn take(disk: &dyn Disk, dir: &Path) -> Result<Self, StorageError> {
         let mut survey = Self::default();
         let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
@@ -45,7 +45,7 @@ impl Survey {
     }
 }
 
-/// Refuses a directory that holds anything but what a first opening leaves.
+/// Fails if a directory holds anything but the remains of an interrupted first opening.
 pub(super) fn require_empty(disk: &dyn Disk, dir: &Path) -> Result<(), StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
     let stranger = entries.into_iter().find(|entry| {
@@ -64,7 +64,7 @@ pub(super) fn require_empty(disk: &dyn Disk, dir: &Path) -> Result<(), StorageEr
     }
 }
 
-/// Puts something in `dir` into its quarantine, durably, and tells where.
+/// Moves a file or directory of `dir` into its quarantine, durably, and returns the new path.
 pub(crate) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<PathBuf, StorageError> {
     let from = dir.join(name);
     let last = from.file_name().unwrap_or_default().to_string_lossy();
@@ -80,7 +80,7 @@ pub(crate) fn quarantine(disk: &dyn Disk, dir: &Path, name: &str) -> Result<Path
     Ok(to)
 }
 
-/// Removes a file, or a directory with all that is in it.
+/// Removes a file, or a directory with everything in it.
 pub(super) fn remove_tree(disk: &dyn Disk, path: &Path, is_dir: bool) -> Result<(), StorageError> {
     let refused = |source| StorageError::io("remove", path, source);
     if !is_dir {

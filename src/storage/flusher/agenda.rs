@@ -1,26 +1,26 @@
-//! Which logs are to be flushed, and when: the flusher's rules without its threads.
+//! The queue of logs to flush: the flusher's scheduling rules, without its threads.
 //!
-//! A log with unflushed records is due when somebody waits for them, when its own rule says so, or
-//! when the budget of the data directory runs short. One flush serves all that was appended before
-//! it began; what is appended meanwhile waits for the next. A log is never flushed twice at a time.
+//! A log with unflushed records is due if a response waits for them, if its own settings say so, or
+//! if the budget of the data directory runs short. A flush covers all that was appended before it
+//! began; later appends wait for the next. A log is never flushed twice at the same time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::types::TopicPartition;
 
-/// How a flush ended.
+/// The outcome of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// What it took is on the disk.
+    /// The records are on the disk.
     Flushed,
-    /// It is not, and the log is never flushed again.
+    /// The records are not on the disk, and the log is never flushed again.
     Failed,
-    /// It was not tried, and is due again then.
+    /// The flush was not tried, and is due again at this time.
     Postponed(Duration),
 }
 
-/// A log taken for flushing; to be handed back by `finish`.
+/// A log taken for flushing; pass it to `finish` afterwards.
 #[derive(Debug)]
 pub(super) struct Job<L> {
     pub(super) partition: TopicPartition,
@@ -29,14 +29,14 @@ pub(super) struct Job<L> {
     visit: u64,
 }
 
-/// What a flusher thread does next.
+/// The next action of a flusher thread.
 #[derive(Debug)]
 pub(super) enum Next<L> {
-    /// Flush these, one after another when they are few, else all at once.
+    /// Flush these: by themselves if they are few, otherwise by a single sync.
     Flush(Vec<Job<L>>),
-    /// Nothing is due before this moment.
+    /// Wait: nothing is due before this time.
     WaitUntil(Duration),
-    /// Nothing is to be flushed at all.
+    /// Wait: there is nothing to flush.
     Wait,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Next<L> {
 #[derive(Debug)]
 pub(super) struct Agenda<L> {
     entries: HashMap<TopicPartition, Entry<L>>,
-    /// The entries that wait and are not being flushed.
+    /// The entries that wait and are not being flushed, by due time.
     waiting: BTreeSet<(Duration, TopicPartition)>,
     failed: BTreeSet<TopicPartition>,
     unflushed_bytes: u64,
@@ -55,18 +55,18 @@ pub(super) struct Agenda<L> {
 #[derive(Debug)]
 struct Entry<L> {
     log: L,
-    /// Tells this entry from an earlier log of the same name.
+    /// Distinguishes this entry from an earlier log of the same name.
     visit: u64,
-    /// Appended since the last flush began, as far as is known here.
+    /// The bytes appended since the last flush began, as far as reported here.
     bytes: u64,
-    /// When that is due, if it is anything.
+    /// The time at which they are due; `None` if there are none.
     due: Option<Duration>,
     /// The bytes being flushed.
     flushing: Option<u64>,
 }
 
-/// So many logs due at once are flushed together by one sync of the file system: on the machines
-/// measured, a thousand files took 15 ms so and more than a second one after another.
+/// The number of due logs from which they are flushed by a single sync of the file system: on the
+/// machines measured, a thousand files took 15 ms this way and more than a second one by one.
 pub(super) const TOGETHER_FROM: usize = 33;
 
 impl<L: Clone> Agenda<L> {
@@ -81,8 +81,8 @@ impl<L: Clone> Agenda<L> {
         }
     }
 
-    /// Takes note that a log has so many bytes that wait, and when they are due: from then on, or
-    /// from the moment noted before if that is earlier.
+    /// Records that a log has `bytes` unflushed bytes, due at `due` or at the time recorded before,
+    /// whichever is earlier.
     pub(super) fn schedule(
         &mut self,
         partition: &TopicPartition,
@@ -114,7 +114,7 @@ impl<L: Clone> Agenda<L> {
         }
     }
 
-    /// Takes what is due, or tells when something will be.
+    /// Takes the logs that are due, or returns the time at which one will be.
     pub(super) fn next(&mut self, now: Duration) -> Next<L> {
         let until = if self.is_pressed() { Duration::MAX } else { now };
         let due = self.waiting.iter().take_while(|(due, _)| *due <= until).count();
@@ -128,23 +128,23 @@ impl<L: Clone> Agenda<L> {
         Next::Flush((0..count).filter_map(|_| self.take_first()).collect())
     }
 
-    /// When something is due next.
+    /// The time at which the next log is due.
     pub(super) fn earliest(&self) -> Option<Duration> {
         let earliest = self.waiting.first().map(|(due, _)| *due);
         if self.is_pressed() { earliest.map(|_| Duration::ZERO) } else { earliest }
     }
 
-    /// Whether another thread would find something due as well.
+    /// Returns true if another thread would also find a log that is due.
     pub(super) fn has_due(&self, now: Duration) -> bool {
         self.earliest().is_some_and(|due| due <= now)
     }
 
-    /// Whether something is being flushed, or is due.
+    /// Returns true if a log is being flushed, or is due.
     pub(super) fn is_busy(&self, now: Duration) -> bool {
         self.has_due(now) || self.entries.values().any(|entry| entry.flushing.is_some())
     }
 
-    /// Hands back what `next` gave.
+    /// Records the outcome of a job that `next` returned.
     pub(super) fn finish(&mut self, job: &Job<L>, ending: Ending) {
         let Some(entry) = self.entries.get_mut(&job.partition) else { return };
         if entry.visit != job.visit {
@@ -173,7 +173,7 @@ impl<L: Clone> Agenda<L> {
         }
     }
 
-    /// Forgets a log that is going away; a flush of it in progress ends as it may.
+    /// Removes a log that is being deleted; a flush of it in progress may end either way.
     pub(super) fn forget(&mut self, partition: &TopicPartition) {
         self.failed.remove(partition);
         if let Some(entry) = self.entries.remove(partition) {
@@ -184,7 +184,7 @@ impl<L: Clone> Agenda<L> {
         }
     }
 
-    /// Whether producers are to be kept waiting.
+    /// Returns true if producers must wait.
     pub(super) fn is_over_budget(&self) -> bool {
         self.unflushed_bytes > self.budget_bytes
     }
@@ -194,14 +194,14 @@ impl<L: Clone> Agenda<L> {
         self.unflushed_bytes
     }
 
-    /// The logs whose flush has failed, by name.
+    /// The logs with a failed flush, by name.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn failed(&self) -> impl Iterator<Item = &TopicPartition> {
         self.failed.iter()
     }
 
-    /// At half the budget everything is due, whatever its rule: producers should never meet the
-    /// other half, and must not wait for a flush that no rule asks for.
+    /// At half the budget every log is due, whatever its settings: producers should never use up
+    /// the other half, and must not wait for a flush that no setting makes due.
     fn is_pressed(&self) -> bool {
         self.unflushed_bytes > self.budget_bytes / 2
     }

@@ -1,4 +1,4 @@
-//! A thread that panics takes its work with it: somebody has to be told.
+//! A guard that reports the panic of a thread, whose work would otherwise stop unnoticed.
 
 use std::thread;
 

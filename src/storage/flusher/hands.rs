@@ -1,46 +1,47 @@
-//! How many flushes may be under way at once: the rule without the threads.
+//! The number of concurrent flushes: the rules, without the threads.
 //!
-//! As a rule so many as `flush.threads` says, for then all who wait at a busy disk share the next
-//! flush. But a disk may hold some files up and not others: when for a while no flush has ended and
-//! something is due, one more may begin, and so on up to a bound. The permission lasts as long as
-//! those flushes do.
+//! Normally it is `flush.threads`, so that all who wait for a busy disk share the next flush. But a
+//! disk may delay some files and not others: if a log is due and no flush has ended for a while,
+//! another flush may begin, and so on up to a maximum. The extra slots last as long as those
+//! flushes do.
 
 use std::time::Duration;
 
-/// The flushes under way, and how many there may be.
+/// The flushes under way, and their maximum number.
 #[derive(Debug)]
 pub(super) struct Hands {
     usual: usize,
     limit: usize,
     busy: usize,
-    /// Since when something is due and none of the flushes has ended.
+    /// The time since when a log has been due and none of the flushes has ended.
     stuck_since: Option<Duration>,
 }
 
-/// What an idle thread may do about a log that is due.
+/// The action of an idle thread if a log is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Flush it.
+    /// Flush the log.
     Take,
-    /// Look again after so long.
+    /// Check again after this time.
     LookAfter(Duration),
     /// Wait until a flush ends.
     Wait,
 }
 
-/// A flush takes well below a millisecond on most disks, and some ten on slow ones.
+/// The time after which flushes count as stuck. A flush takes well below a millisecond on most
+/// disks, and about ten on slow ones.
 const STUCK_AFTER: Duration = Duration::from_millis(50);
 
-/// Most flushes under way at once.
+/// The most concurrent flushes.
 const MOST: usize = 64;
 
 impl Hands {
-    /// `usual` flushes at once.
+    /// Allows `usual` concurrent flushes.
     pub(super) fn new(usual: usize) -> Self {
         Self { usual, limit: usual, busy: 0, stuck_since: None }
     }
 
-    /// What an idle thread may do at `now`, when something is due.
+    /// The action of an idle thread at `now`, if a log is due.
     pub(super) fn turn(&mut self, now: Duration) -> Turn {
         if self.busy < self.limit {
             return Turn::Take;
@@ -58,14 +59,14 @@ impl Hands {
         Turn::Take
     }
 
-    /// A flush begins.
+    /// Records that a flush begins.
     pub(super) fn begin(&mut self) {
         self.busy += 1;
         assert!(self.busy <= self.limit, "{} flushes of {} at once", self.busy, self.limit);
     }
 
-    /// A flush has ended. Of the permissions beyond the usual, those of its like are kept that are
-    /// under way, and the one that it had itself.
+    /// Records that a flush has ended. Of the extra slots, those of flushes still under way are
+    /// kept, and the one just freed.
     pub(super) fn end(&mut self) {
         assert!(self.busy > 0, "a flush has ended that did not begin");
         self.busy -= 1;
@@ -73,17 +74,17 @@ impl Hands {
         self.stuck_since = None;
     }
 
-    /// Whether another flush may begin at once.
+    /// Returns true if another flush may begin at once.
     pub(super) fn is_free(&self) -> bool {
         self.busy < self.limit
     }
 
-    /// Whether an idle thread is looking again after a while already.
+    /// Returns true if an idle thread is already waiting to check again.
     pub(super) fn is_watched(&self) -> bool {
         self.stuck_since.is_some()
     }
 
-    /// The flushes under way.
+    /// The number of flushes under way.
     pub(super) fn busy(&self) -> usize {
         self.busy
     }
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(hands.turn(ms(50)), Turn::Take);
         hands.begin();
         assert_eq!(hands.turn(ms(50)), Turn::LookAfter(ms(50)));
-        // The fifth ends, while the four are stuck: the next one need not wait.
+        // The fifth ends while the four are stuck: the next one need not wait.
         hands.end();
         assert_eq!(hands.turn(ms(60)), Turn::Take);
         hands.begin();

@@ -1,4 +1,4 @@
-//! Bringing appended records to the disk: when, together with what, and within which budget.
+//! The flusher: schedules the flushes of appended records, groups them and keeps to a budget.
 
 mod agenda;
 mod alarm;

@@ -1,15 +1,16 @@
-//! The threads that flush the logs of one data directory.
+//! The threads that flush the logs of a data directory.
 //!
-//! An append says what it wrote by [`Flusher::appended`]; a thread flushes when the agenda says so
-//! and reports each flushed offset. One log is flushed by itself; many at once by one sync of the
-//! file system, in which all of them share. A sync that fails is reported as fatal and never tried
-//! again, for the kernel tells of a failed write-back only once. One that could not be tried, for
-//! want of a descriptor, is tried again after a pause; and a log that had failed for some other
-//! reason is left alone. With nothing unflushed no thread wakes up. Slow files hold up no others:
-//! `hands.rs` decides when one more thread than usual flushes.
+//! After an append, [`Flusher::schedule`] queues the log; a thread flushes it when it is due and
+//! reports each flushed offset. Few logs are flushed one by one; many at once by a single sync of
+//! the file system. A failed sync is reported as fatal and never repeated, because the kernel
+//! reports a failed write-back only once. A sync that could not be tried, for want of a descriptor,
+//! is repeated after a pause; a log that failed for another reason is not flushed again. With
+//! nothing unflushed no thread wakes up. Slow files do not delay others: `hands.rs` decides when an
+//! additional thread flushes.
 //!
-//! A directory or file that was removed or replaced takes writes and syncs as before, and nobody
-//! would find the records again: each flush looks, and so do appends that are answered without one.
+//! A directory or file that was removed or replaced takes writes and syncs as before, and its
+//! records could never be found again: so each flush checks the names, and so do appends that are
+//! acknowledged without a flush.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,20 +29,20 @@ use crate::storage::flusher::hands::{Hands, Turn};
 use crate::storage::{FlushTicket, Log, StorageError};
 use crate::types::{Offset, TopicPartition};
 
-/// How much a flusher may let wait, and with how many hands it works.
+/// The options of a flusher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlusherOptions {
-    /// Flushes at once, as a rule; more while all of them are stuck.
+    /// The number of concurrent flushes; more if all of them are stuck.
     pub threads: usize,
-    /// Unflushed bytes of the whole directory beyond which producers are to wait.
+    /// The unflushed bytes of the whole directory above which producers wait.
     pub budget: ByteSize,
 }
 
-/// Whom a flusher tells. Called on its threads, without a lock held.
+/// The callbacks of a flusher. Called on its threads, without a lock held.
 pub struct FlushListener {
-    /// A log's flushed offset has moved.
+    /// Called when a log's flushed offset has advanced.
     pub on_flushed: Box<dyn Fn(&Flushed<'_>) + Send + Sync>,
-    /// A sync has failed, or a thread has panicked: nothing is known of what the disk holds.
+    /// Called when a sync has failed or a thread has panicked: the disk's content is unknown.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
@@ -54,16 +55,16 @@ pub struct FlushListener {
 pub struct Flushed<'a> {
     /// The log.
     pub log: &'a Arc<Log>,
-    /// Everything below is on the disk.
+    /// The offset below which everything is on the disk.
     pub offset: Offset,
-    /// What this flush brought there.
+    /// The bytes that this flush made durable.
     pub bytes: u64,
 }
 
-/// So long after a flush that could not be tried comes the next attempt.
+/// The pause before another attempt at a flush that could not be tried.
 const POSTPONED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Flushes the logs of one data directory.
+/// Flushes the logs of a data directory.
 pub struct Flusher {
     shared: Arc<Shared>,
 }
@@ -72,18 +73,17 @@ struct Shared {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     dir: PathBuf,
-    /// What `dir` led to at the start; whoever has locked it keeps it.
+    /// The identity of `dir` at the start; whoever locked the directory holds on to it.
     inode: Inode,
     listener: FlushListener,
     state: Mutex<State>,
     /// Wakes a flusher thread.
     work: Condvar,
-    /// Wakes those who wait for room in the budget: threads, and tasks.
+    /// Wakes threads, and below tasks, that wait for the budget.
     room: Condvar,
     room_for_tasks: Notify,
     over_budget: AtomicBool,
-    /// Whether the file system's descriptor has been open since before the writes that a sync of it
-    /// is to answer for.
+    /// True if the file system's descriptor was open before the writes that its next sync covers.
     armed: AtomicBool,
     /// Locked after the state.
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -93,7 +93,7 @@ struct Shared {
 struct State {
     agenda: Agenda<Arc<Log>>,
     hands: Hands,
-    /// The moment for which a thread waits; the others wait to be called.
+    /// The time until which a thread waits; the other threads wait to be notified.
     timer: Option<Duration>,
     stopping: bool,
 }
@@ -108,7 +108,7 @@ impl Flusher {
     /// Starts the threads.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot start a thread.
     pub fn start(
         (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>),
         dir: &Path,
@@ -139,8 +139,8 @@ impl Flusher {
         Ok(flusher)
     }
 
-    /// Sees to it that what the log has unflushed is flushed when its settings say so; to be called
-    /// after each append, and when an answer or a fetch begins to wait: then `awaited`.
+    /// Schedules the unflushed records of a log according to its settings. Call it after each
+    /// append, and, with `awaited`, when a response or a fetch begins to wait.
     pub fn schedule(&self, log: &Arc<Log>, awaited: bool) {
         let Some(unflushed) = log.unflushed() else { return };
         let on_demand = awaited && log.config().flush_on_demand;
@@ -151,16 +151,16 @@ impl Flusher {
         self.shared.change(schedule);
     }
 
-    /// Forgets a log that is going away.
+    /// Removes a log that is being deleted.
     pub fn forget(&self, partition: &TopicPartition) {
         self.shared.change(|agenda| agenda.forget(partition));
     }
 
-    /// Fails unless the directory and the log are still where their names lead; to be called after
-    /// an append that is answered before it is flushed. Looks once a second at most.
+    /// Fails unless the names of the directory and the log still refer to the open ones. Call it
+    /// after an append that is acknowledged before it is flushed. Checks once a second at most.
     ///
     /// # Errors
-    /// When one of them was removed or replaced, which is reported as fatal too.
+    /// If one of them was removed or replaced, which is also reported as fatal.
     pub fn confirm(&self, log: &Arc<Log>) -> Result<(), StorageError> {
         if !log.is_look_due(self.shared.clock.monotonic()) {
             return Ok(());
@@ -176,18 +176,18 @@ impl Flusher {
         })
     }
 
-    /// Whether records wait for the disk, or will at once.
+    /// Returns true if records are waiting for the disk, or will be at once.
     pub fn is_busy(&self) -> bool {
         let now = self.shared.clock.monotonic();
         self.shared.lock().agenda.is_busy(now)
     }
 
-    /// Whether producers are to be kept waiting.
+    /// Returns true if producers must wait.
     pub fn is_over_budget(&self) -> bool {
         self.shared.over_budget.load(Ordering::Acquire)
     }
 
-    /// Waits, as a task, until producers may go on.
+    /// Waits, as a task, until producers may continue.
     pub async fn room(&self) {
         loop {
             let notified = self.shared.room_for_tasks.notified();
@@ -201,7 +201,7 @@ impl Flusher {
         }
     }
 
-    /// Waits, as a thread, until producers may go on or the flusher stops.
+    /// Waits, as a thread, until producers may continue or the flusher stops.
     pub fn wait_for_room(&self) {
         let state = self.shared.lock();
         let blocked = |state: &mut State| state.agenda.is_over_budget() && !state.stopping;
@@ -220,14 +220,15 @@ impl Flusher {
         self.shared.lock().agenda.failed().cloned().collect()
     }
 
-    /// Ends the threads after the flushes in progress. What is still unflushed is the caller's.
+    /// Ends the threads after the flushes in progress. The caller deals with records that are still
+    /// unflushed.
     pub fn stop(&self) {
         self.shared.lock().stopping = true;
         self.shared.work.notify_all();
         self.shared.room.notify_all();
         let threads = std::mem::take(&mut *self.shared.lock_threads());
         for thread in threads {
-            // A thread that panicked has said so already.
+            // A thread that panicked has reported it already.
             let _ = thread.join();
         }
     }
@@ -250,14 +251,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the agenda, and calls a thread if that makes something due earlier.
+    /// Changes the queue, and notifies a thread if a log is due earlier now.
     fn change(&self, change: impl FnOnce(&mut Agenda<Arc<Log>>)) {
         let mut state = self.lock();
         let before = state.agenda.earliest();
         change(&mut state.agenda);
         let after = state.agenda.earliest();
         self.note_budget(&state);
-        // While all hands are busy, one thread that looks after them is enough.
+        // While all slots are taken, a single thread that checks for stuck flushes is enough.
         let is_heard = state.hands.is_free() || !state.hands.is_watched();
         drop(state);
         if is_heard && after.is_some_and(|after| before.is_none_or(|before| after < before)) {
@@ -283,13 +284,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Sees to it that a thread is left to look whether those that flush are stuck.
+    /// Makes sure that an idle thread is left to detect stuck flushes.
     fn keep_one_idle(self: &Arc<Self>, state: &State) {
         if state.hands.busy() < self.lock_threads().len() {
             return;
         }
         if let Err(error) = self.start_thread() {
-            // With those there are it goes on as long as one of them does.
+            // The existing threads continue as long as one of them does.
             tracing::warn!(%error, "slow files may hold up the flushes of others");
         }
     }
@@ -318,7 +319,7 @@ impl Shared {
         }
     }
 
-    /// Flushes what is due, or waits until something is.
+    /// Flushes the logs that are due, or waits until one is.
     fn take_turn<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State>,
@@ -387,13 +388,14 @@ impl Shared {
         if !is_postponed || state.stopping {
             return state;
         }
-        // Short of room everything is due at once, and would be tried without end.
+        // Above half the budget every log is due at once: without a pause the flush would be
+        // repeated without end.
         let paused = self.work.wait_timeout(state, POSTPONED_PAUSE);
         paused.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// What is to become of a log; a flush of it that was not tried is due `again` then.
+/// The outcome of a flush; one that was not tried is due again at `again`.
 fn ending(result: &Result<Offset, StorageError>, again: Duration) -> Ending {
     match result {
         Ok(_) => Ending::Flushed,
@@ -403,7 +405,7 @@ fn ending(result: &Result<Offset, StorageError>, again: Duration) -> Ending {
     }
 }
 
-/// Nothing is flushed in a directory that is not the one that was opened.
+/// Fails all flushes: the directory is not the one that was opened.
 fn not_in_place(
     shared: &Shared,
     cause: &io::Error,
@@ -419,7 +421,7 @@ fn not_in_place(
     jobs.iter().map(refuse).collect()
 }
 
-/// Flushes many logs by one sync of the file system they are on.
+/// Flushes many logs by a single sync of their file system.
 fn together(shared: &Shared, jobs: &[Job<Arc<Log>>]) -> Vec<Result<Offset, StorageError>> {
     let tickets: Vec<_> = jobs.iter().map(|job| (&job.log, job.log.begin_flush())).collect();
     let synced = shared.disk.sync_filesystem(&shared.dir);

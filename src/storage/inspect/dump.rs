@@ -1,4 +1,4 @@
-//! `streamlog log dump`: what a segment's file holds, batch by batch and record by record.
+//! `streamlog log dump`: the content of a segment's file by batch and record.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use crate::storage::inspect::findings::{Finding, Flaw};
 use crate::storage::segments::{BadBatch, BatchScan, Expected, Medium};
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// A segment's file, read from its beginning. Batches come one by one; where the bytes are no
-/// batch, a finding comes in their place and the next good batch after it.
+/// A segment's file, read from its beginning, batch by batch. Bytes that are not a batch produce a
+/// finding, after which the next good batch follows.
 #[derive(Debug)]
 pub struct SegmentDump {
     file: Arc<dyn File>,
@@ -24,46 +24,46 @@ pub struct SegmentDump {
     end: u64,
 }
 
-/// One batch of a file.
+/// A batch of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DumpedBatch {
-    /// Its first byte in the file.
+    /// The position of its first byte.
     pub position: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: usize,
     /// Its first offset.
     pub base_offset: Offset,
     /// Its last offset, inclusive.
     pub last_offset: Offset,
-    /// The reign it was appended in.
+    /// The leader epoch in which it was appended.
     pub leader_epoch: LeaderEpoch,
-    /// Its records.
+    /// The number of its records.
     pub record_count: u32,
-    /// How they are compressed.
+    /// Their compression.
     pub compression: Compression,
-    /// Whose clock their times tell.
+    /// The clock that set their timestamps.
     pub timestamp_type: TimestampType,
-    /// The time that theirs are relative to.
+    /// The base of their timestamps.
     pub base_timestamp: Timestamp,
-    /// The largest of their times.
+    /// The largest of their timestamps.
     pub max_timestamp: Timestamp,
-    /// The idempotent producer who sent it.
+    /// The idempotent producer that sent it.
     pub producer: Option<ProducerStamp>,
-    /// Whether it is part of a transaction.
+    /// True if it is part of a transaction.
     pub is_transactional: bool,
-    /// Whether it is a mark of the broker's and no data.
+    /// True if it is a control batch, without data.
     pub is_control: bool,
-    /// The checksum in it.
+    /// The checksum in its header.
     pub crc: u32,
     bytes: Vec<u8>,
 }
 
-/// One record of a batch.
+/// A record of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DumpedRecord {
     /// Its offset.
     pub offset: Offset,
-    /// Its time.
+    /// Its timestamp.
     pub timestamp: Timestamp,
     /// Its key.
     pub key: Option<Vec<u8>>,
@@ -74,7 +74,7 @@ pub struct DumpedRecord {
 }
 
 impl SegmentDump {
-    /// Begins to read a segment's file.
+    /// Opens a segment's file.
     pub fn open(disk: &dyn Disk, path: &Path) -> Result<Self, StorageError> {
         let refused = |source| StorageError::io("read", path, source);
         let file = disk.open(path, OpenMode::Read).map_err(refused)?;
@@ -82,15 +82,15 @@ impl SegmentDump {
         Ok(Self { file, path: path.to_owned(), position: 0, end })
     }
 
-    /// As `open`, on the disk of the system.
+    /// As `open`, on the system's disk.
     pub fn open_system(path: &Path) -> Result<Self, StorageError> {
         Self::open(&SystemDisk::default(), path)
     }
 
-    /// The next batch, or what is wrong with the bytes there; `None` at the end.
+    /// The next batch, or a finding about the bytes there; `None` at the end.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn next_batch(&mut self) -> Result<Option<Result<DumpedBatch, Finding>>, StorageError> {
         if self.position >= self.end {
             return Ok(None);
@@ -162,11 +162,11 @@ impl DumpedBatch {
         })
     }
 
-    /// Hands over its records, decompressed within the limits for a stranger's batch, until `take`
-    /// has enough.
+    /// Passes its records to `take`, decompressed within the limits for untrusted batches, until it
+    /// breaks.
     ///
     /// # Errors
-    /// When the records are not what the header says.
+    /// If the records contradict the header.
     pub fn for_each_record(
         &self,
         take: &mut dyn FnMut(DumpedRecord) -> ControlFlow<()>,

@@ -1,4 +1,4 @@
-//! What a verification has found.
+//! The findings of a verification.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,80 +6,80 @@ use std::path::PathBuf;
 use crate::storage::BadBatch;
 use crate::types::{LeaderEpoch, Offset, Timestamp};
 
-/// One log, after every batch of it was read from the medium and checked.
+/// The result for a log, after every batch was read from the medium and checked.
 #[derive(Debug, Default)]
 pub struct LogReport {
     /// Its directory.
     pub dir: PathBuf,
-    /// Segment files.
+    /// The number of segment files.
     pub segments: u64,
-    /// Good batches.
+    /// The number of good batches.
     pub batches: u64,
-    /// Records in them.
+    /// The number of records in them.
     pub records: u64,
-    /// Bytes of them.
+    /// The number of bytes in them.
     pub bytes: u64,
-    /// The offset of the first of them; `None` when there is none.
+    /// The offset of the first of them; `None` if there are none.
     pub first_offset: Option<Offset>,
     /// The offset after the last of them.
     pub next_offset: Offset,
-    /// Places between good batches where offsets are missing and no bytes are bad: compaction
-    /// leaves them, and so does a file that was taken away.
+    /// Gaps in the offsets between good batches without bad bytes in between: compaction leaves
+    /// them, and so does a file that was removed.
     pub gaps: u64,
-    /// What is wrong, in the order of the files.
+    /// The findings, in the order of the files.
     pub findings: Vec<Finding>,
 }
 
-/// Something wrong at one place.
+/// A fault at a position.
 #[derive(Debug)]
 pub struct Finding {
     /// The file.
     pub path: PathBuf,
     /// The position in it.
     pub position: u64,
-    /// What is wrong.
+    /// The fault.
     pub flaw: Flaw,
 }
 
-/// What can be wrong with a log's files.
+/// The faults of a log's files.
 #[derive(Debug)]
 pub enum Flaw {
-    /// The bytes are no batch that belongs there.
+    /// The bytes are not the batch that belongs there.
     Batch {
-        /// Why not.
+        /// The fault.
         bad: BadBatch,
-        /// Where the next good batch begins; `None` when no good one follows in the file.
+        /// The position of the next good batch; `None` if none follows in the file.
         good_again: Option<u64>,
     },
-    /// Bytes that were never known to be durable; the next start cuts them off, with all that
-    /// follows them.
+    /// Bytes that were never recorded as durable; the next start truncates them, with all that
+    /// follows.
     TornTail(BadBatch),
-    /// An offset index points at no batch, or at another one.
+    /// An offset index refers to no batch, or to another one.
     OffsetIndex {
-        /// The position it points at.
+        /// The position in the entry.
         position: i32,
-        /// The last offset it gives to the batch there.
+        /// The last offset of that batch, according to the entry.
         last_offset: Offset,
     },
-    /// A time index gives a batch another time than the largest up to it.
+    /// A time index has another timestamp for a batch than the largest up to it.
     TimeIndex {
-        /// The time it gives.
+        /// The timestamp in the entry.
         timestamp: Timestamp,
         /// The last offset of the batch.
         last_offset: Offset,
     },
-    /// The epoch history gives a batch another epoch than its own.
+    /// The epoch history has another epoch for a batch than the batch itself.
     EpochHistory {
         /// The batch's first offset.
         offset: Offset,
         /// The batch's epoch.
         epoch: LeaderEpoch,
-        /// What the history says.
+        /// The epoch according to the history.
         history: Option<LeaderEpoch>,
     },
-    /// A small file contradicts itself, or is missing.
+    /// A small file is damaged, or missing.
     File(String),
-    /// The log has no records where it had some, and no damaged bytes either.
+    /// The log lacks records that it had, without damaged bytes.
     Missing {
         /// The first offset that is missing.
         first: Offset,
@@ -89,15 +89,14 @@ pub enum Flaw {
 }
 
 impl LogReport {
-    /// Whether everything that was ever durable is as it was written, and every index right.
+    /// Returns true if everything that was ever durable is as written, and every index is right.
     pub fn is_sound(&self) -> bool {
         !self.findings.iter().any(Finding::is_damage)
     }
 }
 
 impl Finding {
-    /// Whether it is more than a write that was torn off: of such a one nobody was ever told that
-    /// it is durable.
+    /// Returns true unless it is a torn write, which was never reported as durable.
     pub fn is_damage(&self) -> bool {
         !matches!(self.flaw, Flaw::TornTail(_))
     }

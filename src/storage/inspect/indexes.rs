@@ -1,4 +1,4 @@
-//! Checking a segment's indexes against its batches, as those come by in order.
+//! The check of a segment's indexes against its batches, which are passed in order.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use crate::storage::segments::{Entry, FileKind, Located, OffsetEntry, SegmentFil
 use crate::storage::{StorageError, small_file};
 use crate::types::{Offset, Timestamp};
 
-/// The indexes of one segment, and how far they have been checked.
+/// The indexes of a segment, with the progress of their check.
 pub(super) struct IndexCheck {
     base: Offset,
     offsets: Unchecked<OffsetEntry>,
     times: Unchecked<TimeEntry>,
     max_timestamp: Timestamp,
-    /// Entries for this offset and later ones were never known to be durable.
+    /// Entries for this offset and later ones were never recorded as durable.
     durable_below: Offset,
 }
 
@@ -25,8 +25,8 @@ struct Unchecked<E> {
 }
 
 impl IndexCheck {
-    /// The indexes of the segment that begins at `base`; absent ones have no entries, which is no
-    /// flaw.
+    /// The indexes of the segment that begins at `base`. An absent index has no entries, which is
+    /// no fault.
     pub(super) fn new(
         disk: &dyn Disk,
         dir: &Path,
@@ -42,7 +42,7 @@ impl IndexCheck {
         })
     }
 
-    /// Checks the entries that a good batch decides on.
+    /// Checks the entries that this batch can confirm or refute.
     pub(super) fn pass(&mut self, batch: &Located, findings: &mut Vec<Finding>) {
         let last_offset = batch.summary.last_offset;
         let (base, durable_below) = (self.base, self.durable_below);
@@ -64,8 +64,8 @@ impl IndexCheck {
         });
     }
 
-    /// Finds the entries wrong that no batch came by for. Not to be called where the batches end
-    /// in bad bytes: the entries may speak of what was there.
+    /// Reports the remaining entries, for which there was no batch. Do not call it if the batches
+    /// end in bad bytes, since the entries may belong to those.
     pub(super) fn finish(&mut self, findings: &mut Vec<Finding>) {
         let (base, durable_below) = (self.base, self.durable_below);
         let is_late = move |claimed: Option<Offset>| claimed >= Some(durable_below);
@@ -80,7 +80,7 @@ impl IndexCheck {
     }
 }
 
-/// The last offset that an entry gives to a batch, and the flaw it has if that is wrong.
+/// The last offset of a batch according to an entry, and the flaw to report if it is wrong.
 fn offset_claim(base: Offset, entry: OffsetEntry) -> (Option<Offset>, Flaw) {
     let last_offset = Offset::checked(base.get() + i64::from(entry.relative_offset));
     let flaw =
@@ -88,7 +88,7 @@ fn offset_claim(base: Offset, entry: OffsetEntry) -> (Option<Offset>, Flaw) {
     (last_offset, flaw)
 }
 
-/// As `offset_claim`, of the other index.
+/// As `offset_claim`, for the time index.
 fn time_claim(base: Offset, entry: TimeEntry) -> (Option<Offset>, Flaw) {
     let last_offset = Offset::checked(base.get() + i64::from(entry.relative_offset));
     let flaw =
@@ -110,7 +110,7 @@ impl<E: Entry> Unchecked<E> {
         Ok(Self { path, entries: bytes.chunks_exact(size).map(decode).collect(), checked: 0 })
     }
 
-    /// Checks entries in turn, as long as `judge` has something to say of them.
+    /// Checks entries in order, until `judge` returns `None` because it cannot decide yet.
     fn check(&mut self, findings: &mut Vec<Finding>, judge: impl Fn(E) -> Option<(bool, Flaw)>) {
         while let Some(entry) = self.entries.get(self.checked).copied() {
             let Some((is_right, flaw)) = judge(entry) else { return };

@@ -1,7 +1,7 @@
-//! Looking at files from outside, without opening a log: what is in them, and whether it is sound.
+//! Inspection of files without opening a log: their content and their integrity.
 //!
-//! Nothing is written, locked or repaired. The files of a running broker may be looked at: its last
-//! batch may then appear to be cut off.
+//! Nothing is written, locked or repaired. The files of a running broker may be inspected: its last
+//! batch may then appear to be incomplete.
 
 mod dump;
 mod findings;

@@ -1,4 +1,4 @@
-//! The small files of a data directory and of a log, each against its own checksum.
+//! The check of the small files of a data directory and of a log by their own checksums.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::storage::skipping::audit_flaw;
 use crate::storage::{StorageError, checked_text};
 use crate::types::Offset;
 
-/// Small files of a log that are checked texts, besides the seals.
+/// The checked texts of a log, apart from the seals.
 const LOG_TEXTS: [&str; 3] = ["damaged", "compacted", "skipped"];
 const SNAPSHOT: &str = ".snapshot";
 
-/// What is wrong with the small files of a data directory that belong to no log.
+/// Checks the small files of a data directory that belong to no log.
 ///
 /// # Errors
-/// As the disk fails.
+/// Those of the disk.
 pub fn verify_small_files(disk: &dyn Disk, dir: &Path) -> Result<Vec<Finding>, StorageError> {
     let mut findings = Vec::new();
     for name in CHECKED_TEXTS {
@@ -39,8 +39,8 @@ pub fn verify_small_files(disk: &dyn Disk, dir: &Path) -> Result<Vec<Finding>, S
     Ok(findings)
 }
 
-/// Checks the small files of a log, and that each file of a segment has its batches. Below
-/// `log_start` and from `durable` on a crash may have left a part of a segment's files.
+/// Checks the small files of a log, and that each segment with other files has its batches. Below
+/// `log_start` and from `durable` on, a crash may have left only some of a segment's files.
 pub(super) fn check_log_files(
     disk: &dyn Disk,
     dir: &Path,

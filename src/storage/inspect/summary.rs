@@ -1,4 +1,4 @@
-//! What the files of logs tell about the topics they belong to, without opening a log.
+//! A summary of logs from their files alone, without opening a log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::storage::segments::{BatchScan, Expected, FileKind, Medium, Scanned, S
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicPartition};
 
-/// What the files of one log tell.
+/// The summary of a log.
 #[derive(Debug)]
 pub struct LogSummary {
     /// The partition.
     pub partition: TopicPartition,
-    /// Its topic, or why that cannot be told.
+    /// Its topic, or the reason for which it is not known.
     pub metadata: Result<PartitionMetadata, String>,
     /// The last leader epoch in its history or its batches.
     pub latest_epoch: LeaderEpoch,
@@ -27,7 +27,7 @@ pub struct LogSummary {
 /// Summaries of all logs in a data directory. Every batch is read.
 ///
 /// # Errors
-/// As the disk fails, or when a later release has written something.
+/// Those of the disk; or if a later release has written a file.
 pub fn summarize_logs(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogSummary>, StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
     let partitions = entries.iter().filter(|entry| entry.is_dir);

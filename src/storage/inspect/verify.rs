@@ -19,17 +19,17 @@ use crate::storage::segments::{
 use crate::storage::{EpochCache, StartPoint, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
 
-/// Verifies the logs of a data directory, or the one log whose directory it is.
+/// Verifies the logs of a data directory, or the log in a log's directory.
 ///
 /// # Errors
-/// When the disk refuses, a file is of a later release, or the directory is neither of the two.
+/// If the disk fails, a file is of a later release, or the directory is neither of the two.
 #[cfg(any(test, feature = "internals"))]
 pub fn verify(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Vec<LogReport>, StorageError> {
     verify_watched(disk, dir, &mut |_| ControlFlow::Continue(()))
 }
 
-/// As `verify`, on the disk of the system. `watch` is told the bytes of each good batch, and may
-/// end the check: the reports then cover what was read so far.
+/// As `verify`, on the system's disk. `watch` is called with the size of each good batch, and may
+/// end the check: the reports then cover the part that was read.
 pub fn verify_system(
     dir: &Path,
     watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
@@ -38,7 +38,7 @@ pub fn verify_system(
     verify_watched(&disk, dir, watch)
 }
 
-/// Bytes of the segments that `verify_system` would read.
+/// The number of bytes of the segments that `verify_system` would read.
 pub fn segment_bytes_system(dir: &Path) -> Result<u64, StorageError> {
     let disk = SystemDisk::default();
     let mut bytes = 0;
@@ -83,7 +83,7 @@ fn verify_watched(
     Ok(reports)
 }
 
-/// The directories of logs that are to be verified.
+/// The directories of the logs to verify.
 fn logs_in(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let entries = disk.list(dir).map_err(|source| StorageError::io("list", dir, source))?;
     let is_log = entries.iter().any(|entry| {
@@ -105,7 +105,7 @@ fn logs_in(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
     Ok(logs)
 }
 
-/// The first offsets of a log's segments, in order.
+/// The base offsets of a log's segments, in order.
 pub(super) fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, StorageError> {
     let entries = disk.list(log).map_err(|source| StorageError::io("list", log, source))?;
     let files = entries.iter().filter_map(|entry| SegmentFile::parse(&entry.name));
@@ -115,25 +115,25 @@ pub(super) fn segment_bases(disk: &dyn Disk, log: &Path) -> Result<Vec<Offset>, 
     Ok(bases)
 }
 
-/// The files of whole replacements in a log's directory.
+/// The complete replacements in a log's directory.
 fn replacements(disk: &dyn Disk, log: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let entries = disk.list(log).map_err(|source| StorageError::io("list", log, source))?;
     let is_swap = |name: &str| SegmentFile::parse(name).is_some_and(|f| f.kind == FileKind::Swap);
     Ok(entries.iter().filter(|e| is_swap(&e.name)).map(|e| log.join(&e.name)).collect())
 }
 
-/// The verification of one log.
+/// The verification of a log.
 struct LogCheck<'d> {
     disk: &'d dyn Disk,
     dir: PathBuf,
-    /// What is known of the log from outside it; `None` when nothing is.
+    /// The log's state according to the data directory; `None` if it is not known.
     start: Option<StartPoint>,
-    /// Records may be missing below it.
+    /// The offset below which compaction may have removed records.
     gaps_below: Offset,
-    /// Whether bad bytes came before the next batch, and so account for a gap.
+    /// True if bad bytes precede the next batch, and so explain a gap.
     is_after_bad: bool,
     epochs: Option<EpochCache>,
-    /// What the epoch history said wrongly of the last batch, after what that is of.
+    /// The last disagreement with the epoch history: the batch's epoch, and the history's.
     mistake: Option<(LeaderEpoch, Option<LeaderEpoch>)>,
     report: LogReport,
     expected: Expected,
@@ -198,7 +198,7 @@ impl<'d> LogCheck<'d> {
         Ok((self.report, ControlFlow::Continue(())))
     }
 
-    /// Checks the batches of whole replacements, which the next start puts in place of segments.
+    /// Checks the batches of complete replacements, which the next start puts in place of segments.
     fn replacements(&mut self) -> Result<(), StorageError> {
         for path in replacements(self.disk, &self.dir)? {
             let refused = |source| StorageError::io("read", &path, source);
@@ -231,7 +231,8 @@ impl<'d> LogCheck<'d> {
     ) -> Result<ControlFlow<()>, StorageError> {
         let path = SegmentFile::path(&self.dir, base, FileKind::Log);
         let refused = |source| StorageError::io("read", &path, source);
-        // First, so that a broker at work has no entries for batches beyond the length seen.
+        // Read the indexes first, so that a running broker has no entries for batches beyond the
+        // size read later.
         let durable_below = match self.start {
             Some(StartPoint::Unclean { rebuild, .. }) => rebuild,
             _ => Offset::new(i64::MAX),
@@ -283,7 +284,7 @@ impl<'d> LogCheck<'d> {
         let mut digests = Seal::load_digests(self.disk, &path)
             .map_err(|source| StorageError::read(&path, source))?;
         if next_base.is_none() {
-            // The last segment may have lost what was never durable.
+            // The last segment may have lost bytes that were never durable.
             digests.retain(|digest| digest.end <= size);
         }
         Ok(Chain {
@@ -312,7 +313,7 @@ impl<'d> LogCheck<'d> {
         self.check_epoch(batch);
     }
 
-    /// Looks a batch up in the epoch history; a mistake that goes on is found once.
+    /// Compares a batch with the epoch history; a repeated disagreement is reported once.
     fn check_epoch(&mut self, batch: &Located) {
         let (offset, epoch) = (batch.summary.base_offset, batch.summary.leader_epoch);
         let Some(epochs) = &self.epochs else { return };
@@ -326,7 +327,8 @@ impl<'d> LogCheck<'d> {
         self.mistake = mistake;
     }
 
-    /// Goes on at an offset of a segment, where nothing accounts for missing ones as a finding.
+    /// Continues at an offset of a segment, and reports the skipped offsets unless they are
+    /// explained.
     fn skip_to(&mut self, offset: Offset, segment: Offset) {
         let expected = self.expected.offset;
         if offset <= expected {
@@ -359,7 +361,7 @@ impl<'d> LogCheck<'d> {
         }
     }
 
-    /// Where torn writes may begin; `None` when that is not known.
+    /// The offset from which on torn writes are possible; `None` if it is not known.
     fn durable(&self) -> Option<Offset> {
         match self.start? {
             StartPoint::Clean { log_end, .. } => Some(log_end),
@@ -368,8 +370,8 @@ impl<'d> LogCheck<'d> {
         }
     }
 
-    /// Judges bad bytes as a start does. A write that was torn off is no damage: nobody was ever
-    /// told that it is durable.
+    /// Classifies bad bytes as recovery does. A torn write is not damage, because it was never
+    /// reported as durable.
     fn flaw(
         &self,
         bad: BadBatch,
@@ -384,7 +386,7 @@ impl<'d> LogCheck<'d> {
         let was_durable = self.durable().is_none_or(|durable| first < durable);
         let power_failed = matches!(self.start, Some(StartPoint::Unclean { same_boot: false, .. }));
         let ends_log = next_base.is_none() && good_again.is_none();
-        // The next segment begins where this one is over: an append had failed behind its end.
+        // The next segment continues here: an append had failed at the end of this one.
         let is_left_over = next_base == Some(first);
         if is_left_over || !was_durable && (power_failed || ends_log) {
             Flaw::TornTail(bad)

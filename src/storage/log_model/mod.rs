@@ -1,8 +1,10 @@
-//! The log against a plain list of batches, on a disk that fails and a machine that crashes.
+//! A model test of the log against a plain list of batches, on a failing disk and a crashing
+//! machine.
 //!
-//! Every seed is one life of a log that counts its offsets in records or in bytes: appends, reads,
-//! rolls, flushes, cuts, failed calls, crashes of the process and of the power, and recoveries,
-//! themselves interrupted. Checked throughout: I1 to I8 of the reliability rules.
+//! Every seed gives the history of a log with offsets by record or by byte: appends, reads, rolls,
+//! flushes, truncations, failed calls, crashes of the process and of the machine, and recoveries,
+//! which are interrupted themselves. All the while the invariants I1 to I8 of the reliability rules
+//! are checked.
 
 mod checks_tests;
 mod faults_tests;

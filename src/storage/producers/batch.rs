@@ -1,23 +1,23 @@
-//! The facts of a batch that matter to its producer's state, and the arithmetic of sequences.
+//! The facts of a batch that matter to its producer's state, and sequence arithmetic.
 
 use crate::types::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
-/// A batch as the producer state sees it, with the offsets it has or is about to get.
+/// A batch for the producer state, with the offsets it has or will get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProducerBatch {
-    /// Who sent it; `ProducerId::NONE` when the producer is not idempotent.
+    /// The producer; `ProducerId::NONE` if it is not idempotent.
     pub producer_id: ProducerId,
-    /// The sender's incarnation.
+    /// The producer's epoch.
     pub producer_epoch: ProducerEpoch,
-    /// Sequence of its first record, or below zero when it has none, as a control batch.
+    /// The sequence of its first record, or negative if it has none, like a control batch.
     pub base_sequence: i32,
-    /// Its records, at least one. Sequences count records even where offsets count bytes.
+    /// The number of its records, at least 1. Sequences count records even if offsets count bytes.
     pub record_count: i32,
-    /// Where it is, or will be, in the log, and its time.
+    /// Its position in the log, and its timestamp.
     pub appended: AppendedBatch,
 }
 
-/// Where a batch is in the log, and the time a produce answer reports for it.
+/// The position of a batch in the log, and the timestamp that a produce response reports for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendedBatch {
     /// Its first offset.
@@ -29,7 +29,7 @@ pub struct AppendedBatch {
 }
 
 impl ProducerBatch {
-    /// Whether it takes part in duplicate detection at all.
+    /// Returns true if it takes part in duplicate detection at all.
     pub fn is_idempotent(&self) -> bool {
         self.producer_id != ProducerId::NONE
     }
@@ -40,9 +40,9 @@ impl ProducerBatch {
     }
 }
 
-/// The sequence `count` records after `sequence`: after 2³¹ − 1 comes 0.
+/// The sequence `count` records after `sequence`; 2³¹ − 1 is followed by 0.
 pub(super) fn sequence_after(sequence: i32, count: i32) -> i32 {
     debug_assert!(sequence >= 0 && count >= 0, "sequence {sequence} + {count}");
-    // Both are below 2³¹, so one bit masked away is the wrap.
+    // Both are below 2³¹, so masking the sign bit wraps the sum around.
     sequence.wrapping_add(count) & i32::MAX
 }

@@ -1,4 +1,4 @@
-//! One producer's window: its epoch and its last five batches.
+//! The state of a producer: its epoch and its last five batches.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use crate::storage::producers::batch::sequence_after;
 use crate::storage::producers::{AppendedBatch, ProducerBatch, SequenceError};
 use crate::types::{ProducerEpoch, ProducerId, Timestamp};
 
-/// How many batches a client may have in flight, and therefore repeat.
+/// The number of batches that a client may have in flight, and may therefore send again.
 pub(super) const WINDOW: usize = 5;
 
-/// What is remembered of a producer, for people who look for one.
+/// The state of a producer, for operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveProducer {
     /// The producer.
     pub producer_id: ProducerId,
-    /// Its incarnation.
+    /// Its epoch.
     pub epoch: ProducerEpoch,
     /// The sequence of its last record, or −1 if it has written none in this epoch.
     pub last_sequence: i32,
@@ -22,23 +22,23 @@ pub struct ActiveProducer {
     pub last_timestamp: Timestamp,
 }
 
-/// What to do with a batch.
+/// The decision on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is new.
+    /// It is new and must be appended.
     Append,
-    /// It is in the log already, here; the producer gets the answer of the original, under the same
-    /// condition.
+    /// It is in the log already, at this position; the producer gets the response of the original
+    /// batch, under the same conditions.
     Duplicate(AppendedBatch),
 }
 
-/// What is known of one producer.
+/// The state of a producer.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) epoch: ProducerEpoch,
     /// Oldest first, at most `WINDOW`.
     pub(super) window: Vec<Sequenced>,
-    /// When it last wrote, by the monotonic clock of this process.
+    /// The time of its last batch, by the monotonic clock of this process.
     pub(super) last_seen: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Entry {
         Self { epoch, window: Vec::new(), last_seen: Duration::ZERO }
     }
 
-    /// Whether the batch is to be appended.
+    /// Decides whether the batch must be appended.
     pub(super) fn check(&self, batch: &ProducerBatch) -> Result<Verdict, SequenceError> {
         if batch.producer_epoch < self.epoch {
             return Err(SequenceError::Fenced {
@@ -82,7 +82,7 @@ impl Entry {
         }
     }
 
-    /// Takes an appended batch in, whatever it is: the log is the truth.
+    /// Records an appended batch without checks: the log is authoritative.
     pub(super) fn record(&mut self, batch: &ProducerBatch) {
         if batch.producer_epoch != self.epoch {
             self.epoch = batch.producer_epoch;
@@ -101,7 +101,7 @@ impl Entry {
         });
     }
 
-    /// What people are shown of it.
+    /// The description shown to operators.
     pub(super) fn describe(&self, producer_id: ProducerId) -> ActiveProducer {
         let last = self.window.last();
         ActiveProducer {
@@ -118,7 +118,7 @@ impl Entry {
         self.window.iter().rev().find(same).map(|kept| kept.appended)
     }
 
-    /// A new epoch begins again at 0.
+    /// A new epoch begins at sequence 0.
     fn next_sequence(&self, epoch: ProducerEpoch) -> i32 {
         match self.window.last() {
             Some(last) if epoch == self.epoch => sequence_after(last.last_sequence, 1),

@@ -1,10 +1,10 @@
-//! What a partition remembers of its idempotent producers, so that a batch sent twice is stored
-//! once and a batch that skips one is refused.
+//! The state of a partition's idempotent producers, by which a batch sent twice is stored once and
+//! a batch that skips another is refused.
 //!
-//! Per producer id: its epoch and the last five batches. The state is a function of the log: it is
-//! checked and recorded under the log's append lock, rebuilt from a snapshot and the batches after
-//! it, and followers build the same from what they replicate. Memory is bounded by
-//! [`ProducerLimits`].
+//! Per producer id it holds the epoch and the last five batches. The state is a function of the
+//! log: it is checked and recorded under the log's append lock and rebuilt from a snapshot and the
+//! batches after it; followers derive the same state from the replicated batches. Memory is bounded
+//! by [`ProducerLimits`].
 
 mod batch;
 mod entry;

@@ -1,6 +1,6 @@
-//! The producer states of a log up to an offset, as a file beside its segments.
+//! Snapshots: the producer states of a log up to an offset, in a file beside its segments.
 //!
-//! `%020d.snapshot`, named by the offset up to which it holds. Numbers are big-endian.
+//! `%020d.snapshot`, named by the offset up to which it is valid. Numbers are big-endian.
 //!
 //! | at | bytes | field |
 //! |--:|--:|---|
@@ -17,8 +17,7 @@
 //! | | 8 | largest timestamp, ms |
 //! | end − 4 | 4 | CRC32C of all bytes before it, in every version |
 //!
-//! A snapshot only saves reading: one that is damaged is passed over for an older one, or for the
-//! log itself.
+//! A snapshot only saves reading: if it is damaged, an older one is used, or the log itself.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,12 +42,12 @@ pub fn write_snapshot(
     small_file::replace(disk, &path_of(dir, offset), &encode(offset, states))
 }
 
-/// The states of the latest sound snapshot at or below `end`, and its offset: the batches from
-/// there on are to be replayed. `None` when there is no such snapshot; all batches are then. The
-/// producers count as seen at `now`.
+/// The states of the latest sound snapshot at or below `end`, and its offset, from which batches
+/// must be replayed. `None` if there is no such snapshot; all batches must then be replayed. Every
+/// producer counts as last seen at `now`.
 ///
 /// # Errors
-/// `Unsupported` when a later release has written one; else as the disk failed.
+/// `Unsupported` if a later release has written one; otherwise the disk's error.
 pub fn latest_snapshot(
     disk: &dyn Disk,
     dir: &Path,
@@ -86,7 +85,7 @@ pub(crate) fn largest_id_in_snapshots(
     Ok(largest)
 }
 
-/// What is wrong with the snapshot in `path`, by its name and its checksum.
+/// Describes the damage of the snapshot in `path`, by its name and its checksum.
 pub(crate) fn snapshot_flaw(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(offset) = offset_of(&name) else { return Ok(None) };
@@ -96,7 +95,7 @@ pub(crate) fn snapshot_flaw(disk: &dyn Disk, path: &Path) -> io::Result<Option<S
     Ok(decoded.is_none().then(|| "it contradicts itself".to_owned()))
 }
 
-/// Removes the snapshots whose offset `keep` does not want.
+/// Removes the snapshots for whose offset `keep` is false.
 pub fn retain_snapshots(
     disk: &dyn Disk,
     dir: &Path,
@@ -153,7 +152,7 @@ fn encode_entry(bytes: &mut Vec<u8>, producer_id: ProducerId, entry: &Entry) {
     }
 }
 
-/// Fills `states` and tells the version, or `None` when the bytes contradict themselves.
+/// Fills `states` and returns the version, or `None` if the bytes are damaged.
 fn decode(bytes: &[u8], offset: Offset, now: Duration, states: &mut ProducerStates) -> Option<u16> {
     let (content, crc) = bytes.split_last_chunk()?;
     if u32::from_be_bytes(*crc) != crc32c::crc32c(content) {

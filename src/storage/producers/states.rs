@@ -7,14 +7,15 @@ use crate::storage::producers::entry::{ActiveProducer, Entry, Verdict};
 use crate::storage::producers::{ProducerBatch, SequenceError};
 use crate::types::{Offset, ProducerId};
 
-/// How long and how many producers are remembered per partition.
+/// The limits on the producer state of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProducerLimits {
-    /// `producer.id.expiration.ms`: a producer silent for so long is forgotten. Measured by the
-    /// monotonic clock and from the start of this process at the earliest, so that no jump of the
-    /// wall clock makes room for a duplicate.
+    /// `producer.id.expiration.ms`: the time after which an inactive producer is removed. Measured
+    /// by the monotonic clock, from the start of this process at the earliest, so that a jump of
+    /// the wall clock cannot let a duplicate pass.
     pub expiration: Duration,
-    /// Beyond so many the longest silent are forgotten. About 250 bytes each.
+    /// The number of producers above which those inactive for longest are removed. About 250 bytes
+    /// each.
     pub producers_max: usize,
 }
 
@@ -24,31 +25,31 @@ impl Default for ProducerLimits {
     }
 }
 
-/// What is remembered of a partition's idempotent producers.
+/// The state of a partition's idempotent producers.
 #[derive(Clone, Debug)]
 pub struct ProducerStates {
     limits: ProducerLimits,
     entries: HashMap<ProducerId, Entry>,
 }
 
-/// Batches found good but not appended yet: the state as it will be when they are. Dropped when the
-/// write fails.
+/// The state that results from batches which passed the check and are not appended yet. Dropped if
+/// the write fails.
 #[derive(Debug, Default)]
 pub struct Staged {
     entries: HashMap<ProducerId, Entry>,
 }
 
 impl ProducerStates {
-    /// A partition without producers.
+    /// The state of a partition without producers.
     pub fn new(limits: ProducerLimits) -> Self {
         Self { limits, entries: HashMap::new() }
     }
 
-    /// Decides on the next batch of one append call, after those staged before it; a batch to be
-    /// appended is staged in turn. A batch of an unknown producer may begin at any sequence.
+    /// Decides on the next batch of an append call, after those staged before it, and stages it if
+    /// it must be appended. A batch of an unknown producer may begin at any sequence.
     ///
     /// # Errors
-    /// When the producer is fenced or a batch before this one is missing.
+    /// If the producer is fenced, or a batch before this one is missing.
     pub fn check(
         &self,
         staged: &mut Staged,
@@ -71,7 +72,7 @@ impl ProducerStates {
         Ok(verdict)
     }
 
-    /// Takes in what was staged, once it is in the log; `now` is the monotonic clock's.
+    /// Records the staged batches once they are in the log; `now` is by the monotonic clock.
     pub fn record(&mut self, staged: Staged, now: Duration) {
         for (producer_id, mut entry) in staged.entries {
             entry.last_seen = now;
@@ -80,7 +81,7 @@ impl ProducerStates {
         self.make_room();
     }
 
-    /// Takes in one batch that is in the log, without judging it: at recovery, and on followers.
+    /// Records a batch of the log without checks: for recovery, and on followers.
     pub fn replay(&mut self, batch: &ProducerBatch, now: Duration) {
         if !batch.is_idempotent() {
             return;
@@ -94,7 +95,7 @@ impl ProducerStates {
         self.make_room();
     }
 
-    /// Forgets the producers that have been silent for too long.
+    /// Removes the producers that have been inactive for too long.
     pub fn expire(&mut self, now: Duration) {
         let expiration = self.limits.expiration;
         self.entries.retain(|_, entry| now.saturating_sub(entry.last_seen) < expiration);
@@ -106,7 +107,7 @@ impl ProducerStates {
         self.entries.iter().filter_map(|(id, entry)| Some((*id, last(entry)?))).collect()
     }
 
-    /// The producers that have not been silent for too long, by id.
+    /// The producers that have not been inactive for too long, by id.
     pub fn active(&self, now: Duration) -> Vec<ActiveProducer> {
         let expiration = self.limits.expiration;
         let is_active = |entry: &Entry| now.saturating_sub(entry.last_seen) < expiration;
@@ -116,13 +117,13 @@ impl ProducerStates {
         active
     }
 
-    /// How many producers are remembered.
+    /// The number of producers.
     #[cfg(any(test, feature = "internals"))]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is.
+    /// Returns true if there are none.
     #[cfg(any(test, feature = "internals"))]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -136,7 +137,8 @@ impl ProducerStates {
         self.entries.insert(producer_id, entry);
     }
 
-    /// Forgets the longest silent, an eighth at a time: looking for them costs a pass over all.
+    /// Removes the producers inactive for longest, an eighth at a time, because finding them takes
+    /// a pass over all.
     fn make_room(&mut self) {
         let most = self.limits.producers_max;
         if self.entries.len() <= most {

@@ -1,5 +1,6 @@
-//! Cutting a torn tail off. Its bytes are kept aside in the data directory's `quarantine/`, named
-//! after their log, segment and position: nothing of it was promised, but a person may want it.
+//! Truncation of a torn tail. Its bytes are copied to the data directory's `quarantine/`, named
+//! after their log, segment and position: none of it was acknowledged as durable, but an operator
+//! may want it.
 
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ const QUARANTINE: &str = "quarantine";
 /// Bytes copied at a time.
 const STRETCH: usize = 1 << 20;
 
-/// Cuts the log where it is torn. The caller syncs.
+/// Truncates the log where it is torn. The caller syncs.
 pub(super) fn cut(home: &Home, segments: &[Arc<Segment>], torn: &Torn) -> Result<(), StorageError> {
     let Torn { segment: number, position, offset, reason } = torn;
     let mut bytes = segments[*number].size()? - position;
@@ -32,7 +33,7 @@ pub(super) fn cut(home: &Home, segments: &[Arc<Segment>], torn: &Torn) -> Result
     }
     let segment = &segments[*number];
     if *position == 0 && *number > 0 {
-        // Nothing of it is good: the log ends with the segment before.
+        // Nothing in it is good: the log ends with the preceding segment.
         move_aside(home, segment, &quarantine)?;
     } else {
         copy_aside(home, segment, *position, &quarantine);
@@ -41,7 +42,7 @@ pub(super) fn cut(home: &Home, segments: &[Arc<Segment>], torn: &Torn) -> Result
     home.disk.sync_dir(&quarantine).map_err(|error| StorageError::io("sync", &quarantine, error))
 }
 
-/// Moves a segment's batches, and removes what is kept beside them.
+/// Moves a segment's batches to the quarantine, and removes its other files.
 fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), StorageError> {
     segment.retire();
     for kind in FileKind::OF_SEGMENT {
@@ -61,8 +62,8 @@ fn move_aside(home: &Home, segment: &Segment, quarantine: &Path) -> Result<(), S
     Ok(())
 }
 
-/// Copies the bytes from `position` on. A disk without room for them does not keep a log from
-/// opening.
+/// Copies the bytes from `position` on to the quarantine. A full disk must not prevent the log from
+/// opening, so an error is only logged.
 fn copy_aside(home: &Home, segment: &Segment, position: u64, quarantine: &Path) {
     let path = name(home, segment, position, quarantine);
     let copy = || -> io::Result<()> {

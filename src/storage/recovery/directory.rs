@@ -1,4 +1,4 @@
-//! Which segments a log's directory holds, and the work on it that a crash has left half done.
+//! The segments in a log's directory, and completion of operations that a crash interrupted.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use crate::storage::StorageError;
 use crate::storage::segments::{BatchWalk, FileKind, Home, Segment, SegmentFile};
 use crate::types::Offset;
 
-/// The segments of a log, by the names of their files.
+/// The segments of a log, according to the names of its files.
 pub(crate) fn existing_segments(home: &Arc<Home>) -> Result<Vec<Arc<Segment>>, StorageError> {
     let bases = bases(&names(home)?);
     if bases.is_empty() {
@@ -23,8 +23,9 @@ pub(crate) fn existing_segments(home: &Arc<Home>) -> Result<Vec<Arc<Segment>>, S
     Ok(segments.collect())
 }
 
-/// Completes or undoes what a crash has interrupted: deletions are done, replacements that are
-/// whole take the place of what they replace, others go, and so do files whose segment is gone.
+/// Completes or undoes operations that a crash interrupted: files marked as deleted are removed,
+/// complete replacements take the place of the replaced segments, incomplete ones are removed, and
+/// so are files without a segment.
 pub(super) fn tidy(home: &Arc<Home>) -> Result<(), StorageError> {
     let names = home.list()?;
     let found: Vec<_> = names.iter().map(|(_, file)| *file).collect();
@@ -49,8 +50,8 @@ pub(super) fn tidy(home: &Arc<Home>) -> Result<(), StorageError> {
     if changed { home.sync_names() } else { Ok(()) }
 }
 
-/// Whether there is a replacement from `base` on whose indexes and seal are there as well; earlier
-/// versions wrote those later.
+/// Returns true if there is a replacement from `base` on that has its indexes and seal; earlier
+/// versions wrote these later.
 fn is_whole_swap(files: &[SegmentFile], base: Offset) -> bool {
     has(files, base, FileKind::Swap) && has(files, base, FileKind::CleanedSeal)
 }
@@ -59,8 +60,8 @@ fn has(files: &[SegmentFile], base: Offset, kind: FileKind) -> bool {
     files.contains(&SegmentFile { base, kind })
 }
 
-/// Lets a whole replacement take the place of the segments that its offsets cover: it ends with a
-/// batch where the last of them did, if only an emptied one.
+/// Puts a replacement in the place of the segments that its offsets cover: its last batch, if only
+/// an emptied one, ends at the last offset of these segments.
 fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     let path = SegmentFile::path(&home.dir, base, FileKind::Swap);
     let last = last_offset(home, &path).map_err(|error| StorageError::io("read", &path, error))?;
@@ -68,7 +69,7 @@ fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     let files = names(home)?;
     let is_whole = is_whole_swap(&files, base);
     let covered = |file: &&SegmentFile| (base..=last).contains(&file.base);
-    // Of a whole one, the indexes that have lost their earlier names are in place.
+    // The indexes of a complete replacement that lost their temporary names are in place already.
     let is_in_place = |file: &&SegmentFile| {
         let mut earlier = FileKind::BECOMING.iter().filter(|(_, kind)| *kind == file.kind);
         is_whole && file.base == base && earlier.all(|(kind, _)| !has(&files, base, *kind))
@@ -77,7 +78,7 @@ fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     for file in replaced.filter(covered).filter(|file| !is_in_place(file)) {
         remove(home, &SegmentFile::path(&home.dir, file.base, file.kind))?;
     }
-    // The old names are gone for good before the new ones appear.
+    // The removal of the old names must be durable before the new ones appear.
     home.sync_names()?;
     for (from, to) in FileKind::BECOMING.into_iter().filter(|(from, _)| has(&files, base, *from)) {
         let [from, to] = [from, to].map(|kind| SegmentFile::path(&home.dir, base, kind));
@@ -90,7 +91,7 @@ fn complete_swap(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     home.sync_names()
 }
 
-/// Makes the indexes of a segment that has just taken the place of others.
+/// Builds the indexes of a segment that has just replaced others.
 fn index(home: &Arc<Home>, base: Offset) -> Result<(), StorageError> {
     let segment = Segment::existing(home, base);
     let mut indexer = segment.index_from(None)?;

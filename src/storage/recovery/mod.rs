@@ -1,12 +1,12 @@
-//! Getting a log back: from its files alone after a crash, by its own word after a close.
+//! Opening a log: recovery from its files after a crash, or from its recorded bounds after a close.
 //!
-//! After a crash everything from the marks on is read from the medium and judged. What follows a
-//! bad batch depends on what had been promised:
+//! After a crash everything from the recorded offsets on is read from the medium and checked. The
+//! treatment of a bad batch depends on the guarantees given before:
 //!
 //! | the batch is | and | then |
 //! |---|---|---|
-//! | below the durable point | | damage: kept, never served, never cut |
-//! | above it | the power failed | a torn tail: cut, the bytes kept aside |
+//! | below the durable point | | damage: kept, never served, never truncated |
+//! | above it | the power failed | a torn tail: truncated, the bytes are kept in quarantine |
 //! | above it | the machine ran on, a good batch follows | damage |
 //! | above it | the machine ran on, no good batch follows | a torn tail |
 

@@ -1,4 +1,4 @@
-//! Recovery of one log, from the first look at its directory to a log that is known and durable.
+//! The recovery of a log, from its directory to a log with known bounds that is durable.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ pub(crate) struct Recovered {
     pub(crate) ends_in_damage: bool,
 }
 
-/// Recovers the log; on return all that it holds is durable.
+/// Recovers the log; on return all of it is durable.
 ///
 /// # Errors
-/// `Corrupt` when nothing is left of a log that had durable records; else as the disk refuses.
+/// `Corrupt` if nothing is left of a log that had durable records; otherwise the disk's error.
 pub(crate) fn recover(
     home: &Arc<Home>,
     known: &Known,
@@ -42,12 +42,13 @@ pub(crate) fn recover(
     let stored = stored_epochs(home)?;
     let from = match stored {
         Stored::Sound(_) => known.rebuild.min(durable).max(log_start),
-        // Without the history every batch is asked for its epoch.
+        // Without the history, read every batch for its epoch.
         Stored::Absent | Stored::Damaged(_) => first.base(),
     };
     let compacted = Compacted::load(&*home.disk, &home.dir)
         .map_err(|source| StorageError::read(&home.dir, source))?;
-    // Where it is not known how far the log is compacted, what was never durable has no gaps.
+    // If the extent of compaction is unknown, at least records that were never durable have no
+    // gaps.
     let dense_from = home.dense_from()?.min(durable.max(compacted.gaps_below));
     let known = Known { durable, ..*known };
     let mut scanner =
@@ -71,7 +72,7 @@ pub(crate) fn recover(
     discard_snapshots(home, found.log_end)?;
     Compacted::cut(&*home.disk, &home.dir, found.log_end)
         .map_err(|error| home.refused("note the compaction of", error))?;
-    // Opened anew, the segments know their damages.
+    // Opened again, the segments use the new list of damage.
     let segments = existing_segments(home)?;
     let producers = load_producers(home, &segments, (found.log_end, limits))?;
     Ok(Recovered {
@@ -84,7 +85,7 @@ pub(crate) fn recover(
     })
 }
 
-/// Makes durable what was read and found good: indexes, bytes, names.
+/// Makes the scanned segments durable: bytes, indexes, names.
 fn keep(home: &Home, scanned: &[Arc<Segment>]) -> Result<(), StorageError> {
     for segment in scanned {
         segment.sync()?;
@@ -93,7 +94,7 @@ fn keep(home: &Home, scanned: &[Arc<Segment>]) -> Result<(), StorageError> {
     home.sync_names()
 }
 
-/// A log without a segment: empty, unless there had been something.
+/// The result for a log without segments: empty, unless it had durable records.
 fn nothing_left(
     home: &Home,
     known: &Known,

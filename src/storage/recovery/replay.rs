@@ -1,4 +1,4 @@
-//! What follows from a log's batches: leader epochs and producer states.
+//! State derived from a log's batches: leader epochs and producer states.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::storage::{
 };
 use crate::types::Offset;
 
-/// The epoch history of a log, from its file or, where that is of no use, from its batches.
+/// The epoch history of a log, from its file or, if that is absent or damaged, from its batches.
 pub(crate) fn load_epochs(
     home: &Home,
     segments: &[Arc<Segment>],
@@ -30,13 +30,13 @@ pub(crate) fn load_epochs(
     Ok(epochs)
 }
 
-/// The epoch history as its file tells it.
+/// Reads the epoch history from its file.
 pub(super) fn stored_epochs(home: &Home) -> Result<Stored<EpochCache>, StorageError> {
     EpochCache::load(Arc::clone(&home.disk), &home.dir)
         .map_err(|source| StorageError::read(&home.dir, source))
 }
 
-/// Lets a history know of a batch in its log.
+/// Adds a batch of the log to the history.
 pub(super) fn note_epoch(epochs: &mut EpochCache, batch: &BatchSummary) {
     let (epoch, start) = (batch.leader_epoch, batch.base_offset);
     if epochs.epoch_at(start) != Some(epoch) && epochs.may_follow(epoch, start) {
@@ -65,7 +65,7 @@ pub(crate) fn load_producers(
     Ok(states)
 }
 
-/// A batch as its producer has sent it: sequences count the records that compaction has removed.
+/// A batch as its producer sent it: sequences also count the records that compaction has removed.
 fn as_it_was_sent(summary: &BatchSummary, unit: OffsetUnit) -> ProducerBatch {
     let batch = producer_batch(summary);
     match unit {

@@ -1,4 +1,4 @@
-//! Reading the batches of a log from the medium, and judging what does not fit.
+//! The scan of a log's batches from the medium, and the decision on bad ones.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::storage::segments::{
 use crate::storage::{EpochCache, StorageError, Stored};
 use crate::types::{LeaderEpoch, Offset};
 
-/// What was recorded of a log before the crash.
+/// The offsets recorded for a log before the crash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     pub(crate) log_start: Offset,
@@ -19,18 +19,18 @@ pub(crate) struct Known {
     pub(crate) same_boot: bool,
 }
 
-/// A pass over a log from some offset to its end.
+/// A scan of a log from some offset to its end.
 pub(super) struct Scanner<'a> {
     home: &'a Home,
     segments: &'a [Arc<Segment>],
     durable: Offset,
-    /// Compaction has left gaps below it only.
+    /// The offset from which on compaction has left no gaps.
     gaps_below: Offset,
-    /// Batches follow one another from here on.
+    /// From this offset on, batches follow one another without a gap.
     dense_from: Offset,
     same_boot: bool,
     expected: Expected,
-    /// The history as it was stored, if it was.
+    /// The history as stored, if its file is sound.
     stored: Option<EpochCache>,
     epochs: EpochCache,
     damages: Vec<Damage>,
@@ -39,35 +39,35 @@ pub(super) struct Scanner<'a> {
     leftovers: Vec<(usize, u64)>,
 }
 
-/// Where a torn tail begins.
+/// The start of a torn tail.
 #[derive(Debug)]
 pub(super) struct Torn {
-    /// Number of the segment.
+    /// The index of the segment.
     pub(super) segment: usize,
-    /// Position in it.
+    /// The position in it.
     pub(super) position: u64,
     /// The offset after the last good record.
     pub(super) offset: Offset,
-    /// What was found there.
+    /// The fault found there.
     pub(super) reason: String,
 }
 
-/// The last segment's end is what is to be found out.
+/// The end of the last segment: the scan has to find it.
 const END_UNKNOWN: Offset = Offset::new(i64::MAX);
 
-/// What a pass has found out.
+/// The result of a scan.
 pub(super) struct Found {
     pub(super) log_end: Offset,
     pub(super) epochs: EpochCache,
     pub(super) damages: Vec<Damage>,
     pub(super) ends_in_damage: bool,
     pub(super) first_scanned: usize,
-    /// Segments, by number, that go on behind the end of their last batch, and where that is.
+    /// Segments, by index, with bytes after their last batch, and the position where these begin.
     pub(super) leftovers: Vec<(usize, u64)>,
 }
 
 impl<'a> Scanner<'a> {
-    /// A scanner of a log of which everything below `known.durable` was promised.
+    /// A scan of a log in which everything below `known.durable` was durable.
     pub(super) fn new(
         home: &'a Home,
         segments: &'a [Arc<Segment>],
@@ -95,9 +95,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads everything from about `from` on; tells where the log is torn, if it is.
+    /// Reads everything from about `from` on; returns the start of a torn tail, if there is one.
     pub(super) fn scan(&mut self, from: Offset) -> Result<Option<Torn>, StorageError> {
-        // The segment that ends at `from` too: a cut behind its end may have been lost.
+        // Include the segment that ends at `from`: a truncation at its end may have been lost.
         let after = self.segments.partition_point(|segment| segment.base() < from);
         let first = after.saturating_sub(1);
         self.first_scanned = first;
@@ -117,11 +117,11 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// What was found.
+    /// Ends the scan and returns its result.
     pub(super) fn finish(self) -> Found {
         let log_end = self.expected.offset;
         let mut epochs = self.epochs;
-        // An epoch announced at the very end has no batch to tell of it.
+        // An epoch that started at the very end has no batch yet; keep it as stored.
         let announced = self.stored.iter().flat_map(EpochCache::entries);
         for entry in announced.filter(|entry| entry.start == log_end) {
             if epochs.may_follow(entry.epoch, log_end) {
@@ -138,7 +138,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes over what is known of the log before the first batch to be read.
+    /// Takes over the known state of the log before the first batch to read.
     fn begin_at(&mut self, first: usize, start: Option<&Located>) {
         let segment = &self.segments[first];
         let offset = start.map_or(segment.base(), |batch| batch.summary.base_offset);
@@ -158,7 +158,7 @@ impl<'a> Scanner<'a> {
         self.damages = before.collect();
     }
 
-    /// Whether a segment begins where the one before it ends.
+    /// Checks that a segment begins where the preceding one ends.
     fn check_base(&mut self, number: usize) -> Result<Option<Torn>, StorageError> {
         let (segment, expected) = (Arc::clone(&self.segments[number]), self.expected.offset);
         if number == self.first_scanned || segment.base() == expected {
@@ -192,7 +192,7 @@ impl<'a> Scanner<'a> {
         let position = start.map_or(0, |batch| batch.position);
         let mut place = Place::at(position, self.expected);
         let file = (&**segment.file(), Medium::Disk);
-        // What is known to be damaged is judged again: it may be there again, from a backup.
+        // Known damage is checked again: the bytes may have been restored from a backup.
         let mut check = BatchCheck::new(file, segment.base(), &chain, Vec::new(), &mut place);
         loop {
             let stretch = check.stretch().map_err(|error| segment.refused("read", error))?;
@@ -202,7 +202,8 @@ impl<'a> Scanner<'a> {
                     Checked::Good(batch) => self.pass(&segment, &mut indexer, &batch),
                     Checked::Known => {}
                     Checked::Bad(damage, _) if self.is_over(number)? => {
-                        // It was left by an append that failed before the next segment began.
+                        // These bytes were left by an append that failed before the next segment
+                        // began.
                         self.leftovers.push((number, damage.start));
                         return Ok(None);
                     }
@@ -216,15 +217,15 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The facts that the headers of a segment must agree with. An epoch is in the history,
-    /// durably, before any batch of it is.
+    /// The facts that the headers of a segment must agree with. An epoch is durable in the history
+    /// before its first batch is written.
     fn chain_of(&self, number: usize) -> Result<Chain, StorageError> {
         let segment = &self.segments[number];
         let next_base = self.segments.get(number + 1).map(|next| next.base());
         let size = segment.size()?;
         let digests = segment.digests()?;
         segment.release_digests();
-        // The last segment may have lost what was never durable.
+        // The last segment may have lost bytes that were never durable.
         let digests = match next_base {
             Some(_) => digests,
             None => digests.iter().filter(|digest| digest.end <= size).copied().collect(),
@@ -233,15 +234,15 @@ impl<'a> Scanner<'a> {
             dense_from: self.dense_from,
             end: next_base.unwrap_or(END_UNKNOWN),
             size,
-            // Else it is seen where the next one begins that something is missing.
+            // Otherwise the start of the next segment shows that batches are missing.
             is_whole: next_base.is_some() && digests.last().is_some_and(|d| d.end > size),
             epochs: self.stored.iter().flat_map(EpochCache::entries).copied().collect(),
             digests,
         })
     }
 
-    /// Whether the next segment takes over here: it does where it begins, unless it has nothing and
-    /// there must be more.
+    /// Returns true if the next segment continues the log here: if it begins at this offset, unless
+    /// it is empty and more records were durable.
     fn is_over(&self, number: usize) -> Result<bool, StorageError> {
         let Some(next) = self.segments.get(number + 1) else { return Ok(false) };
         if next.base() != self.expected.offset {
@@ -260,8 +261,8 @@ impl<'a> Scanner<'a> {
         self.expected = Expected { offset, epoch, dense: offset >= self.dense_from };
     }
 
-    /// Lets the history know of a batch. What began in a gap before it has no batch to tell of it
-    /// any more: that is taken over as it was stored.
+    /// Adds a batch to the history. Epochs that began in a gap before it have no batch any more;
+    /// they are taken over as stored.
     fn note_epoch(&mut self, batch: &Located) {
         let gap = self.expected.offset..batch.summary.base_offset;
         let stored = self.stored.iter().flat_map(EpochCache::entries);
@@ -274,7 +275,8 @@ impl<'a> Scanner<'a> {
         note_epoch(&mut self.epochs, &batch.summary);
     }
 
-    /// Decides on what is no good batch: a torn tail, or damage beyond which the scan goes on.
+    /// Decides on bytes that are not a good batch: a torn tail, or damage after which the scan
+    /// continues.
     fn judge(
         &mut self,
         number: usize,
@@ -299,7 +301,7 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// Whether there is a good batch in a segment from this one on.
+    /// Returns true if there is a good batch in this segment or a later one.
     fn has_good(&self, number: usize) -> Result<bool, StorageError> {
         for segment in self.segments.iter().skip(number) {
             let end = segment.size()?;
@@ -320,7 +322,7 @@ impl<'a> Scanner<'a> {
         Ok(false)
     }
 
-    /// Whether everything durable is there.
+    /// Records damage if the log ends before its durable point.
     fn check_end(&mut self) -> Result<(), StorageError> {
         let number = self.segments.len() - 1;
         if self.expected.offset < self.durable {
@@ -331,7 +333,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Notes damage from the expected offset to `next`, where the scan goes on.
+    /// Records damage from the expected offset to `next`, where the scan continues.
     fn damaged(&mut self, number: usize, (start, end): (u64, u64), next: Offset, reason: &str) {
         let segment = &self.segments[number];
         let first = self.expected.offset;

@@ -1,13 +1,13 @@
 //! The chunks of the reserve: files of allocated, unused space in `reserve/`.
 //!
-//! When the disk is full, an operation that may use the reserve has chunks removed, one after
-//! another, until it succeeds. A chunk is a file, so it gives its blocks and its inode. While any
-//! chunk is missing the data directory takes no records from producers; the chunks are made again
-//! as soon as there is room.
+//! On a full disk, an operation that may use the reserve removes chunks, one after another,
+//! until it succeeds. A chunk is a file, so removing it frees blocks and an inode. While any chunk
+//! is missing, the data directory accepts no records from producers; the chunks are created again
+//! as soon as there is space.
 //!
 //! | purpose | may use |
 //! |---|---|
-//! | start, stop, marks, seals, indexes, metadata, whatever frees space | all chunks |
+//! | start, stop, checkpoints, seals, indexes, metadata, operations that free space | all chunks |
 //! | committed offsets | half of them |
 //! | records of producers | none |
 
@@ -24,37 +24,37 @@ const CHUNK: u64 = 64 << 10;
 /// The chunks of a data directory without logs.
 const CHUNKS_MIN: u64 = 8;
 
-/// Logs that add a chunk: a stop takes some 13 KiB for each that was written to, as measured in
-/// `tests/it/full_disk/reserve_size.rs`.
+/// The number of logs for each further chunk: a stop writes some 13 KiB per modified log, as
+/// measured in `tests/it/full_disk/reserve_size.rs`.
 const LOGS_PER_CHUNK: u64 = 4;
 
 /// The reserve never exceeds 1/32 of the file system, nor this many chunks (64 MiB).
 const SHARE_MAX: u64 = 32;
 const CHUNKS_MAX: u64 = 1024;
 
-/// The use that an operation makes of the reserve.
+/// The purpose for which an operation uses the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::storage) enum Purpose {
-    /// Records of the internal topics, committed offsets above all. Half of the chunks are out of
-    /// their reach, however many groups commit.
+    /// Records of internal topics, above all committed offsets. They may use only half of the
+    /// chunks, however many groups commit.
     Commits,
-    /// Everything by which the broker starts, stops, keeps its books and frees space.
+    /// All operations by which the broker starts, stops, keeps its metadata and frees space.
     Upkeep,
 }
 
-/// The reserve of one data directory.
+/// The reserve of a data directory.
 pub struct Reserve {
     pub(super) disk: Arc<dyn Disk>,
     dir: PathBuf,
     chunks: Mutex<Chunks>,
     is_short: AtomicBool,
-    /// Whether a producer has found no space since that was last asked.
+    /// True if a producer has found the disk full since the last call of `take_refusal`.
     is_refusing: AtomicBool,
-    /// Called when chunks were given up, or a producer met a full disk.
+    /// Called when chunks were removed, or a producer found the disk full.
     on_shortage: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
-/// Chunks 0 to `held` exist.
+/// The chunks numbered 0 to `held`, exclusive, exist.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chunks {
     held: u64,
@@ -65,7 +65,7 @@ impl Reserve {
     /// Bytes of the reserve of a directory without logs.
     pub(in crate::storage) const BYTES_MIN: u64 = CHUNKS_MIN * CHUNK;
 
-    /// The reserve in `dir`, with the chunks that an earlier run has left.
+    /// Opens the reserve in `dir`, with the chunks left by an earlier run.
     pub(in crate::storage) fn open(disk: &Arc<dyn Disk>, dir: &Path) -> io::Result<Self> {
         let held = count(&**disk, dir)?;
         Ok(Self {
@@ -78,34 +78,34 @@ impl Reserve {
         })
     }
 
-    /// Whether there is no chunk at all.
+    /// Returns true if there are no chunks.
     pub(in crate::storage) fn is_empty(&self) -> bool {
         self.lock().held == 0
     }
 
-    /// Whether chunks are missing: producers are refused.
+    /// Returns true if chunks are missing, so that producers are refused.
     pub fn is_short(&self) -> bool {
         self.is_short.load(Ordering::Acquire)
     }
 
-    /// Bytes missing, and bytes of the whole reserve.
+    /// The bytes missing, and the bytes of the whole reserve.
     pub(in crate::storage) fn missing(&self) -> (u64, u64) {
         let chunks = *self.lock();
         (chunks.wanted.saturating_sub(chunks.held) * CHUNK, chunks.wanted * CHUNK)
     }
 
-    /// Sets the function that is called when the disk turns out to be full. Only the first counts.
+    /// Sets the function that is called when the disk becomes full. Later calls have no effect.
     pub(in crate::storage) fn on_shortage(&self, listener: impl Fn() + Send + Sync + 'static) {
         let _ = self.on_shortage.set(Box::new(listener));
     }
 
-    /// Says that a producer has found no space.
+    /// Records that a producer has found the disk full.
     pub(in crate::storage) fn note_refusal(&self) {
         self.is_refusing.store(true, Ordering::Release);
         self.tell();
     }
 
-    /// Whether a producer has found no space since the last call.
+    /// Returns true if a producer has found the disk full since the last call.
     pub(in crate::storage) fn take_refusal(&self) -> bool {
         self.is_refusing.swap(false, Ordering::AcqRel)
     }
@@ -116,18 +116,18 @@ impl Reserve {
         }
     }
 
-    /// Removes a chunk. Returns false when this purpose may use no more of them.
+    /// Removes a chunk. Returns false if this purpose may use no more of them.
     pub(super) fn give_up(&self, purpose: Purpose) -> io::Result<bool> {
         let mut chunks = self.lock();
         let floor = match purpose {
             Purpose::Commits => chunks.wanted / 2,
             Purpose::Upkeep => 0,
         };
-        // Before the chunk goes, so that no producer takes its room.
+        // Set this before removing the chunk, so that no producer takes its space.
         self.is_short.store(true, Ordering::Release);
         let gives = chunks.held > floor;
         if gives {
-            // A person who looked for room may have removed it.
+            // The file may be gone already: an operator may have removed it to free space.
             self.discard(&self.path(chunks.held - 1))?;
             chunks.held -= 1;
         }
@@ -136,11 +136,11 @@ impl Reserve {
         Ok(gives)
     }
 
-    /// Makes the chunks that a directory of so many logs is to have, as far as there is room, and
-    /// returns whether none is missing. `total` is the size of the file system.
+    /// Creates the chunks required for this number of logs, as far as there is space, and returns
+    /// true if none is missing. `total` is the size of the file system.
     ///
     /// # Errors
-    /// Those of the disk, but for a lack of space.
+    /// Those of the disk, except for want of space.
     pub(in crate::storage) fn restore(&self, logs: u64, total: u64) -> io::Result<bool> {
         let mut chunks = self.lock();
         chunks.wanted = wanted(logs, total);
@@ -156,7 +156,7 @@ impl Reserve {
         Ok(is_whole)
     }
 
-    /// Makes a chunk; returns false when there is no room for it.
+    /// Creates a chunk; returns false if there is no space for it.
     fn make(&self, number: u64) -> io::Result<bool> {
         let path = self.path(number);
         let made = self.disk.create_dir(&self.dir).and_then(|()| allocate(&*self.disk, &path));
@@ -167,7 +167,7 @@ impl Reserve {
         }
     }
 
-    /// Removes a chunk, or what there is of it.
+    /// Removes a chunk, or an incomplete one.
     fn discard(&self, path: &Path) -> io::Result<()> {
         match self.disk.remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -190,21 +190,21 @@ impl std::fmt::Debug for Reserve {
     }
 }
 
-/// Whether an operation found no room, and might with a chunk less. A file that is too long would
-/// not.
+/// Returns true if an operation failed for want of space and could succeed with a chunk less. EFBIG
+/// does not count.
 pub(super) fn is_full(error: &Error) -> bool {
     let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
     is_full && !is_failed_sync(error)
 }
 
-/// The chunks that a directory of so many logs is to have.
+/// The number of chunks required for this number of logs.
 fn wanted(logs: u64, total: u64) -> u64 {
     let needed = CHUNKS_MIN + logs.div_ceil(LOGS_PER_CHUNK);
     needed.min(CHUNKS_MAX).min(total / SHARE_MAX / CHUNK)
 }
 
-/// The chunks that an earlier run has left in `dir`. A power cut may have taken their room back, so
-/// each is given it again.
+/// Counts the chunks left in `dir` by an earlier run. A power failure may have undone their
+/// allocation, so each is allocated again.
 fn count(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
     let mut held = 0;
     while disk.exists(&path_in(dir, held))? {
@@ -217,8 +217,8 @@ fn count(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
     Ok(held)
 }
 
-/// Makes a file of one chunk. Where the file system cannot promise room it is taken by bytes that
-/// do not compress.
+/// Creates a file of one chunk. If the file system cannot reserve space, it is filled with
+/// incompressible bytes.
 fn allocate(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     let file = disk.open(path, OpenMode::Create)?;
     match file.allocate(CHUNK) {

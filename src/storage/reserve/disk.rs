@@ -1,4 +1,4 @@
-//! The disk as operations see it that may use the reserve.
+//! The disk for operations that may use the reserve.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use crate::io::{DirLock, Disk, Entry, File, Inode, OpenMode};
 use crate::storage::reserve::chunks::{Purpose, Reserve, is_full};
 
-/// A disk on which whatever finds no space is repeated with a chunk of the reserve less.
+/// A disk that repeats a call that fails for want of space after removing a chunk of the reserve.
 #[derive(Clone, Debug)]
 struct ReservedDisk {
     disk: Arc<dyn Disk>,
     access: Access,
 }
 
-/// The reserve, for one purpose.
+/// The reserve, for a purpose.
 #[derive(Clone, Debug)]
 struct Access {
     reserve: Arc<Reserve>,
@@ -29,8 +29,8 @@ struct ReservedFile {
 }
 
 impl Reserve {
-    /// The disk as operations of this purpose see it: a call that finds no space is repeated with
-    /// one chunk less.
+    /// The disk for operations of this purpose: a call that fails for want of space is repeated
+    /// after removing a chunk.
     pub(in crate::storage) fn disk_for(self: &Arc<Self>, purpose: Purpose) -> Arc<dyn Disk> {
         let access = Access { reserve: Arc::clone(self), purpose };
         Arc::new(ReservedDisk { disk: Arc::clone(&self.disk), access })
@@ -38,7 +38,7 @@ impl Reserve {
 }
 
 impl Access {
-    /// Repeats a call that finds no space for as long as there are chunks to give up.
+    /// Repeats a call that fails for want of space while there are chunks to remove.
     fn spend<T>(&self, call: impl Fn() -> io::Result<T>) -> io::Result<T> {
         loop {
             match call() {

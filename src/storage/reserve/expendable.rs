@@ -1,9 +1,9 @@
-//! Room for a start that finds a full disk and no reserve.
+//! Space for starting on a full disk without a reserve.
 //!
-//! A directory of an earlier release has no reserve, and a person who looked for room may have
-//! removed it. Without a free byte the start could not write its own marks, and so nobody could
-//! read, delete or stop anything. Indexes are expendable: one that is absent is made again, in
-//! memory, from the batches when it is first needed. So the largest of them give their room to the
+//! A directory of an earlier release has no reserve, and an operator may have removed it to free
+//! space. Without a free byte the start could not write its checkpoints, and so nobody could read,
+//! delete or stop anything. Indexes are expendable: an absent one is rebuilt, in memory, from the
+//! batches when it is first needed. So the largest of them are removed to make space for the
 //! reserve, those of active segments last.
 
 use std::cmp::Reverse;
@@ -15,20 +15,20 @@ use crate::storage::directory::is_log_dir;
 use crate::storage::segments::{FileKind, SegmentFile};
 use crate::storage::{Reserve, StorageError};
 
-/// The indexes of one segment.
+/// The indexes of a segment.
 struct Indexes {
     is_active: bool,
     bytes: u64,
-    /// In the order in which they are removed: an offset index alone would hide that the other is
-    /// absent.
+    /// In the order in which they are removed: an offset index that was left alone would hide that
+    /// the time index is absent.
     files: [PathBuf; 2],
 }
 
-/// Gives indexes up for the reserve of the data directory `path`, if it has no chunk and there is
-/// no room for one. Returns how many segments have lost theirs.
+/// Removes indexes to make space for the reserve of the data directory `path`, if it has no chunk
+/// and there is no space for one. Returns the number of segments affected.
 ///
 /// # Errors
-/// Those of the disk, but for a lack of space.
+/// Those of the disk, except for want of space.
 pub(in crate::storage) fn make_room(
     disk: &dyn Disk,
     path: &Path,

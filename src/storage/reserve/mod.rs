@@ -1,4 +1,4 @@
-//! Room kept back on the disk of a data directory, so that a full disk can still be cleared.
+//! Space reserved on the disk of a data directory, so that a full disk can still be cleared.
 
 mod chunks;
 mod disk;

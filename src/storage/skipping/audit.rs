@@ -1,9 +1,9 @@
-//! The audit log of a data directory: the decisions of people that gave up records.
+//! The audit log of a data directory: damage that operators have skipped.
 //!
-//! `audit.log` is text that only grows, a line for each decision: its time, the verb, the
-//! partition, then `name=value` for each fact, and last who asked. A line is durable before what it
-//! tells of takes effect; a line `failed` after it says that it did not. It ends with `crc=` and
-//! the CRC-32C of all before that in the line; earlier releases wrote none.
+//! `audit.log` is a text file that only grows, with a line for each decision: its time, the verb,
+//! the partition, then `name=value` for each fact, and last the requester. A line is durable before
+//! its decision takes effect; a line `failed` after it means that it did not. It ends with `crc=`
+//! and the CRC-32C of the line before it; earlier releases wrote none.
 
 use std::fmt::Display;
 use std::io::{self, IoSlice};
@@ -16,7 +16,7 @@ use crate::io::{Disk, File, OpenMode, read_exact_at, write_all_at};
 use crate::storage::{StorageError, small_file};
 use crate::types::Timestamp;
 
-/// What stands before the checksum of a line.
+/// The text before the checksum of a line.
 const CHECKSUM: &str = " crc=";
 
 /// The audit log. Lines are appended one at a time.
@@ -32,7 +32,7 @@ impl AuditLog {
         Self { path, turn: Mutex::default() }
     }
 
-    /// Appends a line, durably, and shows it in the log of the broker.
+    /// Appends a line, durably, and writes it to the broker's log as well.
     pub(in crate::storage) fn append(
         &self,
         disk: &dyn Disk,
@@ -50,7 +50,7 @@ impl AuditLog {
 
     fn write(&self, disk: &dyn Disk, line: &str) -> io::Result<()> {
         let file = disk.open(&self.path, OpenMode::Create)?;
-        // A crash may have torn the last line, and what it tells of has not taken effect.
+        // A crash may have torn the last line; its decision has not taken effect then.
         let end = end_of_lines(&*file)?;
         file.set_len(end)?;
         let written = write_all_at(&*file, &mut [IoSlice::new(line.as_bytes())], end);
@@ -63,7 +63,7 @@ impl AuditLog {
     }
 }
 
-/// Where the last whole line ends.
+/// The end of the last complete line.
 fn end_of_lines(file: &dyn File) -> io::Result<u64> {
     let mut end = file.len()?;
     let mut last = [0];
@@ -77,8 +77,8 @@ fn end_of_lines(file: &dyn File) -> io::Result<u64> {
     Ok(end)
 }
 
-/// The first line of an audit log that is not what was written, if there is one: its position, and
-/// what is wrong. A line at the end that a crash has torn is none.
+/// The first damaged line of an audit log, if there is one: its position and the fault. A torn line
+/// at the end is no damage.
 ///
 /// # Errors
 /// Those of the disk.
@@ -99,7 +99,7 @@ pub(in crate::storage) fn flaw(disk: &dyn Disk, path: &Path) -> io::Result<Optio
     Ok(None)
 }
 
-/// Passes a line, and tells whether it has a checksum. Once one has, all that follow need one.
+/// Checks a line, and returns true if it has a checksum. After a line with one, all lines need one.
 fn flaw_of(line: &[u8], needs_checksum: bool) -> Result<bool, String> {
     let text = str::from_utf8(line).map_err(|error| format!("no text: {error}"))?;
     if let Some((body, crc)) = text.rsplit_once(CHECKSUM) {

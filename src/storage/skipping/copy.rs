@@ -1,4 +1,4 @@
-//! Keeping the bytes of a damaged stretch, as far as the medium gives them.
+//! A copy of the bytes of a damaged stretch, as far as the medium returns them.
 
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use crate::io::{File, OpenMode, create_dir_durably, write_all_at};
 use crate::storage::StorageError;
 use crate::storage::segments::{Damage, Segment};
 
-/// The copies of skipped stretches, a directory per log, within the data directory.
+/// The directory of the copies within the data directory; it has a directory for each log.
 const DIRECTORY: [&str; 2] = ["quarantine", "skipped"];
 
-/// Bytes read at a time, and where the medium refuses them, at a time again.
+/// Bytes read at a time, and the smaller unit used where the medium returns an error.
 const STRETCH: usize = 1 << 20;
 const SECTOR: usize = 4096;
 
@@ -18,19 +18,19 @@ const SECTOR: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Copied {
     pub(super) path: PathBuf,
-    /// So many of its bytes are zeros since the medium does not give them.
+    /// The number of its bytes that are zeros because the medium did not return them.
     pub(super) unreadable: u64,
 }
 
 /// Copies the bytes of a damaged stretch; durable on return.
 ///
 /// # Errors
-/// When there is no room, or the file cannot be made. Bytes that cannot be read are no error.
+/// If the disk is full, or the file cannot be created. Bytes that cannot be read are no error.
 pub(super) fn copy(segment: &Segment, damage: &Damage) -> Result<Copied, StorageError> {
     let home = segment.home();
     let root = home.dir.parent().unwrap_or(&home.dir);
     let mut dir = DIRECTORY.iter().fold(root.to_owned(), |dir, name| dir.join(name));
-    // A directory for each log: with more in it, the name of the file could be too long.
+    // Use a directory for each log: with the partition in it, the file's name could be too long.
     dir.push(home.partition.to_string());
     let disk = &*home.disk;
     create_dir_durably(disk, &dir).map_err(|error| StorageError::io("create", &dir, error))?;
@@ -47,7 +47,7 @@ pub(super) fn copy(segment: &Segment, damage: &Damage) -> Result<Copied, Storage
     Ok(Copied { path, unreadable })
 }
 
-/// Takes back what was written of a copy: nothing may look like one that is whole.
+/// Removes an incomplete copy, which must not look like a complete one.
 fn refused(disk: &dyn crate::io::Disk, path: &Path, error: io::Error) -> StorageError {
     if error.kind() != io::ErrorKind::AlreadyExists {
         let _ = disk.remove_file(path);

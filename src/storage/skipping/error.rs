@@ -3,7 +3,7 @@
 use crate::storage::StorageError;
 use crate::types::{Offset, TopicPartition};
 
-/// A range of offsets was not given up; readers find the log as it was.
+/// A request to skip damage was refused; readers find the log as before.
 #[derive(Debug, thiserror::Error)]
 pub enum SkipError {
     /// The range holds no offset.
@@ -17,7 +17,7 @@ pub enum SkipError {
         to: Offset,
     },
 
-    /// The range holds no damage that is not skipped already.
+    /// The range holds no damage that is not skipped yet.
     #[error(
         "offsets {from} to {to} of {partition} hold no damage that is known and not skipped; \
          {}", known(.damaged)
@@ -29,11 +29,11 @@ pub enum SkipError {
         from: Offset,
         /// The end given.
         to: Offset,
-        /// The damaged ranges that there are.
+        /// The existing damaged ranges.
         damaged: Vec<(Offset, Offset)>,
     },
 
-    /// The range ends within a damaged stretch, of which nothing can be read.
+    /// The range cuts through a damaged stretch, which can only be skipped as a whole.
     #[error(
         "offsets {from} to {to} of {partition} cut through the damaged stretch {first} to {next}; \
          give a range that holds all of it"
@@ -47,16 +47,16 @@ pub enum SkipError {
         to: Offset,
         /// The first offset of the stretch.
         first: Offset,
-        /// The first offset behind it.
+        /// The first offset after it.
         next: Offset,
     },
 
-    /// The bytes could not be kept, or the decision not be recorded.
+    /// The bytes could not be copied, or the decision not be recorded.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// The damaged ranges, in words.
+/// Describes the damaged ranges.
 fn known(damaged: &[(Offset, Offset)]) -> String {
     if damaged.is_empty() {
         return "the log has none".to_owned();

@@ -1,4 +1,4 @@
-//! Skipping the damage of one log.
+//! Skipping the damage of a log.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,37 +8,37 @@ use crate::storage::skipping::copy::copy;
 use crate::storage::{Log, SkipError, StorageError};
 use crate::types::Offset;
 
-/// Bytes that are checked between two notes of what was found.
+/// The number of bytes checked before findings are recorded.
 const STRETCH: u64 = 8 << 20;
 
-/// A damaged stretch of a log, as people are told of it.
+/// A damaged stretch of a log, for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedStretch {
     /// Its offsets and its positions.
     pub damage: Damage,
     /// The segment's file.
     pub path: PathBuf,
-    /// Whether readers pass over it.
+    /// True if readers pass over it.
     pub is_skipped: bool,
 }
 
-/// A damaged stretch that was given up.
+/// A damaged stretch that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedStretch {
     /// Its offsets and its positions.
     pub damage: Damage,
-    /// The copy of its bytes; `None` where there were none, for the file had lost them.
+    /// The copy of its bytes; `None` if the file had lost them.
     pub copy: Option<PathBuf>,
-    /// So many bytes of the copy are zeros, since the disk does not give them.
+    /// The number of bytes of the copy that are zeros because the disk did not return them.
     pub unreadable: u64,
 }
 
-/// The offsets that a person wants to give up.
+/// The offsets that an operator wants to skip.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::storage) struct SkipOrder {
-    /// The first.
+    /// The first offset.
     pub(in crate::storage) from: Offset,
-    /// The one after the last.
+    /// The offset after the last.
     pub(in crate::storage) to: Offset,
 }
 
@@ -46,7 +46,7 @@ impl Log {
     /// The damaged stretches at or above the log's start, in their order.
     ///
     /// # Errors
-    /// When the log cannot be looked at.
+    /// If the log cannot be loaded.
     pub fn damaged_stretches(&self) -> Result<Vec<DamagedStretch>, StorageError> {
         self.look()?;
         let start = self.log_start_offset();
@@ -65,10 +65,10 @@ impl Log {
         Ok(readable)
     }
 
-    /// Checks the segment that holds an offset, so that its damage is known. Slow.
+    /// Checks the segment that contains an offset, so that its damage is known. Slow.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// If the disk fails.
     pub fn check_around(&self, offset: Offset) -> Result<(), StorageError> {
         let bases = self.segment_bases();
         let number = bases.partition_point(|base| *base <= offset).saturating_sub(1);
@@ -81,15 +81,15 @@ impl Log {
         Ok(())
     }
 
-    /// Lets readers pass over the damaged stretches within `order`: their bytes are kept aside, and
-    /// `record` is called with them, before anything else changes. Sound records stay readable.
+    /// Lets readers pass over the damaged stretches within `order`. Before anything else changes,
+    /// their bytes are copied and `record` is called with them. Sound records stay readable.
     pub(in crate::storage) fn skip_damage(
         &self,
         order: SkipOrder,
         record: impl FnOnce(&[SkippedStretch]) -> Result<(), StorageError>,
     ) -> Result<Vec<SkippedStretch>, SkipError> {
         let damages = self.plan_skip(order)?;
-        // Neither retention nor compaction takes the files away meanwhile.
+        // Holding the segments keeps retention and compaction from removing the files meanwhile.
         let _segments = self.hold_segments();
         let skipped = damages.iter().map(|damage| self.keep_aside(damage));
         let skipped: Vec<_> = skipped.collect::<Result<_, _>>()?;
@@ -101,7 +101,7 @@ impl Log {
         Ok(skipped)
     }
 
-    /// The stretches that `order` gives up.
+    /// The stretches that `order` covers.
     fn plan_skip(&self, SkipOrder { from, to }: SkipOrder) -> Result<Vec<Damage>, SkipError> {
         let partition = || self.partition().clone();
         if from >= to {

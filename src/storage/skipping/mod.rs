@@ -1,8 +1,8 @@
-//! Going on behind damage: a person gives up the offsets of damaged stretches.
+//! Skipping damage: an operator gives up the offsets of damaged stretches so that readers continue.
 //!
-//! Nothing here happens by itself. The damaged bytes are copied to `quarantine/`, the decision is
+//! Nothing is skipped automatically. The damaged bytes are copied to `quarantine/`, the decision is
 //! written to the audit log, and only then do readers pass over the offsets. Sound records are
-//! never given up: a range that ends within a damaged stretch, or holds none, is refused.
+//! never given up: a range that cuts through a damaged stretch, or holds none, is refused.
 
 mod audit;
 mod copy;

@@ -1,9 +1,9 @@
-//! The offsets of a log that a person has given up.
+//! The offsets of a log that an operator has skipped.
 //!
-//! They stand in the file `skipped` of the log's directory, a checked text with a row
-//! `first next` for each range, end excluded. A damaged stretch whose offsets lie in one range is
-//! passed over by readers; one that has grown beyond is refused again. The file is looked for
-//! only once a log is damaged.
+//! They are stored in the file `skipped` of the log's directory, a checked text with a row `first
+//! next` for each range, end excluded. Readers pass over a damaged stretch whose offsets lie in one
+//! range; a stretch that has grown beyond it is refused again. The file is read only once a log is
+//! damaged.
 
 use std::fmt;
 use std::io;
@@ -24,7 +24,7 @@ struct Skip {
     next: Offset,
 }
 
-/// All such ranges of a log.
+/// All skipped ranges of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Skips {
     /// Sorted, without overlaps; `None` until the file was read.
@@ -35,8 +35,8 @@ const FILE_NAME: &str = "skipped";
 const VERSION: i64 = 0;
 
 impl Skips {
-    /// Whether all offsets of a damaged stretch were given up. When the file cannot be read they
-    /// count as not given up: readers are refused rather than led past records unasked.
+    /// Returns true if all offsets of a damaged stretch are skipped. If the file cannot be read,
+    /// none count as skipped: an error is better than passing over records without a decision.
     pub(crate) fn cover(&self, (disk, dir): (&dyn Disk, &Path), damage: &Damage) -> bool {
         let ranges = self.ranges(disk, dir).unwrap_or_else(|error| {
             tracing::error!(dir = %dir.display(), %error, "skipped damage is refused again");
@@ -45,7 +45,7 @@ impl Skips {
         ranges.iter().any(|skip| skip.first <= damage.first && damage.next <= skip.next)
     }
 
-    /// Gives up more offsets; durable on return. Not to be called twice at a time.
+    /// Adds offsets; durable on return. Must not be called concurrently.
     pub(super) fn add<'d>(
         &self,
         (disk, dir): (&dyn Disk, &Path),
@@ -56,7 +56,7 @@ impl Skips {
         self.replace((disk, dir), merged(known.iter().copied().chain(added).collect()))
     }
 
-    /// Forgets what lies at or above `end`, where the log is cut: other records will be there.
+    /// Removes offsets at or above `end`, where the log is truncated: other records will have them.
     #[cfg(any(test, feature = "internals"))]
     pub(in crate::storage) fn cut(
         &self,
@@ -91,20 +91,20 @@ impl Skips {
             Stored::Absent => Vec::new(),
             Stored::Sound(ranges) => ranges,
             Stored::Damaged(reason) => {
-                // What it held can be said again; guessing could hide records that are sound.
+                // The operator can skip the damage again; guessing could hide sound records.
                 let path = dir.join(FILE_NAME);
                 tracing::error!(path = %path.display(), reason, "skipped damage is refused again");
                 Vec::new()
             }
         };
         let ranges = Arc::new(ranges);
-        // Another thread may have replaced them meanwhile, by what is in the file now.
+        // Another thread may have replaced them meanwhile, with the newer content of the file.
         self.ranges.compare_and_swap(&None::<Arc<Vec<Skip>>>, Some(Arc::clone(&ranges)));
         Ok(self.ranges.load_full().unwrap_or(ranges))
     }
 }
 
-/// The same offsets in as few ranges as possible, sorted.
+/// Merges the ranges into as few as possible, sorted.
 fn merged(mut ranges: Vec<Skip>) -> Vec<Skip> {
     ranges.sort_by_key(|skip| skip.first);
     let mut merged: Vec<Skip> = Vec::with_capacity(ranges.len());

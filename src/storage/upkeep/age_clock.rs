@@ -1,13 +1,14 @@
-//! Whether anything may be removed by its age now: one answer for segments, committed offsets,
-//! producer ids and tombstones.
+//! The clock for removal by age, which segments, committed offsets, producer ids and tombstones
+//! share.
 //!
-//! Age is counted in wall time, as it has to outlast restarts, and wall clocks are set wrong: by a
-//! dead battery, a person, a restored machine. So the wall clock is believed only as long as it
-//! agrees with what it showed before: while the broker runs, to five minutes of what the monotonic
-//! clock lets expect; at a start, to a day of the time last recorded, for nobody knows how long the
-//! broker was down. Otherwise nothing is removed by age for `log.retention.grace.ms`. A clock that
-//! comes back within that time ends the doubt; one that does not is believed from then on. Time in
-//! doubt is not recorded, so that another start does not make it true.
+//! Age is measured in wall time, because it must survive restarts, and wall clocks are set wrong:
+//! by a dead battery, an operator, a restored machine. So the wall clock is trusted only while it
+//! agrees with its earlier readings: while the broker runs, within five minutes of the time
+//! expected by the monotonic clock; at a start, within a day of the time last recorded, since the
+//! length of the downtime is not known. Otherwise nothing is removed by age for
+//! `log.retention.grace.ms`. If the clock returns to the expected time within that period, it is
+//! trusted again at once; if not, it is trusted when the period ends. An untrusted time is not
+//! recorded, so that another start does not come to trust it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,13 +16,13 @@ use std::time::Duration;
 use crate::io::Clock;
 use crate::types::Timestamp;
 
-/// How far the clocks may drift apart between two looks.
+/// The most that the two clocks may drift apart between two readings.
 const STEP_MAX: Duration = Duration::from_mins(5);
 
-/// How far the wall clock may be from the time last recorded when the broker starts.
+/// The most that the wall clock may differ from the last recorded time when the broker starts.
 const ABSENCE_MAX: Duration = Duration::from_hours(24);
 
-/// The wall clock, as far as removal by age may trust it.
+/// The wall clock, if removal by age can trust it.
 #[derive(Debug)]
 pub struct AgeClock {
     clock: Arc<dyn Clock>,
@@ -32,23 +33,23 @@ pub struct AgeClock {
 #[derive(Debug)]
 struct State {
     believed: Moment,
-    /// How far from what follows from `believed` the wall clock may be.
+    /// The most that the wall clock may deviate from the time extrapolated from `believed`.
     tolerance: Duration,
     doubt: Option<Doubt>,
 }
 
-/// What both clocks showed.
+/// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     wall: Timestamp,
     monotonic: Duration,
 }
 
-/// A wall clock that is not believed.
+/// A period in which the wall clock is not trusted.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
     began: Moment,
-    /// From then on, by the monotonic clock, it is believed.
+    /// The time by the monotonic clock from which on it is trusted again.
     until: Duration,
 }
 
@@ -57,7 +58,7 @@ impl Moment {
         Self { wall: clock.now(), monotonic: clock.monotonic() }
     }
 
-    /// How far the wall clock at `now` is from where it would be if it had gone on from here.
+    /// The difference between the wall clock at `now` and the time extrapolated from this reading.
     fn deviation(&self, now: Self) -> Duration {
         let expected = self.wall.plus(now.monotonic.saturating_sub(self.monotonic));
         Duration::from_millis(expected.millis().abs_diff(now.wall.millis()))
@@ -65,8 +66,8 @@ impl Moment {
 }
 
 impl AgeClock {
-    /// The clock at a start of the broker; `last_known` is the time that an earlier run has
-    /// recorded last.
+    /// The clock at a start of the broker; `last_known` is the last time that an earlier run
+    /// recorded.
     pub(super) fn start(
         clock: Arc<dyn Clock>,
         grace: Duration,
@@ -81,7 +82,7 @@ impl AgeClock {
         age_clock
     }
 
-    /// The time by which things may be removed for their age; `None` while nothing may be.
+    /// The time for removal by age; `None` while nothing may be removed.
     pub fn now(&self) -> Option<Timestamp> {
         let now = Moment::of(&*self.clock);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +109,7 @@ impl AgeClock {
         Some(now.wall)
     }
 
-    /// The time that the wall clock shows without being believed, and how long it will not be.
+    /// The untrusted wall time, and the time until it is trusted; `None` if it is trusted now.
     pub(super) fn doubted(&self) -> Option<(Timestamp, Duration)> {
         let now = Moment::of(&*self.clock);
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +118,7 @@ impl AgeClock {
 
     fn begin_doubt(&self, now: Moment, deviation: Duration, state: &State) -> Doubt {
         let side = if now.wall > state.believed.wall { "ahead of" } else { "behind" };
-        // Days are what a person has to see; milliseconds would hide them.
+        // The message should show days; milliseconds would hide them.
         let deviation = Duration::from_secs(deviation.as_secs());
         tracing::warn!(
             "the wall clock is {deviation:?} {side} the time that was last known to be right: \

@@ -1,8 +1,8 @@
-//! The thread that compacts the logs of one data directory, one after another, the dirtiest first.
+//! The thread that compacts the logs of a data directory, one after another, the dirtiest first.
 //!
-//! It looks at intervals, and not while the wall clock is in doubt. A log with a damaged batch is
-//! reported and left alone until a person skips the damage; whatever else keeps one log from being
-//! compacted only lasts until the next look. Only a sync that fails ends the thread.
+//! It checks at intervals, and not while the wall clock is untrusted. A log with a damaged batch is
+//! reported and skipped until an operator skips the damage; a log that cannot be compacted for
+//! another reason is skipped until the next check. Only a failed sync ends the thread.
 
 use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,15 +17,15 @@ use crate::storage::upkeep::passes::is_local;
 use crate::storage::{DataDir, Log, Offsets, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
 
-/// How logs are compacted.
+/// The options of compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionOptions {
-    /// `log.cleaner.backoff.ms`: so long after a look comes the next.
+    /// `log.cleaner.backoff.ms`: the time between two checks.
     pub interval: Duration,
-    /// `log.cleaner.dedupe.buffer.size`: memory for the keys of one pass. It is taken as keys come
-    /// and given back after the pass; keys beyond it wait for the next one.
+    /// `log.cleaner.dedupe.buffer.size`: memory for the keys of a pass. It is allocated as keys are
+    /// added and freed after the pass; keys beyond it wait for the next pass.
     pub map_size: ByteSize,
-    /// `log.cleaner.io.max.bytes.per.second`: so much is read a second; `None` is no limit.
+    /// `log.cleaner.io.max.bytes.per.second`: the read rate; `None` is no limit.
     pub rate: Option<ByteSize>,
 }
 
@@ -39,7 +39,7 @@ impl Default for CompactionOptions {
     }
 }
 
-/// Compacts the logs of one data directory.
+/// Compacts the logs of a data directory.
 pub(super) struct Compactor {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -55,32 +55,32 @@ struct Shared {
     changed: Condvar,
 }
 
-/// How fast a pass is.
+/// The progress of a pass, for its rate limit.
 struct Pace {
     began: Duration,
     bytes: Cell<u64>,
 }
 
-/// Logs that are left alone.
+/// Logs that are not compacted for the time being.
 #[derive(Default)]
 struct Aside {
-    /// Until some of their damage, of which there are so many stretches, is skipped.
+    /// Logs with damage, and its number of stretches: until some of it is skipped.
     damaged: Vec<(Weak<Log>, usize)>,
-    /// Until the next look.
+    /// Logs to try again at the next check.
     resting: Vec<Weak<Log>>,
 }
 
-/// On a full disk the active segment of an internal topic is compacted from so many bytes on.
+/// The size from which on a full disk has the active segment of an internal topic compacted.
 const COMMITS_MIN: u64 = 32 << 10;
 
-/// It does not wait for less: a wait takes longer than it should.
+/// The shortest wait: the system overshoots, so shorter ones are left to add up.
 const WAIT_MIN: Duration = Duration::from_millis(20);
 
 impl Compactor {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot start a thread.
     pub(super) fn start(
         directory: Arc<DataDir>,
         (clock, ages): (Arc<dyn Clock>, Arc<AgeClock>),
@@ -111,7 +111,7 @@ impl Compactor {
         self.shared.changed.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // A thread that panicked has said so already.
+            // A thread that panicked has reported it already.
             let _ = thread.join();
         }
     }
@@ -122,7 +122,7 @@ impl Shared {
         self.is_stopping.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits; tells whether to go on.
+    /// Waits; returns false if the thread must stop.
     fn wait(&self, time: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(self.lock(), time, |stopping| !*stopping);
         !*waited.unwrap_or_else(PoisonError::into_inner).0
@@ -147,7 +147,7 @@ impl Shared {
         }
     }
 
-    /// Compacts what is due.
+    /// Compacts the logs that are due.
     fn look(&self, now: Timestamp, aside: &mut Aside) -> Result<(), StorageError> {
         self.leave_overdue(now)?;
         while !*self.lock() {
@@ -187,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// Leaves the active segments whose first record has waited too long to be compacted.
+    /// Rolls active segments whose first record has waited too long for compaction.
     fn leave_overdue(&self, now: Timestamp) -> Result<(), StorageError> {
         let mut has_left = false;
         let is_short = self.directory.is_short_of_room();
@@ -198,7 +198,7 @@ impl Shared {
                 log.config().max_compaction_lag
             };
             let left = log.roll_older(age, now).and_then(|left| {
-                // What follows must be there for good before the segment counts as closed.
+                // The new segment must be durable before the old one counts as closed.
                 if left { log.flush().map(|_| true) } else { Ok(false) }
             });
             match left {
@@ -215,7 +215,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The log with the most to gain, of those that are due.
+    /// The log with the most to gain, among those that are due.
     fn dirtiest(
         &self,
         now: Timestamp,
@@ -243,7 +243,7 @@ impl Shared {
         Ok(dirtiest)
     }
 
-    /// What there is to do in a log; `None` while its marks are not known or not on record.
+    /// A log's candidate; `None` while its high watermark or its durable point is not recorded.
     fn candidate(
         &self,
         log: &Arc<Log>,
@@ -264,8 +264,8 @@ impl Shared {
         logs.filter(|log| log.config().cleanup_policy.compact)
     }
 
-    /// Takes note of so many bytes read, and waits as long as they are worth. Tells whether to go
-    /// on.
+    /// Counts bytes that were read, and waits to keep to the rate. Returns false if the thread must
+    /// stop.
     fn goes_on(&self, pace: &Pace, bytes: u64) -> bool {
         pace.bytes.set(pace.bytes.get() + bytes);
         let Some(rate) = self.options.rate else { return !*self.lock() };
@@ -277,8 +277,8 @@ impl Shared {
     }
 }
 
-/// Whether a log holds so many commits since its last segment was left that compacting them gives
-/// back what they have taken of the reserve.
+/// Returns true if the active segment holds so many commits that compacting them returns the space
+/// that they have taken from the reserve.
 fn has_commits(log: &Log) -> bool {
     log.partition().topic.is_internal() && log.active_size() >= COMMITS_MIN
 }
@@ -292,7 +292,7 @@ impl Aside {
         is_damaged || self.resting.iter().any(is_it)
     }
 
-    /// Puts a log aside that refuses, unless a sync has failed.
+    /// Sets aside a log that cannot be compacted, unless a sync has failed.
     fn tolerate(&mut self, log: &Arc<Log>, error: StorageError) -> Result<(), StorageError> {
         let partition = log.partition();
         if matches!(error, StorageError::Corrupt { .. }) {
@@ -311,7 +311,7 @@ impl Aside {
     }
 }
 
-/// The damaged stretches of a log that nobody has skipped, if they can be told.
+/// The number of damaged stretches of a log that the operator has not skipped, if it can be read.
 fn unskipped(log: &Log) -> Option<usize> {
     let stretches = log.damaged_stretches().ok()?;
     Some(stretches.iter().filter(|stretch| !stretch.is_skipped).count())

@@ -1,5 +1,5 @@
-//! What a data directory needs from time to time: checkpoints soon after a flush, retention,
-//! compaction, and the removal of deleted files.
+//! Maintenance of a data directory: checkpoints soon after a flush, retention, compaction,
+//! scrubbing, and the deletion of removed files.
 
 mod age_clock;
 mod compactor;

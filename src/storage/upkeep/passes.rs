@@ -6,14 +6,14 @@ use crate::config::ByteSize;
 use crate::storage::{DataDir, Log, Offsets, Removed, StorageError};
 use crate::types::{Offset, Timestamp, TopicPartition, WithCauses};
 
-/// Applies every topic's retention, and tells what went. Without a `now` that can be believed
-/// nothing goes for its age.
+/// Applies every topic's retention, and returns what was removed. Without a trusted `now`, nothing
+/// is removed for its age.
 pub(super) fn retain(
     directory: &DataDir,
     high_watermarks: &Offsets,
     now: Option<Timestamp>,
 ) -> Result<Removed, StorageError> {
-    // Before all time nothing has expired.
+    // At the earliest possible time nothing has expired.
     let now = now.unwrap_or(Timestamp::from_millis(i64::MIN));
     let mut removed = Removed::default();
     for (log, below) in logs(directory, high_watermarks)? {
@@ -24,7 +24,7 @@ pub(super) fn retain(
     Ok(removed)
 }
 
-/// What every topic's retention would remove for its age if it were `now`.
+/// An estimate of what every topic's retention would remove for its age at `now`.
 pub(super) fn expired(
     directory: &DataDir,
     high_watermarks: &Offsets,
@@ -39,9 +39,9 @@ pub(super) fn expired(
     Ok(sum)
 }
 
-/// Holds all logs together to `size_max` bytes: as long as they are larger, the oldest segment of
-/// the largest log goes, of those whose topics delete at all. Internal topics are left alone, and
-/// active segments, and whatever is not below the high watermark.
+/// Limits all logs together to `size_max` bytes: while they are larger, the oldest segment of the
+/// largest log is removed, among topics whose policy includes `delete`. Internal topics, active
+/// segments and records above the high watermark are never removed.
 pub(super) fn hold_to_size(
     directory: &DataDir,
     high_watermarks: &Offsets,
@@ -79,7 +79,7 @@ pub(super) fn hold_to_size(
     Ok(removed)
 }
 
-/// All logs whose high watermark is known, and it; the recorded one where nobody holds another.
+/// All logs with a known high watermark: the current one, or else the recorded one.
 fn logs(
     directory: &DataDir,
     high_watermarks: &Offsets,
@@ -95,7 +95,8 @@ fn logs(
     Ok(logs)
 }
 
-/// One log that refuses, or does not even open, does not keep retention from the others.
+/// Logs an error of a single log, even one that does not open, so that retention of the others
+/// continues.
 pub(super) fn tolerate<T: Default>(
     partition: &TopicPartition,
     result: Result<T, StorageError>,
@@ -111,10 +112,10 @@ pub(super) fn tolerate<T: Default>(
     }
 }
 
-/// Whether an error is of one log, or of the moment, and not of the disk: a sync that fails is the
-/// end, a file that cannot be opened or read is not.
+/// Returns true if an error concerns a single log or is temporary: a failed sync is fatal, a file
+/// that cannot be opened or read is not.
 pub(super) fn is_local(error: &StorageError) -> bool {
-    // Room may come back, and who made a log fail has told of it.
+    // Space may be freed again, and the failure of a log was reported when it happened.
     let is_told = matches!(error, StorageError::OutOfSpace { .. } | StorageError::Failed { .. });
     is_told || !error.leaves_disk_unknown()
 }

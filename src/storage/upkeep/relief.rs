@@ -1,21 +1,21 @@
-//! What upkeep does about a full disk.
+//! Maintenance on a full disk.
 //!
-//! Once a second, for as long as a part of the reserve is used: what was deleted goes at once, not
-//! after `file.delete.delay.ms`, and the reserve is made again as far as there is room. Retention
-//! passes more often than usual, and a person is told once a minute.
+//! Once a second, while a part of the reserve is used, removed files are deleted at once, without
+//! waiting for `file.delete.delay.ms`, and the reserve is refilled as far as there is space.
+//! Retention runs more often than usual, and the operator is notified once a minute.
 
 use std::time::Duration;
 
-/// So long after a look for room comes the next.
+/// The time between two attempts to free space.
 pub(super) const RELIEF_INTERVAL: Duration = Duration::from_secs(1);
 
-/// So long after a pass of retention on a full disk comes the next.
+/// The time between two retention passes on a full disk.
 const RETENTION_INTERVAL: Duration = Duration::from_secs(10);
 
-/// So long after a word to a person comes the next.
+/// The time between two log lines about a full disk.
 const WORD_INTERVAL: Duration = Duration::from_mins(1);
 
-/// When what was last done about a full disk, by the monotonic clock.
+/// The times of the last actions on a full disk, by the monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct Relief {
     retained_at: Option<Duration>,
@@ -24,19 +24,19 @@ pub(super) struct Relief {
 }
 
 impl Relief {
-    /// Whether retention is to pass now. It counts as done then.
+    /// Returns true if retention is due on a full disk, and records that it runs now.
     pub(super) fn takes_retention(&mut self, now: Duration) -> bool {
         takes(&mut self.retained_at, RETENTION_INTERVAL, now)
     }
 
-    /// Whether a person is to be told now that the disk is full. It counts as done then.
+    /// Returns true if a log line about the full disk is due, and records that it is written now.
     pub(super) fn takes_word(&mut self, now: Duration) -> bool {
         let takes = takes(&mut self.told_at, WORD_INTERVAL, now);
         self.is_told |= takes;
         takes
     }
 
-    /// Whether a person is to be told that there is room again.
+    /// Returns true if the end of the shortage must be logged.
     pub(super) fn ends(&mut self) -> bool {
         std::mem::take(&mut self.is_told)
     }

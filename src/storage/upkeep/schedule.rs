@@ -1,4 +1,4 @@
-//! When which upkeep is due: the rules without the thread.
+//! The maintenance schedule: its rules, without the thread.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use crate::config::ByteSize;
 use crate::storage::upkeep::relief::RELIEF_INTERVAL;
 use crate::storage::{CompactionOptions, ScrubOptions};
 
-/// How often a data directory is looked after.
+/// The intervals and limits of maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpkeepOptions {
     /// `log.retention.check.interval.ms`.
     pub retention_interval: Duration,
-    /// `log.retention.grace.ms`: so long nothing is removed by age when the wall clock is in doubt.
+    /// `log.retention.grace.ms`: the time without removal by age while the wall clock is untrusted.
     pub retention_grace: Duration,
-    /// So long after a flush at most, marks are recorded.
+    /// The longest time between a flush and the checkpoint that follows it.
     pub checkpoint_delay: Duration,
-    /// So many flushed bytes are recorded at once.
+    /// The number of flushed bytes that makes a checkpoint due at once.
     pub checkpoint_size: ByteSize,
-    /// Bytes of all logs together beyond which the oldest segments go, whatever their topics'
-    /// settings; `None` is no limit.
+    /// The size of all logs together above which the oldest segments are removed, whatever their
+    /// topics' settings; `None` is no limit.
     pub size_max: Option<ByteSize>,
-    /// How logs are compacted.
+    /// The options of compaction.
     pub compaction: CompactionOptions,
-    /// How records are looked through for damage.
+    /// The options of the scrubber.
     pub scrub: ScrubOptions,
 }
 
-/// So soon after a start its topics' settings are known, and a doubted clock can be told of in
-/// segments and bytes.
+/// The delay of the first retention if the clock is untrusted: by then the topics' settings are
+/// known, and the log line can state the segments and bytes at stake.
 const HURRY: Duration = Duration::from_secs(10);
 
-/// What is due.
+/// The step that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Checkpoint,
@@ -40,18 +40,18 @@ pub(super) enum Step {
     WaitUntil(Duration),
 }
 
-/// When what is due.
+/// The due times of all steps.
 #[derive(Debug)]
 pub(super) struct Schedule {
     options: UpkeepOptions,
     retention_at: Duration,
-    /// Only when something was flushed since the last one.
+    /// `None` unless something was flushed since the last checkpoint.
     checkpoint_at: Option<Duration>,
-    /// Only when something is deleted and still there.
+    /// `None` unless removed files are waiting for their deletion.
     removal_at: Option<Duration>,
-    /// Only while the disk is full.
+    /// `None` unless the disk is full.
     relief_at: Option<Duration>,
-    /// Before that none comes, however many producers meet the full disk.
+    /// The earliest time for it, however many producers find the disk full.
     relief_not_before: Duration,
     flushed: u64,
 }
@@ -85,12 +85,12 @@ impl Schedule {
         }
     }
 
-    /// Looks at retention soon, rather than after an interval.
+    /// Makes retention due soon, rather than after an interval.
     pub(super) fn hurry_retention(&mut self, now: Duration) {
         self.retention_at = self.retention_at.min(now.saturating_add(HURRY));
     }
 
-    /// Takes note of a flush. Tells whether something is due earlier than it was.
+    /// Records a flush. Returns true if a step is due earlier now.
     pub(super) fn flushed(&mut self, bytes: u64, now: Duration) -> bool {
         self.flushed += bytes;
         let due = if self.flushed >= self.options.checkpoint_size.0 {
@@ -105,7 +105,8 @@ impl Schedule {
         true
     }
 
-    /// Something deleted is to be removed at `due`. Tells whether that is earlier than before.
+    /// Schedules the deletion of removed files at `due`. Returns true if that is earlier than
+    /// before.
     pub(super) fn remove_at(&mut self, due: Duration) -> bool {
         let is_earlier = self.removal_at.is_none_or(|at| due < at);
         if is_earlier {
@@ -114,8 +115,8 @@ impl Schedule {
         is_earlier
     }
 
-    /// The disk is full: room is to be looked for at `due`, or a second after the last look. Tells
-    /// whether that is earlier than before.
+    /// Schedules freeing of space at `due`, but at least a second after the last time. Returns true
+    /// if that is earlier than before.
     pub(super) fn relieve_at(&mut self, due: Duration) -> bool {
         let due = due.max(self.relief_not_before);
         let is_earlier = self.relief_at.is_none_or(|at| due < at);
@@ -125,7 +126,7 @@ impl Schedule {
         is_earlier
     }
 
-    /// The next step. What is due counts as done from now on.
+    /// The next step. A step that is due counts as done from now on.
     pub(super) fn next(&mut self, now: Duration) -> Step {
         if self.checkpoint_at.is_some_and(|at| at <= now) {
             self.checkpoint_at = None;

@@ -1,8 +1,8 @@
-//! The thread that looks after one data directory.
+//! The maintenance thread of a data directory.
 //!
-//! It sleeps until something is due. A sync that fails is fatal, as it is to a flush: it is
-//! reported, and the thread ends. Whatever else the disk refuses, room, a descriptor or bytes that
-//! cannot be read, only lasts until it is next tried.
+//! It sleeps until a step is due. A failed sync is fatal, as for a flush: it is reported, and the
+//! thread ends. Other errors, for want of space or descriptors or because bytes cannot be read,
+//! only delay the step until its next attempt.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -19,21 +19,21 @@ use crate::storage::upkeep::scrub::Scrubber;
 use crate::storage::{DataDir, Offsets, Removed, StorageError};
 use crate::types::WithCauses;
 
-/// Whom upkeep asks and tells. Called on its threads, without a lock held.
+/// The callbacks of maintenance. Called on its threads, without a lock held.
 pub struct UpkeepListener {
-    /// The high watermarks as they are now.
+    /// Returns the current high watermarks.
     pub high_watermarks: Box<dyn Fn() -> Offsets + Send + Sync>,
-    /// The disk has failed, or the thread has panicked.
+    /// Called when the disk has failed, or a thread has panicked.
     pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
 }
 
-/// The wall time is recorded so often while records are flushed, and at each look at retention.
+/// The interval at which the wall time is recorded, while records are flushed or at retention.
 const TIME_INTERVAL: Duration = Duration::from_mins(1);
 
-/// So often the log counts what a clock in doubt would remove.
+/// The interval at which the log states what an untrusted clock would remove.
 const DOUBT_INTERVAL: Duration = Duration::from_mins(10);
 
-/// Looks after one data directory.
+/// Maintains a data directory.
 pub struct Upkeep {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -61,10 +61,10 @@ struct State {
 }
 
 impl Upkeep {
-    /// Starts the thread, and another for compaction, which may take long.
+    /// Starts the threads; compaction and scrubbing have their own, since they may take long.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot start a thread.
     pub fn start(
         directory: Arc<DataDir>,
         clock: Arc<dyn Clock>,
@@ -126,17 +126,17 @@ impl Upkeep {
         Ok(Self { shared, thread: Mutex::new(Some(thread)), compactor, scrubber })
     }
 
-    /// Lets the scrubber give way, from now on, while `is_busy` says that others use the disk.
+    /// Makes the scrubber yield, from now on, while `is_busy` returns true.
     pub fn yield_to(&self, is_busy: impl Fn() -> bool + Send + Sync + 'static) {
         self.scrubber.yield_to(Box::new(is_busy));
     }
 
-    /// Whether anything may be removed by its age.
+    /// The clock for removal by age.
     pub fn ages(&self) -> &Arc<AgeClock> {
         &self.shared.ages
     }
 
-    /// Says that so many bytes were flushed: marks are to be recorded.
+    /// Reports flushed bytes, which makes a checkpoint due.
     pub fn flushed(&self, bytes: u64) {
         let now = self.shared.clock.monotonic();
         if self.shared.lock().schedule.flushed(bytes, now) {
@@ -144,7 +144,7 @@ impl Upkeep {
         }
     }
 
-    /// Says that a log was removed from the directory: its files are to be.
+    /// Reports that a log was removed from the directory, which makes its files due for deletion.
     pub fn log_removed(&self) {
         let now = self.shared.clock.monotonic();
         if self.shared.lock().schedule.remove_at(now) {
@@ -152,7 +152,7 @@ impl Upkeep {
         }
     }
 
-    /// Ends the threads after what they are doing; a compaction goes on at the next start.
+    /// Ends the threads after their current step; a compaction continues at the next start.
     pub fn stop(&self) {
         self.compactor.stop();
         self.scrubber.stop();
@@ -160,7 +160,7 @@ impl Upkeep {
         self.shared.changed.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // A thread that panicked has said so already.
+            // A thread that panicked has reported it already.
             let _ = thread.join();
         }
     }
@@ -219,7 +219,7 @@ impl Shared {
         self.record_time();
     }
 
-    /// Records the wall time, if it is believed; what cannot be written now is written later.
+    /// Records the wall time, if it is trusted; if writing fails now, a later call writes it.
     fn record_time(&self) {
         let Some(time) = self.ages.now() else { return };
         self.lock().record_time_at = self.clock.monotonic().saturating_add(TIME_INTERVAL);
@@ -228,7 +228,7 @@ impl Shared {
         }
     }
 
-    /// Whether it is time to tell again what the doubted clock would remove.
+    /// Returns true if the log must state again what the untrusted clock would remove.
     fn may_tell_doubt(&self) -> bool {
         let now = self.clock.monotonic();
         let mut state = self.lock();
@@ -290,14 +290,14 @@ impl Shared {
             self.checkpoint()?;
         }
         self.removal(self.clock.monotonic())?;
-        // It grows with the number of logs.
+        // Its size depends on the number of logs.
         self.restore_reserve().map(drop)
     }
 
-    /// Makes room on a full disk, as far as that can be done without a person.
+    /// Frees space on a full disk, as far as that is possible without an operator.
     fn relieve(&self, relief: &mut Relief) -> Result<(), StorageError> {
         let now = self.clock.monotonic();
-        // Nothing that was deleted is kept for anybody's sake now.
+        // On a full disk, deleted data is not kept for its grace period.
         self.removal(Duration::MAX)?;
         if relief.takes_retention(now) {
             self.retention()?;
@@ -320,7 +320,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Makes the reserve whole as far as there is room, and looks again soon if it is not.
+    /// Refills the reserve as far as there is space, and schedules another attempt if it is not
+    /// full.
     fn restore_reserve(&self) -> Result<bool, StorageError> {
         let is_whole = self.directory.restore_reserve()?;
         if !is_whole {
@@ -335,7 +336,7 @@ impl Shared {
         }
     }
 
-    /// Removes the files whose time has come at `now`.
+    /// Deletes the files that are due at `now`.
     fn removal(&self, now: Duration) -> Result<(), StorageError> {
         let mut next = self.directory.remove_due(now)?;
         for log in self.directory.open_logs() {

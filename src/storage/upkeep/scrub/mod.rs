@@ -1,5 +1,5 @@
-//! Reading every record once in a while, from the medium, so that rot is found while a backup still
-//! has what it destroyed.
+//! Scrubbing: reading every record from the medium regularly, so that bit rot is found while a
+//! backup still has the lost data.
 
 mod options;
 mod rounds;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::config::{ByteSize, Key, Kind, millis, size};
 
-/// How often, and how fast, every record is read to find damage.
+/// The interval and the rate at which every record is read to find damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScrubOptions {
-    /// How long after a look at a log the next is due; `None` never looks.
+    /// The time after which a log is due again; `None` disables scrubbing.
     pub interval: Option<Duration>,
-    /// So much is read a second at most.
+    /// The most bytes read in a second.
     pub rate: ByteSize,
 }
 
@@ -20,7 +20,7 @@ impl Default for ScrubOptions {
 }
 
 impl ScrubOptions {
-    /// Its settings by name.
+    /// The settings by name.
     pub const KEYS: &[Key<Self>] = &[
         Key {
             name: "log.scrub.interval.ms",

@@ -1,10 +1,10 @@
-//! The rules of the scrubber without its thread: which segment of which log is looked at next.
+//! The order in which the scrubber checks segments: its rules, without the thread.
 //!
-//! A log is due when its last look began an interval ago; logs never looked at come first, then
-//! those whose look lies furthest back. A look that has begun is finished before the next. All this
-//! is kept in `scrub-checkpoint`, a checked text with a row `topic partition began next` per log:
-//! when its last look began, −1 if none has, and the base offset of the segment that comes next in
-//! that look, −1 if it is finished. It is a hint: without it everything is due.
+//! A log is due when an interval has passed since its last round began; logs never checked come
+//! first, then those whose round began earliest. A round is finished before the next begins. The
+//! state is kept in `scrub-checkpoint`, a checked text with a row `topic partition began next` per
+//! log: the time at which its last round began, −1 if none has, and the base offset of the next
+//! segment in that round, −1 if it is finished. The file is a hint: without it all logs are due.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,24 +15,24 @@ use crate::io::Disk;
 use crate::storage::{Stored, checked_text};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicPartition};
 
-/// The looks at all logs.
+/// The rounds of all logs.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     looks: BTreeMap<TopicPartition, Look>,
-    /// Whether the file lacks something.
+    /// True if the file is out of date.
     is_changed: bool,
 }
 
-/// The last look at a log.
+/// The last round of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
-    /// When it began, by the wall clock; `NONE` before the first.
+    /// The time at which it began, by the wall clock; `NONE` before the first.
     began: Timestamp,
-    /// The segment with which it goes on, the first from this offset on; `None` once finished.
+    /// The round continues with the first segment from this offset on; `None` once finished.
     next: Option<Offset>,
 }
 
-/// What the scrubber does next.
+/// The next step of the scrubber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Check the first segment of the log that begins at or after the offset.
@@ -42,7 +42,7 @@ pub(super) enum Step {
         /// The offset.
         from: Offset,
     },
-    /// Nothing is due before so much time has passed.
+    /// Wait: nothing is due before this time has passed.
     Wait(Duration),
 }
 
@@ -51,7 +51,7 @@ pub(in crate::storage) const FILE_NAME: &str = "scrub-checkpoint";
 const VERSION: i64 = 0;
 
 impl Rounds {
-    /// The looks as the file in `dir` tells of them.
+    /// Reads the rounds from the file in `dir`.
     pub(super) fn load(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
         let rows = match checked_text::read(disk, &dir.join(FILE_NAME), VERSION, parse)? {
             Stored::Sound(rows) => rows,
@@ -64,7 +64,7 @@ impl Rounds {
         Ok(Self { looks: rows.into_iter().collect(), is_changed: false })
     }
 
-    /// Writes the file if it lacks something; durable on return.
+    /// Writes the file if it is out of date; durable on return.
     pub(super) fn store(&mut self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
         if !self.is_changed {
             return Ok(());
@@ -79,7 +79,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// The next step. A look that is due begins with it.
+    /// The next step. If a round is due, it begins.
     pub(super) fn next(&mut self, interval: Duration, now: Timestamp) -> Step {
         let under_way = self.looks.iter().find_map(|(partition, look)| {
             let from = look.next?;
@@ -101,7 +101,7 @@ impl Rounds {
         Step::Check { partition: partition.clone(), from: Offset::ZERO }
     }
 
-    /// Takes note that a look has come so far; `None` finishes it.
+    /// Records the progress of a round; `None` finishes it.
     pub(super) fn checked(&mut self, partition: &TopicPartition, next: Option<Offset>) {
         if let Some(look) = self.looks.get_mut(partition) {
             look.next = next;
@@ -109,9 +109,9 @@ impl Rounds {
         }
     }
 
-    /// Forgets logs that are gone, takes up new ones, and disbelieves a look from the future, as
-    /// a clock that was ahead leaves it: else that log would not be looked at for as long.
-    /// `partitions` are those that have a log, sorted.
+    /// Removes deleted logs, adds new ones, and corrects rounds that began in the future, as
+    /// recorded by a clock that was ahead: otherwise such a log would not be checked for as long.
+    /// `partitions` are those with a log, sorted.
     pub(super) fn match_with(&mut self, partitions: &[TopicPartition], now: Timestamp) {
         let before = self.looks.len();
         self.looks.retain(|partition, _| partitions.binary_search(partition).is_ok());

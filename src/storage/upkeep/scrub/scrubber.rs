@@ -1,9 +1,8 @@
-//! The thread that reads every record of a data directory from time to time.
+//! The thread that reads every record of a data directory regularly.
 //!
-//! It reads from the medium, past the page cache, whose pages stay as they are. It keeps to its
-//! rate, and before each stretch it waits for flushes and readers to be done with the disk, but
-//! never for long: a broker that is always busy is looked through as well, more slowly. Damage goes
-//! the way of damage that a reader finds.
+//! It reads from the medium and leaves the page cache unchanged. It keeps to its rate, and before
+//! each stretch it waits for flushes and readers to finish, but only briefly, so that a broker that
+//! is always busy is scrubbed too, more slowly. Damage is treated as if a reader had found it.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,10 +17,10 @@ use crate::storage::upkeep::scrub::rounds::{Rounds, Step};
 use crate::storage::{DataDir, Log, StorageError, UpkeepListener};
 use crate::types::{Offset, TopicPartition, WithCauses};
 
-/// Tells whether others are using the disk.
+/// Returns true if the disk is in use by others.
 type Busy = Box<dyn Fn() -> bool + Send + Sync>;
 
-/// Reads every record of one data directory from time to time.
+/// Reads every record of a data directory regularly.
 pub(in crate::storage::upkeep) struct Scrubber {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -37,27 +36,28 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The broker has stopped in the middle of a segment.
+/// The broker is stopping, in the middle of a segment.
 struct Stopped;
 
-/// Bytes checked between two looks at the rate and at the others.
+/// The bytes checked before the rate limit and other users are considered again.
 const STRETCH: u64 = 512 * 1024;
 
-/// How long a stretch waits for others to be done with the disk, and how often it looks.
+/// The longest time that a stretch waits for other users of the disk, and the interval of the
+/// checks.
 const PATIENCE: Duration = Duration::from_millis(100);
 const PATIENCE_STEP: Duration = Duration::from_millis(5);
 
-/// A start is left in peace for so long, and so often it is seen whether logs have come.
+/// The delay after a start, and the interval of checks for new logs.
 const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// It does not wait for less: a wait takes longer than it should.
+/// The shortest wait: the system overshoots, so shorter ones are left to add up.
 const WAIT_MIN: Duration = Duration::from_millis(5);
 
 impl Scrubber {
-    /// Starts the thread, unless the options say never to look.
+    /// Starts the thread, unless the options disable scrubbing.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot start a thread.
     pub(in crate::storage::upkeep) fn start(
         directory: Arc<DataDir>,
         clock: Arc<dyn Clock>,
@@ -89,18 +89,18 @@ impl Scrubber {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Gives way from now on while `is_busy` says that others are using the disk.
+    /// Yields from now on while `is_busy` returns true.
     pub(in crate::storage::upkeep) fn yield_to(&self, is_busy: Busy) {
         let _ = self.shared.busy.set(is_busy);
     }
 
-    /// Ends the thread, after the stretch that it is reading.
+    /// Ends the thread after the current stretch.
     pub(in crate::storage::upkeep) fn stop(&self) {
         *self.shared.lock() = true;
         self.shared.changed.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // A thread that panicked has said so already.
+            // A thread that panicked has reported it already.
             let _ = thread.join();
         }
     }
@@ -117,7 +117,7 @@ impl Shared {
         self.is_stopping.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits; tells whether to go on.
+    /// Waits; returns false if the thread must stop.
     fn wait(&self, time: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(self.lock(), time, |stopping| !*stopping);
         !*waited.unwrap_or_else(PoisonError::into_inner).0
@@ -158,7 +158,8 @@ impl Shared {
         partitions
     }
 
-    /// Checks one segment of a log and returns where to go on; `None` at the end of the log.
+    /// Checks a segment of a log and returns the start of the next one; `None` at the end of the
+    /// log.
     fn check(&self, partition: &TopicPartition, from: Offset) -> Result<Option<Offset>, Stopped> {
         let log = match self.directory.log(partition) {
             Ok(Some(log)) => log,
@@ -188,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// Checks a segment; the last one of its log still grows.
+    /// Checks a segment; the last one of its log may still grow.
     fn check_segment(
         &self,
         log: &Arc<Log>,
@@ -200,7 +201,7 @@ impl Shared {
         let check = log.check_segment(base, Medium::Disk)?;
         let Some((segment, mut check)) = segment.zip(check) else { return Ok(None) };
         if is_last {
-            // The medium has what was appended before the check was made only after this.
+            // Only this flush brings the batches that the check expects to the medium.
             log.flush()?;
         }
         let began = self.clock.monotonic();
@@ -212,7 +213,8 @@ impl Shared {
             if !found.is_empty()
                 && let Some(_hold) = self.directory.hold(log)
             {
-                // A segment that was replaced or removed meanwhile is looked at again, or never.
+                // A segment that was replaced meanwhile is checked again; a removed one need not
+                // be.
                 if log.segments().iter().any(|now| Arc::ptr_eq(now, segment)) {
                     log.note_damage(&found);
                 }
@@ -227,7 +229,7 @@ impl Shared {
         Ok(None)
     }
 
-    /// Waits while others are using the disk, for a while. Tells whether to go on.
+    /// Waits while others use the disk, up to a limit. Returns false if the thread must stop.
     fn give_way(&self) -> bool {
         let mut waited = Duration::ZERO;
         while waited < PATIENCE && self.busy.get().is_some_and(|is_busy| is_busy()) {
@@ -239,7 +241,7 @@ impl Shared {
         !*self.lock()
     }
 
-    /// Waits as long as so many bytes are worth. Tells whether to go on.
+    /// Waits to keep to the rate after `bytes`. Returns false if the thread must stop.
     fn keep_to_rate(&self, began: Duration, bytes: u64) -> bool {
         let worth = u128::from(bytes) * 1_000_000_000 / u128::from(self.options.rate.0.max(1));
         let worth = Duration::from_nanos(u64::try_from(worth).unwrap_or(u64::MAX));
@@ -249,7 +251,7 @@ impl Shared {
     }
 }
 
-/// The position is a hint: without room for it a restart only looks at more.
+/// Logs a failure to store the position, which is only a hint: without it a restart checks more.
 fn note_progress(stored: io::Result<()>) {
     stored.unwrap_or_else(|error| {
         tracing::warn!(%error, "the scrubber's position is not on disk");
