@@ -1,4 +1,4 @@
-//! A broker within the program: for tests, and for programs that bring their own log.
+//! The native class `Broker`: a broker inside the program, for tests and embedded use.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use super::owned::{Birth, Owned};
 use crate::broker::{self, BrokerConfig, BrokerError, Listener};
 use crate::python::docstrings::stub;
 
-/// Keywords that are not a setting's name with underscores for dots.
+/// Options whose names differ from the setting's name with underscores for dots.
 const WORDS: &[Word] = &[
     Word::plain("listen", "listeners"),
     Word::plain("advertise", "advertised.listeners"),
@@ -32,15 +32,15 @@ pub(super) struct Broker {
     at_exit: Py<AtExit>,
 }
 
-/// What there is to end.
+/// The running broker, shared with the exit handler.
 struct Running {
     broker: Mutex<Option<broker::Broker>>,
-    /// Whether the data is nobody's but this broker's.
+    /// True if the data directory was created for this broker.
     is_temporary: bool,
     data_dir: PathBuf,
 }
 
-/// Ends a broker that is still there when the program ends; called by `atexit`.
+/// Stops a broker that still runs at the end of the program; registered with `atexit`.
 #[pyclass(frozen, module = "streamlog._core")]
 #[derive(Debug)]
 struct AtExit {
@@ -67,7 +67,7 @@ impl Broker {
         Ok(Self { running: Owned::new(running, &birth), address, at_exit })
     }
 
-    /// Stops it. Doing it again does nothing.
+    /// Stops the broker. A second call does nothing.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let running = self.running.get()?;
         py.import("atexit")?.call_method1("unregister", (&self.at_exit,))?;
@@ -173,7 +173,7 @@ impl Broker {
 
 impl Drop for Broker {
     fn drop(&mut self) {
-        // A forked child has the name of a broker, not its threads.
+        // A forked child holds a copy of the handle, but the broker's threads run in the parent.
         if self.running.get().is_ok_and(|running| running.broker().is_some()) {
             Python::attach(|py| {
                 if let Err(error) = self.end(py) {
@@ -185,7 +185,7 @@ impl Drop for Broker {
 }
 
 impl Running {
-    /// Stops the broker, and removes what was made for it. Doing it again does nothing.
+    /// Stops the broker and removes its temporary directory. A second call does nothing.
     fn end(&self, py: Python<'_>) -> Result<(), BrokerError> {
         let Some(broker) = self.broker().take() else { return Ok(()) };
         let stopped = py.detach(|| broker.stop());
@@ -214,7 +214,7 @@ impl AtExit {
     }
 }
 
-/// The settings that were given, over those of a broker that meets no other: any free port.
+/// Applies the given settings over the defaults of a standalone broker on a free port.
 fn read_config(settings: &Bound<'_, PyDict>) -> PyResult<BrokerConfig> {
     let listeners = Listener::alone("127.0.0.1", 0);
     let mut config = BrokerConfig { listeners, ..BrokerConfig::default() };
@@ -228,7 +228,7 @@ fn temporary_folder(py: Python<'_>) -> PyResult<PathBuf> {
     py.import("tempfile")?.call_method("mkdtemp", (), Some(&options))?.extract()
 }
 
-/// What cannot be removed is left where temporary files are left.
+/// Removes a temporary directory; a failure is only reported, as the system cleans such places.
 fn remove(py: Python<'_>, folder: &Path) {
     let removed = py.import("shutil").and_then(|shutil| shutil.call_method1("rmtree", (folder,)));
     if let Err(error) = removed {
@@ -236,7 +236,7 @@ fn remove(py: Python<'_>, folder: &Path) {
     }
 }
 
-/// The error with its causes.
+/// The error followed by its causes.
 fn failed(error: &BrokerError) -> PyErr {
     if let BrokerError::Config(faults) = error {
         return refused(faults);

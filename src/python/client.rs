@@ -1,4 +1,4 @@
-//! Connecting.
+//! The native class `Client`.
 
 use std::env;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const WORDS: &[Word] = &[
     Word::seconds("timeout", "default.api.timeout.ms"),
 ];
 
-/// Where to connect to when the program does not say.
+/// The environment variable with the addresses to connect to, used if the program gives none.
 const BOOTSTRAP_VARIABLE: &str = "STREAMLOG_BOOTSTRAP";
 
 #[doc = stub!("Client")]
@@ -37,29 +37,29 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// The client behind it; a forked child connects anew.
+    /// The client; a forked child connects its own.
     pub(crate) fn connected(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Client>>>> {
         self.inner.get(py, || connect(py, &self.defaults))
     }
 
-    /// The client behind it, unless this is a forked child that has not used it.
+    /// The client, unless this is a forked child that has not used it.
     pub(crate) fn if_here(&self) -> PyResult<Option<client::Client>> {
         let Some(current) = self.inner.if_here() else { return Ok(None) };
         current.get().cloned().map(Some)
     }
 
-    /// The addresses given at the start, with commas between them.
+    /// The bootstrap addresses, separated by commas.
     pub(crate) fn address(&self) -> String {
         let servers = self.defaults.client.bootstrap.iter();
         servers.map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
-    /// Its settings, which its consumers have unless they are told otherwise.
+    /// The client's settings, which are the defaults of its producers and consumers.
     pub(crate) fn defaults(&self) -> &ClientSettings {
         &self.defaults
     }
 
-    /// The settings that were given, and where to connect to.
+    /// Combines the given settings with the address from the environment.
     pub(crate) fn settings(
         py: Python<'_>,
         bootstrap: Option<Bound<'_, PyAny>>,
@@ -78,7 +78,7 @@ impl Client {
         Ok(defaults)
     }
 
-    /// A client that is connected.
+    /// Wraps a connected client.
     pub(crate) fn of(
         py: Python<'_>,
         client: client::Client,
@@ -161,7 +161,7 @@ impl Client {
 
     #[doc = stub!("Client.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        // A child that has not used it has nothing to close.
+        // A forked child that has not used the client has nothing to close.
         let Some(current) = self.inner.if_here() else { return Ok(()) };
         let client = current.get()?;
         py.detach(|| client.close());
@@ -182,7 +182,7 @@ impl Client {
         self.close(py)
     }
 
-    /// A client is pickled as its settings, and connects anew.
+    /// Pickles the client as its settings; the copy connects its own.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((), Bound<'py, PyDict>)> {
         let settings = PyDict::new(py);
         for (name, value) in self.defaults.values() {
@@ -203,7 +203,7 @@ fn connect(py: Python<'_>, settings: &ClientSettings) -> PyResult<client::Client
     py.detach(|| client::Client::connect(config)).map_err(|error| raised(py, error))
 }
 
-/// Whether `config={...}` says where to connect to.
+/// Returns true if `config={...}` contains the bootstrap addresses.
 fn names_servers(options: &Bound<'_, PyDict>) -> PyResult<bool> {
     match options.get_item("config")? {
         Some(config) if !config.is_none() => config.contains("bootstrap.servers"),

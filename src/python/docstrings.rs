@@ -1,4 +1,4 @@
-//! Docstrings of the native classes: those of their stubs, put here by the build script.
+//! Docstrings of the native classes, taken from their stubs by the build script.
 
 /// The docstring of a class, or of `Class.method`.
 macro_rules! stub {

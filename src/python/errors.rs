@@ -1,4 +1,4 @@
-//! The client's errors as exceptions of `streamlog.errors`, by kind.
+//! Conversion of the client's errors to the exceptions of `streamlog.errors`.
 
 use pyo3::PyErr;
 use pyo3::Python;
@@ -26,7 +26,7 @@ import_exception!(streamlog.errors, StreamlogError);
 import_exception!(streamlog.errors, TopicExists);
 import_exception!(streamlog.errors, TopicNotFound);
 
-/// Kafka's number for records that are damaged.
+/// Kafka's error code for damaged records.
 const CORRUPT_MESSAGE: i16 = 2;
 
 /// The exception for `error`.
@@ -70,7 +70,7 @@ pub(crate) fn raised(py: Python<'_>, error: ClientError) -> PyErr {
     }
 }
 
-/// Settings or arguments do not fit.
+/// The exception for invalid settings or arguments.
 pub(crate) fn refused(faults: &Faults) -> PyErr {
     ConfigError::new_err(faults.to_string())
 }
@@ -100,7 +100,7 @@ fn undelivered(
     DeliveryError::new_err((text, failures, unlisted))
 }
 
-/// Brokers' codes that have a class of their own, and the rest.
+/// The exception for a broker's error code: a class of its own, or `BrokerError`.
 fn by_code(text: String, error: &ClientError) -> PyErr {
     if error.is_fenced() {
         return FencedError::new_err(text);

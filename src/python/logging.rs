@@ -1,7 +1,7 @@
-//! What the engine logs, as Python's `logging` has it: `streamlog.client`, `streamlog.broker`.
+//! Forwarding of the engine's log to Python's `logging`: `streamlog.client`, `streamlog.broker`.
 //!
-//! Whoever logs hands a line over and goes on; one thread takes the interpreter for it. What that
-//! thread cannot keep up with is dropped, and so is what a forked child logs.
+//! A thread that logs queues the line and continues; a separate thread acquires the interpreter to
+//! write it. Lines beyond the queue's capacity are dropped, and so are those of a forked child.
 
 use std::fmt::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,23 +14,23 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Lines that wait for the interpreter.
+/// The capacity of the queue.
 const WAITING_MAX: usize = 1024;
 
-/// Takes events, and nothing else of tracing.
+/// A tracing subscriber for events; spans are ignored.
 struct Bridge {
     lines: SyncSender<Line>,
     level: LevelFilter,
 }
 
-/// What is logged, and by whom.
+/// A log line with its logger.
 struct Line {
     logger: String,
     level: u8,
     text: String,
 }
 
-/// Lets the engine log by way of Python, unless the process logs by a way of its own.
+/// Installs the bridge to Python's logging, unless the process has a tracing subscriber already.
 pub(super) fn install(py: Python<'_>) -> PyResult<()> {
     if tracing::dispatcher::has_been_set() {
         return Ok(());
@@ -60,13 +60,13 @@ fn write_all(lines: &Receiver<Line>, loggers: &Py<PyAny>) {
             }
         });
         if written.is_none() {
-            // The interpreter is ending.
+            // The interpreter is shutting down.
             return;
         }
     }
 }
 
-/// Python's number of a level.
+/// Python's number of a log level.
 fn number(level: Level) -> u8 {
     match level {
         Level::ERROR => 40,
@@ -92,7 +92,7 @@ impl Subscriber for Bridge {
         event.record(&mut text);
         let logger = format!("streamlog.{layer}");
         let text = format!("{}{}", text.message, text.fields);
-        // Nobody waits for a log.
+        // Never block for a log line: if the queue is full, drop it.
         let _ = self.lines.try_send(Line { logger, level: number(*metadata.level()), text });
     }
 
@@ -113,7 +113,7 @@ fn is_ours(metadata: &Metadata<'_>) -> bool {
     metadata.target().split("::").next() == Some("streamlog")
 }
 
-/// The words of an event, and its fields behind them.
+/// The message of an event, followed by its fields.
 #[derive(Default)]
 struct Text {
     message: String,
@@ -125,7 +125,7 @@ impl Visit for Text {
         if field.name() == "message" {
             self.message = format!("{value:?}");
         } else {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(self.fields, " {}={value:?}", field.name());
         }
     }

@@ -1,8 +1,8 @@
-//! The native module of the Python package, `streamlog._core`: one file per class, no logic.
+//! The native module of the Python package, `streamlog._core`.
 //!
-//! Every call that waits releases the interpreter and sleeps on the calling thread, where signals
-//! reach it; those of `aio` return futures instead. What Python sees is said in the stubs of
-//! `_core`, which are its docstrings; a test proves that the stubs and this module agree.
+//! Every blocking call releases the interpreter and sleeps on the calling thread, where signals
+//! reach it; those of `aio` return futures instead. The stubs of `_core` hold the docstrings; a
+//! test verifies that stubs and module agree.
 
 #![expect(
     clippy::doc_link_with_quotes,

@@ -1,4 +1,4 @@
-//! Everything the native module exports, in one place.
+//! The exports of the native module, in one place.
 
 /// The native module of the Python package.
 #[pyo3::pymodule(name = "_core")]
@@ -35,7 +35,7 @@ mod core {
         use crate::python::reading::Stream;
     }
 
-    /// Reading that ends by itself.
+    /// Reading up to an end.
     #[pyo3::pymodule]
     mod bounded {
         #[pymodule_export]
@@ -46,7 +46,7 @@ mod core {
         use crate::python::reading::UntilEnd;
     }
 
-    /// What is read as columns.
+    /// Reading as Arrow columns.
     #[pyo3::pymodule]
     mod arrow {
         #[pymodule_export]
@@ -64,7 +64,7 @@ mod core {
         use crate::python::producing::Ticket;
     }
 
-    /// What the exactly-once sink of Spark stands on.
+    /// Copying of staged records for Spark's exactly-once sink.
     #[pyo3::pymodule]
     mod republishing {
         #[pymodule_export]
@@ -86,7 +86,7 @@ mod core {
         use crate::python::administration::Group;
     }
 
-    /// What `streamlog.aio` stands on.
+    /// The foundation of `streamlog.aio`.
     #[pyo3::pymodule]
     mod aio {
         #[pymodule_export]
@@ -113,7 +113,7 @@ mod core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // So that `from streamlog._core.reading import ...` finds them, as it finds their stubs.
+        // Registered so that `from streamlog._core.reading import ...` works as its stubs suggest.
         let modules = module.py().import("sys")?.getattr("modules")?;
         let names = ["reading", "bounded", "arrow", "producing", "republishing", "admin", "aio"];
         for name in names {

@@ -1,9 +1,10 @@
-//! What belongs to the process that made it.
+//! Values bound to the process that created them.
 //!
-//! After `fork` a child has its parent's connections, but not the thread that serves them: every
-//! wait would be for ever, and so would be the end of that thread, for which a client waits when it
-//! is dropped. So what a child inherited is never dropped there, and at its first use it is made
-//! anew, as clients and producers are, or refused, as a consumer is whose place is the parent's.
+//! After `fork`, a child has its parent's connections but not the thread that serves them: every
+//! wait would last forever, including the wait for that thread when a client is dropped. An
+//! inherited value is therefore never dropped in the child. Clients and producers are recreated at
+//! the child's first use; consumers are refused, since the partitions are still assigned to the
+//! parent.
 
 use std::mem;
 use std::sync::Arc;
@@ -15,29 +16,29 @@ use pyo3::{Bound, PyResult, Python, pyclass, pymethods};
 
 use super::errors::ForkError;
 
-/// How often this process was forked off since the module was loaded; kept by the module.
+/// The number of forks between the process that loaded the module and this one; kept by the module.
 #[pyclass(frozen, module = "streamlog._core")]
 #[derive(Debug)]
 pub(crate) struct Forks {
-    /// Read for as long as the process lives, by whatever was made in it.
+    /// Leaked, because values created in this process read it for as long as the process lives.
     count: &'static AtomicU32,
 }
 
-/// The process that something was made in, as far as forks tell.
+/// The process in which a value was created, identified by the number of forks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     forks: &'static AtomicU32,
     at: u32,
 }
 
-/// A value that only the process that made it uses and drops.
+/// A value that only the process which created it uses and drops.
 #[derive(Debug)]
 pub(crate) struct Owned<T> {
     value: Option<T>,
     birth: Birth,
 }
 
-/// A value that a forked child makes anew when it uses it.
+/// A value that a forked child recreates at its first use.
 #[derive(Debug)]
 pub(crate) struct Renewed<T> {
     current: ArcSwap<Owned<T>>,
@@ -53,7 +54,7 @@ impl Forks {
 impl Forks {
     const NAME: &str = "_forks";
 
-    /// Lets the module count forks.
+    /// Registers the counter of forks with the module.
     pub(crate) fn install(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         let forks = Bound::new(py, Self { count: Box::leak(Box::default()) })?;
@@ -64,7 +65,7 @@ impl Forks {
 }
 
 impl Birth {
-    /// Now, in this process.
+    /// The current process.
     pub(crate) fn now(py: Python<'_>) -> PyResult<Self> {
         let forks = py.import("streamlog._core")?.getattr(Forks::NAME)?;
         let forks = forks.cast::<Forks>()?.get().count;
@@ -72,7 +73,7 @@ impl Birth {
         Ok(Self { forks, at })
     }
 
-    /// Fails in a process that was forked off since.
+    /// Fails in a process forked since.
     pub(crate) fn check(&self) -> PyResult<()> {
         if self.is_here() {
             return Ok(());
@@ -89,30 +90,30 @@ impl Birth {
 }
 
 impl<T> Owned<T> {
-    /// Takes care of `value`, made in the process of `birth`.
+    /// Wraps `value`, created in the process of `birth`.
     pub(crate) fn new(value: T, birth: &Birth) -> Self {
         Self { value: Some(value), birth: *birth }
     }
 
-    /// The value, unless this is a child of its process.
+    /// Returns the value, or an error in a forked child.
     pub(crate) fn get(&self) -> PyResult<&T> {
         self.birth.check()?;
         Ok(self.value.as_ref().unwrap_or_else(|| unreachable!("it is taken by drop only")))
     }
 
-    /// When it was made.
+    /// The process that created the value.
     pub(crate) fn birth(&self) -> &Birth {
         &self.birth
     }
 }
 
 impl<T> Renewed<T> {
-    /// Takes care of `value`, made in the process of `birth`.
+    /// Wraps `value`, created in the process of `birth`.
     pub(crate) fn new(value: T, birth: &Birth) -> Self {
         Self { current: ArcSwap::from_pointee(Owned::new(value, birth)) }
     }
 
-    /// The value, which in a child of its process is what `make` makes.
+    /// Returns the value; in a forked child, one created by `make`.
     pub(crate) fn get(
         &self,
         py: Python<'_>,
@@ -127,7 +128,7 @@ impl<T> Renewed<T> {
         Ok(self.current.load())
     }
 
-    /// The value as it is, unless this is a child of its process and has not used it.
+    /// Returns the current value, unless this is a forked child that has not used it.
     pub(crate) fn if_here(&self) -> Option<Guard<Arc<Owned<T>>>> {
         Some(self.current.load()).filter(|current| current.birth.is_here())
     }

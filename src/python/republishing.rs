@@ -1,4 +1,4 @@
-//! What the exactly-once sink of Spark stands on: where records were staged, and publishing them.
+//! Functions of Spark's exactly-once sink: locating staged records and publishing them.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::config::ConfigError;
 use crate::python::docstrings::stub;
 use crate::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicName, TopicPartition};
 
-/// Topic, partition, producer's id, base offsets of the first and the last batch, records.
+/// Topic, partition, producer id, base offsets of the first and the last batch, records.
 type Landing = (String, i32, i64, i64, i64, u64);
-/// Producer's id, base offsets of the first and the last batch, records.
+/// Producer id, base offsets of the first and the last batch, records.
 type Part = (i64, i64, i64, u64);
-/// Producer's id, epoch and sequence number.
+/// Producer id, epoch and sequence number.
 type Stamped = (i64, i16, i32);
-/// Staged topic, target, partition, stamp, records that are there, parts.
+/// Staged topic, target topic, partition, stamp, records already published, parts.
 type Plan = (String, String, i32, Stamped, u64, Vec<Part>);
 
 #[doc = stub!("new_identity")]

@@ -14,7 +14,7 @@ pub(super) struct Interpreter;
 
 impl Signals for Interpreter {
     fn watch(&self, pipe: RawFd) -> Option<RawFd> {
-        // Every other thread would only be refused.
+        // Python accepts `set_wakeup_fd` on its main thread only.
         if gettid() != getpid() {
             return None;
         }
@@ -23,7 +23,7 @@ impl Signals for Interpreter {
 
     fn restore(&self, before: RawFd, missed: &[u8]) {
         Python::attach(|py| {
-            // A handler's exception may be on its way through this wait.
+            // A handler's exception may be pending in this thread.
             let pending = PyErr::take(py);
             let restored = set_wakeup_fd(py, before).and_then(|_| match (before, missed) {
                 (..0, _) | (_, []) => Ok(()),
@@ -38,7 +38,7 @@ impl Signals for Interpreter {
         });
     }
 
-    /// Runs the handlers. `true` when one of them raised; its exception is then pending in this
+    /// Runs the handlers. Returns true if one of them raised; its exception is then pending in this
     /// thread, for [`raised`](super::errors::raised) to take.
     fn gives_up(&self) -> bool {
         Python::attach(|py| match py.check_signals() {
@@ -51,7 +51,7 @@ impl Signals for Interpreter {
     }
 }
 
-/// Has each signal's number written to a descriptor; returns the one before.
+/// Makes Python write each signal's number to a descriptor; returns the previous one.
 fn set_wakeup_fd(py: Python<'_>, descriptor: RawFd) -> PyResult<RawFd> {
     py.import("signal")?.call_method1("set_wakeup_fd", (descriptor,))?.extract()
 }

@@ -1,7 +1,7 @@
-//! Events of a client, for the program's callbacks.
+//! Client events, passed to the application's callbacks.
 //!
-//! Each callback has a thread of its own, so that no thread of the program and no connection waits
-//! for it. Events that it cannot keep up with are dropped.
+//! Each callback has its own thread, so that neither a thread of the application nor a connection
+//! waits for it. Events beyond the queue's capacity are dropped.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -11,26 +11,27 @@ use pyo3::{Bound, Py, PyAny, PyResult, Python};
 
 use crate::client::{Client, ClientStats, Event};
 
-/// Events that wait for a callback.
+/// The capacity of a callback's queue.
 const WAITING_MAX: usize = 1024;
 
-/// Calls `callback` with each event of the client, until that is closed.
+/// Calls `callback` with each event of the client until the client is closed.
 pub(super) fn watch(client: &Client, callback: Py<PyAny>) -> PyResult<()> {
     let (events, waiting) = sync_channel(WAITING_MAX);
     let name = "streamlog-events".to_owned();
     thread::Builder::new().name(name).spawn(move || {
         call_all(&waiting, &callback);
-        // Without the interpreter it would be kept until somebody else has that.
+        // Drop the callback with the interpreter attached; otherwise pyo3 would defer the drop
+        // until another thread attaches.
         Python::try_attach(|_| drop(callback));
     })?;
     client.on_event(move |event| {
-        // Nobody waits for a callback.
+        // Never block for a callback: if its queue is full, drop the event.
         let _ = events.try_send(event.clone());
     });
     Ok(())
 }
 
-/// The figures as an object of `streamlog.events`.
+/// Converts statistics to an object of `streamlog.events`.
 pub(super) fn stats<'py>(py: Python<'py>, stats: &ClientStats) -> PyResult<Bound<'py, PyAny>> {
     class(py, "ClientStats")?.call1((
         stats.connections,
@@ -54,13 +55,13 @@ fn call_all(waiting: &Receiver<Event>, callback: &Py<PyAny>) {
             }
         });
         if called.is_none() {
-            // The interpreter is ending.
+            // The interpreter is shutting down.
             return;
         }
     }
 }
 
-/// The event as an object of `streamlog.events`.
+/// Converts an event to an object of `streamlog.events`.
 fn made(py: Python<'_>, event: Event) -> PyResult<Bound<'_, PyAny>> {
     match event {
         Event::Connected { address, outage } => {

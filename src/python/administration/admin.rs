@@ -1,4 +1,4 @@
-//! Topics, settings, groups and the cluster.
+//! The native class `Admin`: topics, settings, groups and the cluster.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,7 +29,8 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    /// Over the connections of `client`; with a loop, its methods return asyncio futures.
+    /// Creates an administration on the connections of `client`; with an event loop, its methods
+    /// return asyncio futures.
     pub(crate) fn of(
         client: &Owned<client::Client>,
         event_loop: Option<Py<EventLoop>>,
@@ -198,13 +199,13 @@ impl Admin {
     }
 }
 
-/// Offsets by partition; `None` where there is none.
+/// Offsets by partition; `None` for a partition without one.
 fn found(py: Python<'_>, found: Vec<FoundOffset>) -> PyResult<Py<PyAny>> {
     let row = |found: FoundOffset| (found.partition.partition.0, found.offset.map(Offset::get));
     made(py, found.into_iter().map(row).collect::<BTreeMap<_, _>>())
 }
 
-/// What settings are of: a topic, a broker, or all brokers.
+/// The resource whose settings are meant: a topic, a broker, or all brokers.
 fn resource(topic: Option<String>, broker: Option<&Bound<'_, PyAny>>) -> PyResult<Resource> {
     match (topic, broker) {
         (Some(topic), None) => Ok(Resource::Topic(topic)),

@@ -1,4 +1,4 @@
-//! How administration waits for its answers: on the caller's thread, or by an event loop.
+//! Waiting for administration calls: on the caller's thread, or on an event loop.
 
 use pyo3::{Bound, IntoPyObject, IntoPyObjectExt, Py, PyAny, PyResult, Python};
 
@@ -7,10 +7,10 @@ use crate::python::aio::EventLoop;
 use crate::python::errors::raised;
 use crate::python::owned::Owned;
 
-/// What a method returns: what its stub says, or an asyncio future of that.
+/// The result of a method: the value described in its stub, or an asyncio future of it.
 pub(super) type Asked<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Administration, and by what it is waited for.
+/// Administration, with the way of waiting for its calls.
 #[derive(Debug)]
 pub(super) struct Asking {
     admin: Owned<client::Admin>,
@@ -18,7 +18,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// By way of `client`; without a loop, by threads that wait.
+    /// Uses the connections of `client`; without an event loop, calls block the thread.
     pub(super) fn of(
         client: &Owned<client::Client>,
         event_loop: Option<Py<EventLoop>>,
@@ -26,13 +26,13 @@ impl Asking {
         Ok(Self { admin: Owned::new(client.get()?.admin(), client.birth()), event_loop })
     }
 
-    /// The same once more.
+    /// Another handle on the same administration.
     pub(super) fn again(&self, py: Python<'_>) -> PyResult<Self> {
         let admin = Owned::new(self.admin.get()?.clone(), self.admin.birth());
         Ok(Self { admin, event_loop: self.event_loop.as_ref().map(|own| own.clone_ref(py)) })
     }
 
-    /// Asks, and makes what Python gets of the answer.
+    /// Runs a call and converts its result to Python.
     pub(super) fn ask<'py, T, M>(
         &self,
         py: Python<'py>,
@@ -49,7 +49,7 @@ impl Asking {
         })
     }
 
-    /// As [`ask`](Self::ask), where an error can be an answer.
+    /// As [`ask`](Self::ask), for calls of which an error can be a valid result.
     pub(super) fn ask_whether<'py, T, M>(
         &self,
         py: Python<'py>,
@@ -68,7 +68,7 @@ impl Asking {
     }
 }
 
-/// As Python has it.
+/// Converts a value to Python.
 pub(super) fn made<'py, T>(py: Python<'py>, value: T) -> PyResult<Py<PyAny>>
 where
     T: IntoPyObject<'py>,

@@ -1,4 +1,4 @@
-//! What the brokers describe, as the frozen classes of `streamlog.descriptions`.
+//! Descriptions from the brokers, as the frozen classes of `streamlog.descriptions`.
 
 use pyo3::call::PyCallArgs;
 use pyo3::types::PyAnyMethods;
@@ -42,7 +42,7 @@ pub(super) fn group<'py>(py: Python<'py>, group: &GroupDescription) -> Made<'py>
     make(py, "GroupDescription", (&group.group, &group.state, &group.assignor, members?))
 }
 
-/// What a reset does to a partition.
+/// The effect of a reset on one partition.
 pub(super) fn change<'py>(py: Python<'py>, row: &OffsetChange) -> Made<'py> {
     let (topic, partition) = place(&row.partition);
     let before = row.from.map(crate::types::Offset::get);
@@ -60,7 +60,7 @@ pub(super) fn cluster<'py>(py: Python<'py>, cluster: &ClusterDescription) -> Mad
     make(py, "ClusterDescription", (&cluster.id, controller, brokers?))
 }
 
-/// The names of a partition.
+/// A partition as Python's pair of topic and index.
 pub(super) fn place(partition: &TopicPartition) -> (String, i32) {
     (partition.topic.to_string(), partition.partition.0)
 }

@@ -1,4 +1,4 @@
-//! A group of consumers, seen from outside.
+//! The native class `Group`: a consumer group as administered from outside.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use crate::python::errors::{raised, refused};
 use crate::python::reading::read_topics;
 use crate::types::{InvalidTopicName, Offset, PartitionIndex, TopicPartition};
 
-/// Kafka's name for a group that is not there.
+/// Kafka's error name for a group that does not exist.
 const MISSING: &str = "GROUP_ID_NOT_FOUND";
 
 #[doc = stub!("Group")]
@@ -29,7 +29,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The group `name`, by way of an administration.
+    /// The group `name`, accessed through an administration.
     pub(super) fn of(asking: Asking, name: String) -> Self {
         Self { name, asking }
     }
@@ -123,7 +123,7 @@ impl Group {
     }
 }
 
-/// A place and the offset that is to be stored of it.
+/// Parses a partition and the offset to commit for it.
 fn stored(row: ((String, i32), i64)) -> PyResult<(TopicPartition, Offset)> {
     let ((topic, partition), number) = row;
     let topic = topic.parse().map_err(|error: InvalidTopicName| {

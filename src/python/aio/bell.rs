@@ -1,4 +1,4 @@
-//! What wakes an event loop: the numbers of the futures to poll, and a descriptor that is readable.
+//! The wakeup of an event loop: the numbers of the futures to poll, and an eventfd.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -7,39 +7,39 @@ use std::task::{Wake, Waker};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-/// Rung from any thread, heard by one loop.
+/// A wakeup that any thread sends to one event loop.
 #[derive(Debug)]
 pub(super) struct Bell {
     rung: EventFd,
     woken: Mutex<Vec<u64>>,
 }
 
-/// Wakes one future.
+/// The waker of one future.
 struct Ring {
     bell: Arc<Bell>,
     number: u64,
 }
 
 impl Bell {
-    /// A bell that has not rung.
+    /// A wakeup without pending futures.
     pub(super) fn new() -> io::Result<Self> {
         let rung = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         Ok(Self { rung, woken: Mutex::default() })
     }
 
-    /// Readable while there is something to take.
+    /// A descriptor that is readable while futures are pending.
     pub(super) fn descriptor(&self) -> RawFd {
         self.rung.as_fd().as_raw_fd()
     }
 
-    /// The futures that were woken since the last time.
+    /// Takes the futures woken since the last call.
     pub(super) fn take(&self) -> Vec<u64> {
-        // Before they are taken: who comes in between rings again.
+        // Reset the eventfd before taking the list: a wakeup in between makes it readable again.
         let _ = self.rung.read();
         std::mem::take(&mut self.woken())
     }
 
-    /// What wakes the future of this number.
+    /// The waker of the future with this number.
     pub(super) fn waker(self: &Arc<Self>, number: u64) -> Waker {
         Waker::from(Arc::new(Ring { bell: Arc::clone(self), number }))
     }
@@ -47,10 +47,12 @@ impl Bell {
     fn ring(&self, number: u64) {
         let mut woken = self.woken();
         woken.push(number);
+        // Only the first pending future writes to the eventfd: later ones are found by the same
+        // `take`.
         let is_first = woken.len() == 1;
         drop(woken);
         if is_first {
-            // Fails only if the counter is full, and then it is readable already.
+            // Fails only if the counter is full, in which case the descriptor is readable already.
             let _ = self.rung.write(1);
         }
     }

@@ -1,4 +1,4 @@
-//! An asyncio event loop, by whose thread the client's futures are polled.
+//! An asyncio event loop whose thread polls the client's futures.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::bell::Bell;
 use crate::client::ClientError;
 use crate::python::errors::{StreamlogError, raised};
 
-/// The loop of one client.
+/// The event loop of one client.
 #[pyclass(frozen, module = "streamlog._core.aio")]
 #[derive(Debug)]
 pub(crate) struct EventLoop {
@@ -24,21 +24,21 @@ pub(crate) struct EventLoop {
     works: Mutex<Works>,
 }
 
-/// The futures that are not ready.
+/// The pending futures.
 #[derive(Debug, Default)]
 struct Works {
     next: u64,
     waiting: HashMap<u64, Work>,
 }
 
-/// A future, and the asyncio future that stands for it.
+/// A Rust future, and the asyncio future that represents it.
 struct Work {
     future: Box<dyn Awaited>,
     awaited: Py<PyAny>,
     waker: Waker,
 }
 
-/// Forgets a future whose asyncio future is done, since it may have been cancelled.
+/// A done callback that drops the Rust future; it matters after a cancellation.
 #[pyclass(frozen, module = "streamlog._core.aio")]
 #[derive(Debug)]
 struct Forget {
@@ -46,12 +46,12 @@ struct Forget {
     number: u64,
 }
 
-/// A future whose outcome is something of Python's.
+/// A future with a Python object as its result.
 trait Awaited: Send {
     fn poll(&mut self, py: Python<'_>, context: &mut Context<'_>) -> Poll<PyResult<Py<PyAny>>>;
 }
 
-/// A future, and what makes its outcome Python's.
+/// A future, and the conversion of its result to Python.
 struct Awaiting<F, M> {
     future: Pin<Box<F>>,
     make: Option<M>,
@@ -72,8 +72,8 @@ where
 }
 
 impl EventLoop {
-    /// Polls `future` until it is ready; what `make` makes of its outcome is the result of the
-    /// asyncio future that is returned. Cancelling that drops `future`.
+    /// Polls `future` until it is ready. Returns an asyncio future of its result converted by
+    /// `make`; cancelling the asyncio future drops `future`.
     pub(crate) fn start<'py, F, M>(
         this: &Bound<'py, Self>,
         future: F,
@@ -102,7 +102,7 @@ impl EventLoop {
         Ok(awaited)
     }
 
-    /// As [`start`](Self::start), for what may fail.
+    /// As [`start`](Self::start), for a future that may fail.
     pub(crate) fn ask<'py, T, F, M>(
         this: &Bound<'py, Self>,
         future: F,
@@ -118,7 +118,7 @@ impl EventLoop {
         })
     }
 
-    /// Whoever waits by another loop would never be told.
+    /// Fails on another event loop, which would never be woken.
     fn check_running(&self, py: Python<'_>) -> PyResult<()> {
         if self.running.bind(py).call0()?.is(self.asyncio.bind(py)) {
             return Ok(());
@@ -151,12 +151,12 @@ impl EventLoop {
         })
     }
 
-    /// What is readable when there is something to drain.
+    /// The descriptor that is readable while futures are to be polled.
     fn fileno(&self) -> RawFd {
         self.bell.descriptor()
     }
 
-    /// Polls what was woken.
+    /// Polls the futures that were woken.
     fn drain(&self, py: Python<'_>) -> PyResult<()> {
         for number in self.bell.take() {
             let work = self.works().waiting.remove(&number);
@@ -171,7 +171,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Whoever still waits is told that it is closed.
+    /// Fails all pending futures with `Closed`.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let waiting = std::mem::take(&mut self.works().waiting);
         for work in waiting.into_values() {
@@ -185,12 +185,12 @@ impl EventLoop {
 impl Forget {
     fn __call__(&self, _awaited: &Bound<'_, PyAny>) {
         let work = self.event_loop.get().works().waiting.remove(&self.number);
-        // Not while the lock is held: dropping may call anything.
+        // Drop it after releasing the lock: dropping may run arbitrary Python code.
         drop(work);
     }
 }
 
-/// Gives an asyncio future its outcome, unless it was cancelled.
+/// Sets the result of an asyncio future, unless it was cancelled.
 fn settle(awaited: &Bound<'_, PyAny>, outcome: PyResult<Py<PyAny>>) -> PyResult<()> {
     if awaited.call_method0("done")?.is_truthy()? {
         return Ok(());

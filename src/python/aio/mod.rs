@@ -1,13 +1,13 @@
-//! What `streamlog.aio` stands on: the client's futures, polled on the thread of an asyncio loop.
+//! The foundation of `streamlog.aio`: the client's futures, polled on the thread of an asyncio
+//! loop.
 //!
 //! ```text
-//! client's thread   wakes a future → writes down its number → rings the loop, once for many
-//! loop's thread     is told by an eventfd → polls what was woken → sets results of asyncio futures
+//! client's thread   wakes a future → records its number → writes to the loop's eventfd
+//! loop's thread     sees the eventfd readable → polls woken futures → sets asyncio results
 //! ```
 //!
-//! No thread waits for anything, and the client's thread never asks for the interpreter. Messages
-//! that are there are taken without a way through the loop, and never by a future: one that is
-//! cancelled has taken none.
+//! No thread blocks, and the client's thread never acquires the interpreter. Available messages are
+//! taken directly and never inside a future, so that cancelling a future loses no message.
 
 mod bell;
 mod event_loop;

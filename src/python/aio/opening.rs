@@ -1,4 +1,4 @@
-//! What has to be asked for before it can be used: connections, consumers, and reads of a range.
+//! Operations that complete asynchronously: connecting, creating consumers, reading a range.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::python::reading::{Consumer, Decoders, Part, Range, UntilEnd};
 
 type Awaitable<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// A client, once one of its addresses has answered.
+/// Connects a client; ready once a bootstrap broker has answered.
 #[pyfunction]
 #[pyo3(
     signature = (event_loop, bootstrap=None, **options),
@@ -31,7 +31,7 @@ pub(crate) fn connect<'py>(
     })
 }
 
-/// Ends a client and all that was made from it.
+/// Closes a client with everything created from it.
 #[pyfunction]
 pub(crate) fn close<'py>(
     event_loop: &Bound<'py, EventLoop>,
@@ -46,7 +46,7 @@ pub(crate) fn close<'py>(
     EventLoop::start(event_loop, closing, |py, ()| Ok(py.None()))
 }
 
-/// A consumer, once its topics are found.
+/// Creates a consumer; ready once its topics are found.
 #[pyfunction]
 #[pyo3(signature = (event_loop, client, topics, **options))]
 pub(crate) fn consumer<'py>(
@@ -69,7 +69,7 @@ pub(crate) fn consumer<'py>(
     })
 }
 
-/// What a consumer has before it now, once the ends are known.
+/// Reads up to the current end; ready once the end offsets are known.
 #[pyfunction]
 pub(crate) fn until_end<'py>(
     event_loop: &Bound<'py, EventLoop>,
@@ -82,7 +82,7 @@ pub(crate) fn until_end<'py>(
     })
 }
 
-/// The messages of a topic between offsets, once its partitions are found.
+/// Reads a topic between offsets; ready once its partitions are found.
 #[pyfunction]
 #[pyo3(signature = (event_loop, client, topic, parts, decoders=None))]
 pub(crate) fn range<'py>(
@@ -109,7 +109,7 @@ pub(crate) fn range<'py>(
     })
 }
 
-/// Administration whose methods return asyncio futures of what they return elsewhere.
+/// The administration whose methods return asyncio futures.
 #[pyfunction]
 pub(crate) fn admin(event_loop: Py<EventLoop>, client: &Bound<'_, Client>) -> PyResult<Admin> {
     Admin::of(&*client.get().connected(client.py())?, Some(event_loop))

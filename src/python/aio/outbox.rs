@@ -1,4 +1,4 @@
-//! Publishing on the thread of a loop: what has no room now is kept, and handed over later.
+//! Sending on an event loop's thread: a record without buffer space is kept and sent later.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::python::errors::raised;
 use crate::python::owned::Owned;
 use crate::python::producing::{Given, Keywords, Producer, Ticket};
 
-/// Records that one call takes from an iterator, before others have the loop.
+/// The number of records that a call takes from an iterator before it yields to other tasks.
 const SOME: u64 = 500;
 
-/// A producer, for one loop.
+/// The producer of one event loop.
 #[pyclass(frozen, module = "streamlog._core.aio")]
 #[derive(Debug)]
 pub(crate) struct Outbox {
@@ -24,12 +24,12 @@ pub(crate) struct Outbox {
     producer: Py<Producer>,
 }
 
-/// A record that is not handed over yet.
+/// A record that is not sent yet.
 #[pyclass(frozen, module = "streamlog._core.aio")]
 #[derive(Debug)]
 pub(crate) struct Prepared {
     given: Arc<Given>,
-    /// Bytes that it keeps.
+    /// Its approximate size in bytes.
     #[pyo3(get)]
     size: usize,
 }
@@ -73,13 +73,13 @@ impl Outbox {
         Self { event_loop, producer }
     }
 
-    /// Bytes that may be on their way.
+    /// The producer's buffer size in bytes.
     #[getter]
     fn buffer(&self) -> u64 {
         self.producer.get().buffer()
     }
 
-    /// A record of what was given.
+    /// Creates a record from the arguments.
     #[pyo3(signature = (
         topic, value, *, key=None, headers=None, partition=None, timestamp=None
     ))]
@@ -97,7 +97,7 @@ impl Outbox {
         self.producer.get().given(topic, value, said).map(Prepared::new)
     }
 
-    /// Hands over a record, and returns its ticket; else the record, which has to wait.
+    /// Sends a record and returns its ticket, or returns the record if it has to wait.
     #[pyo3(signature = (
         topic, value, *, key=None, headers=None, partition=None, timestamp=None
     ))]
@@ -121,12 +121,12 @@ impl Outbox {
         }
     }
 
-    /// Hands over a record that waited, if it need not wait longer.
+    /// Sends a waiting record if this needs no further waiting.
     fn hand_over(&self, py: Python<'_>, record: &Prepared) -> PyResult<Option<Ticket>> {
         self.producer.get().try_send(py, &record.given)
     }
 
-    /// Waits for what stands in the record's way: the ticket once it is handed over, or `None` when
+    /// Waits for whatever delays the record. The result is its ticket once it is sent, or `None` if
     /// it is to be tried again.
     fn making_way<'py>(&self, py: Python<'py>, record: &Prepared) -> PyResult<Bound<'py, PyAny>> {
         let (sender, given) = (self.sender(py)?, Arc::clone(&record.given));
@@ -135,7 +135,7 @@ impl Outbox {
         let topic = given.topic(py)?.into_owned();
         let sending = async move {
             let Ok(producer) = sender.get() else { return Err(client::ClientError::Closed) };
-            // Only then can a partition be chosen.
+            // A partition can be chosen only when the topic is known.
             if !producer.knows(&topic) {
                 return producer.finding(&topic).await.map(|()| None);
             }
@@ -149,8 +149,8 @@ impl Outbox {
         })
     }
 
-    /// Hands over records of an iterator's items: how many, the one that has to wait, if any, and
-    /// whether there are no more.
+    /// Sends records made of an iterator's items. Returns how many, the record that has to wait if
+    /// there is one, and true at the end of the iterator.
     #[pyo3(signature = (topic, items, key=None, value=None))]
     fn send_some(
         &self,
@@ -171,13 +171,13 @@ impl Outbox {
         Ok((SOME, None, false))
     }
 
-    /// Done once the ticket has its outcome.
+    /// Ready once the ticket has its outcome.
     fn settled<'py>(&self, py: Python<'py>, ticket: &Ticket) -> PyResult<Bound<'py, PyAny>> {
         let settling = ticket.settling()?;
         EventLoop::start(self.event_loop.bind(py), settling, |py, ()| Ok(py.None()))
     }
 
-    /// Waits until all that was handed over has its outcome; `report` says what failed.
+    /// Waits until every record sent has its outcome; `report` raises failures.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let sender = self.sender(py)?;
         self.run(py, async move {
@@ -188,13 +188,13 @@ impl Outbox {
         })
     }
 
-    /// Raises, once, what failed and nobody has asked about.
+    /// Raises, once, the failures that no caller has received.
     fn report(&self, py: Python<'_>) -> PyResult<()> {
         let sender = self.sender(py)?;
         sender.get()?.report().map_err(|error| raised(py, error))
     }
 
-    /// Takes no more records, and waits as `flush` does.
+    /// Accepts no more records, and waits as `flush` does.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let sender = self.sender(py)?;
         self.run(py, async move {

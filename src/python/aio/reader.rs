@@ -1,4 +1,4 @@
-//! Taking messages on the thread of a loop, and waiting for them by futures.
+//! Taking messages on an event loop's thread, and waiting for them with futures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,18 +19,19 @@ use crate::python::reading::{
 
 type News = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Reads from a place, for one loop.
+/// The reader of a message source on one event loop.
 #[pyclass(frozen, module = "streamlog._core.aio")]
 pub(crate) struct Reader {
     event_loop: Py<EventLoop>,
     source: Source,
     turn: Turn,
     pending: Mutex<Pending>,
-    /// Whether a letter or an error may stand before the next message; looked at for each.
+    /// True if a dead letter or an error may precede the next message; a fast check for each
+    /// message.
     is_held_up: AtomicBool,
 }
 
-/// What messages are read from.
+/// The source of messages.
 #[derive(FromPyObject)]
 enum Source {
     Consumer(Py<Consumer>),
@@ -39,14 +40,14 @@ enum Source {
     Range(Py<Range>),
 }
 
-/// What stands before the next message.
+/// The state that precedes the next message.
 #[derive(Default)]
 struct Pending {
-    /// Ready with the next change of what there is to read.
+    /// Ready at the next change of what there is to read.
     news: Option<News>,
-    /// A message that is to be published to another topic first.
+    /// A dead letter to publish before the next message.
     letter: Option<Arc<Letter>>,
-    /// An error that came behind messages that were given out.
+    /// An error that followed messages already returned.
     error: Option<PyErr>,
 }
 
@@ -69,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// The consumer behind it.
+    /// The source's consumer.
     fn consumer(&self) -> PyResult<Option<&Arc<client::Consumer>>> {
         match &self.source {
             Source::Consumer(consumer) => consumer.get().reader().get().map(Some),
@@ -79,8 +80,8 @@ impl Reader {
         }
     }
 
-    /// The next message, if there is one; behind others that the program has yet to get if it is
-    /// `more`.
+    /// Takes the next message if one is available. With `more`, messages returned before stay
+    /// unprocessed.
     fn take_one(&self, py: Python<'_>, place: &dyn Place, more: bool) -> PyResult<Option<Message>> {
         let mut news: Option<News> = None;
         let hooks = self.hooks();
@@ -111,7 +112,8 @@ impl Reader {
                     self.pending().news = news;
                     return Ok(None);
                 }
-                // What comes after this is not missed; what came before is looked for again.
+                // Subscribe to changes and look once more: a message that arrived before the
+                // subscription is found now, and a later one makes `news` ready.
                 Ok(None) => news = Some(Box::pin(place.consumer().news())),
                 Err(ClientError::Closed) => return Err(PyStopAsyncIteration::new_err(())),
                 Err(error) => return Err(raised(py, error)),
@@ -119,7 +121,7 @@ impl Reader {
         }
     }
 
-    /// Whether a letter or an error stands before the next message.
+    /// Returns true if a dead letter or an error precedes the next message.
     fn is_held_up(&self) -> bool {
         if !self.is_held_up.load(Ordering::Acquire) {
             return false;
@@ -150,13 +152,13 @@ impl Reader {
         Self { event_loop, source, turn: Turn::default(), pending, is_held_up }
     }
 
-    /// The next message; `None` after which `arrived` has to be waited for.
+    /// Returns the next message; after `None`, wait for `arrived`.
     fn take(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         if self.turn.is_over(py)? {
             return Ok(None);
         }
         if self.is_held_up() {
-            // An error comes behind a letter.
+            // A dead letter precedes an error.
             let mut pending = self.pending();
             let is_next = pending.letter.is_none();
             return pending.error.take_if(|_| is_next).map_or(Ok(None), Err);
@@ -165,7 +167,8 @@ impl Reader {
         self.take_one(py, place, false)
     }
 
-    /// Up to `count` messages that are there, beside those that are in hand already.
+    /// Returns up to `count` further messages that are available; those returned before stay
+    /// unprocessed.
     fn take_more(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Message>> {
         let mut messages = Vec::new();
         let Some(place) = self.place()?.filter(|_| !self.is_held_up()) else {
@@ -185,7 +188,7 @@ impl Reader {
         Ok(messages)
     }
 
-    /// Whether an error stands where the next message would be.
+    /// True if the next call raises an error.
     #[getter]
     fn is_over(&self) -> PyResult<bool> {
         let pending = self.pending();
@@ -196,7 +199,7 @@ impl Reader {
         Ok(held.zip(place).is_some_and(|(held, place)| held.is_any(place.stream())))
     }
 
-    /// Done once there may be something to take.
+    /// Ready once there may be a message to take.
     fn arrived<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, own) = (this.py(), this.get());
         own.turn.pass(py)?;
@@ -215,8 +218,8 @@ impl Reader {
             (letter, published)
         };
         EventLoop::start(own.event_loop.bind(py), publishing, move |py, (letter, published)| {
-            // One that failed is held still: the next call makes the letter anew, which another
-            // task may have done already.
+            // A letter that failed stays held, and the next call creates it again. Another task may
+            // have replaced it already, so compare before removing.
             let mut pending = reader.get().pending();
             pending.letter.take_if(|next| Arc::ptr_eq(next, &letter));
             drop(pending);
@@ -230,7 +233,7 @@ impl Reader {
         })
     }
 
-    /// Stores that all up to these messages is done, or all that was given out.
+    /// Commits the positions after these messages, or after all returned messages.
     #[pyo3(signature = (messages=None))]
     fn commit<'py>(
         &self,
@@ -255,7 +258,7 @@ impl Reader {
         EventLoop::ask(self.event_loop.bind(py), committing, |py, ()| Ok(py.None()))
     }
 
-    /// Ends reading; a member leaves its group.
+    /// Ends reading; a group member leaves its group.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let Some(consumer) = self.consumer()?.cloned() else {
             return self.wait(py, std::future::ready(()));

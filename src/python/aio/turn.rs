@@ -1,4 +1,4 @@
-//! Letting others have the loop: who takes messages that are all there never waits.
+//! Yielding to other tasks: a reader whose messages are all available would never wait.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,27 +8,27 @@ use pyo3::{PyResult, Python};
 
 use crate::python::reading::monotonic;
 
-/// Seconds after which others have a turn.
+/// The time after which a reader yields.
 const TURN_SECONDS: f64 = 0.005;
-/// Messages between two looks at the clock.
+/// The number of messages between two checks of the clock.
 const LOOK_EVERY: u32 = 32;
 
-/// How long a reader has had the loop.
+/// The time for which a reader has held the loop.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     taken: AtomicU32,
-    /// The bits of the time at which it began.
+    /// The bits of the `f64` time at which it started.
     begin: AtomicU64,
 }
 
-/// Ready when the loop comes round again.
+/// A future that is ready in the next iteration of the loop.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     is_begun: bool,
 }
 
 impl Turn {
-    /// Whether it is over, asked before each message.
+    /// Returns true if the reader should yield; checked before each message.
     pub(super) fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
         if !self.taken.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_EVERY) {
             return Ok(false);
@@ -37,7 +37,7 @@ impl Turn {
         Ok(monotonic(py)? - begin > TURN_SECONDS)
     }
 
-    /// The next one begins: the reader waits now, and others go on.
+    /// Starts a new period, while the reader waits and other tasks run.
     pub(super) fn pass(&self, py: Python<'_>) -> PyResult<()> {
         self.begin.store(monotonic(py)?.to_bits(), Ordering::Relaxed);
         Ok(())

@@ -1,4 +1,5 @@
-//! What Python programs pass, as what the client takes: keywords, `config={...}`, times, places.
+//! Conversion of Python arguments to the client's types: keywords, `config={...}`, times,
+//! positions.
 
 mod options;
 mod start;

@@ -1,8 +1,8 @@
-//! Keyword options and `config={...}`: Python's words for Kafka's settings.
+//! Keyword options and `config={...}`: Python names for Kafka's settings.
 //!
-//! Durations are seconds and sizes are bytes or texts as "64 MiB"; `config` takes Kafka's names and
-//! units. `None` is "not given". A setting given both ways, an unknown word and a value that does
-//! not fit are errors that name the word.
+//! Durations are seconds, and sizes are bytes or texts such as "64 MiB"; `config` takes Kafka's
+//! names and units. `None` means not given. A setting given both ways, an unknown option and an
+//! invalid value are errors that name the option.
 
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::types::{
@@ -15,18 +15,18 @@ use crate::client::ClientSettings;
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 
-/// How a value is written in Python.
+/// The Python form of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// As the setting is: text, number, size or truth.
+    /// As in the setting: a string, number, size or boolean.
     Plain,
     /// Seconds; the setting is in milliseconds.
     Seconds,
-    /// A text, or a list of them.
+    /// A string, or a list of strings.
     List,
 }
 
-/// A keyword and the setting behind it.
+/// An option with the setting that it stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub(crate) name: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct Word {
     pub(crate) form: Form,
 }
 
-/// Names that other clients have for options whose settings, if they have any, say it otherwise.
+/// Other clients' names for options that have no setting of the same meaning.
 const THEIRS: &[Word] = &[
     Word::plain("key", "key.serializer"),
     Word::plain("key", "key.deserializer"),
@@ -46,10 +46,10 @@ const THEIRS: &[Word] = &[
     Word::plain("replicas", "replication.factor"),
 ];
 
-/// Takes settings by Kafka's names; the error names those that do not fit.
+/// Applies settings by Kafka's names; the error names the invalid ones.
 pub(crate) type Setter<'a> = dyn FnMut(&[(&str, &str)]) -> Result<(), ConfigError> + 'a;
 
-/// A keyword that was given, the setting behind it, and the setting's text.
+/// An option that was given, with its setting and the setting's text.
 #[derive(Debug)]
 struct Given {
     name: String,
@@ -57,28 +57,28 @@ struct Given {
     text: String,
 }
 
-/// The options of one call, until each is taken.
+/// The options of a call; each use takes one.
 #[derive(Debug)]
 pub(crate) struct Options<'py> {
     rows: Vec<(String, Bound<'py, PyAny>)>,
-    /// Words that the call knows.
+    /// Options that the call accepts.
     asked: Vec<Word>,
 }
 
 impl Word {
-    /// A keyword whose value is that of the setting `key`.
+    /// An option with the same value as the setting `key`.
     pub(crate) const fn plain(name: &'static str, key: &'static str) -> Self {
         Self { name, key, form: Form::Plain }
     }
 
-    /// A keyword in seconds for the setting `key` in milliseconds.
+    /// An option in seconds for the setting `key` in milliseconds.
     pub(crate) const fn seconds(name: &'static str, key: &'static str) -> Self {
         Self { name, key, form: Form::Seconds }
     }
 }
 
 impl<'py> Options<'py> {
-    /// The options that were given.
+    /// The options given, without those that are `None`.
     pub(crate) fn of(given: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
         let mut rows = Vec::new();
         for (name, value) in given.into_iter().flatten() {
@@ -89,7 +89,7 @@ impl<'py> Options<'py> {
         Ok(Self { rows, asked: Vec::new() })
     }
 
-    /// Takes the option `name` as it is, if it was given.
+    /// Takes the option `name` without conversion, if given.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Bound<'py, PyAny>> {
         self.take_word(Word::plain(name, name))
     }
@@ -100,17 +100,17 @@ impl<'py> Options<'py> {
         Some(self.rows.swap_remove(at).1)
     }
 
-    /// The option `name`, if it was given; it stays.
+    /// Returns the option `name` without taking it, if given.
     pub(crate) fn peek(&self, name: &str) -> Option<&Bound<'py, PyAny>> {
         self.rows.iter().find(|(given, _)| given == name).map(|(_, value)| value)
     }
 
-    /// Takes the option `name`, which can be called, if it was given.
+    /// Takes the callable option `name`, if given.
     pub(crate) fn take_callable(&mut self, name: &'static str) -> PyResult<Option<Py<PyAny>>> {
         callable(name, self.take(name))
     }
 
-    /// Takes the option `name` as a value of type `T`, if it was given.
+    /// Takes the option `name` converted to `T`, if given.
     pub(crate) fn take_as<T>(&mut self, name: &'static str) -> PyResult<Option<T>>
     where
         T: FromPyObjectOwned<'py> + Expected,
@@ -118,8 +118,8 @@ impl<'py> Options<'py> {
         self.take(name).map(|given| value(name, &given)).transpose()
     }
 
-    /// Gives `set` the settings behind the `words` and those of `config={...}`; nothing may be left
-    /// then.
+    /// Passes the settings of the options in `words` and of `config={...}` to `set`; fails if other
+    /// options are left.
     pub(crate) fn apply(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
         let given = self.take_words(words)?;
         let dotted = self.take("config");
@@ -127,8 +127,8 @@ impl<'py> Options<'py> {
         apply_all(&given, words, dotted.as_ref(), set)
     }
 
-    /// As [`apply`](Self::apply), but what is none of the `words` is the name of a setting, with
-    /// underscores for its dots.
+    /// As [`apply`](Self::apply), but any other option is a setting's name with underscores for
+    /// dots.
     pub(crate) fn apply_dotting(mut self, words: &[Word], set: &mut Setter<'_>) -> PyResult<()> {
         let mut given = self.take_words(words)?;
         let dotted = self.take("config");
@@ -156,8 +156,8 @@ impl<'py> Options<'py> {
         ConfigError::from_faults(unknown).map_err(|error| refused(&error))
     }
 
-    /// Nothing has this name here: ours for what Kafka's clients call so is offered, else the
-    /// nearest.
+    /// The fault of an unknown option. Suggests our name for an option of Kafka's clients, or else
+    /// the most similar name.
     fn unknown(&self, name: &str) -> Fault {
         let key = name.replace('_', ".");
         let has = |name| self.asked.iter().any(|word| word.name == name);
@@ -173,7 +173,8 @@ impl<'py> Options<'py> {
     }
 }
 
-/// Sets all at once, so that settings that contradict each other meet, wherever they were given.
+/// Applies all settings at once, so that contradictions between them are found wherever they were
+/// given.
 fn apply_all(
     given: &[Given],
     words: &[Word],
@@ -203,7 +204,7 @@ fn read_dotted(dotted: &Bound<'_, PyAny>, given: &[Given]) -> PyResult<Vec<(Stri
     Ok(values)
 }
 
-/// The argument `name`, which is a callable if it was given.
+/// The argument `name`, which must be callable if given.
 pub(crate) fn callable(name: &str, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     match given {
         Some(value) if !value.is_callable() => {
@@ -215,7 +216,7 @@ pub(crate) fn callable(name: &str, given: Option<Bound<'_, PyAny>>) -> PyResult<
     }
 }
 
-/// The rows of a mapping from names, which the argument `name` is to be.
+/// The items of the argument `name`, which must be a mapping with string keys.
 pub(crate) fn mapping<'py>(
     name: &str,
     given: &Bound<'py, PyAny>,
@@ -227,12 +228,12 @@ pub(crate) fn mapping<'py>(
     mapping.items()?.iter().map(|row| row.extract()).collect()
 }
 
-/// The value of the setting `name` as its text.
+/// The value of the setting `name` as text.
 pub(crate) fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     text(name, Form::List, value)
 }
 
-/// The value in the form that settings are parsed from.
+/// The value as the text that settings are parsed from.
 fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match form {
         Form::Seconds => {
@@ -251,7 +252,7 @@ fn text(name: &str, form: Form, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Faults in the words of the caller, for what he did not write as settings.
+/// Replaces settings' names in faults by the options that the caller used.
 fn renamed(mut error: ConfigError, given: &[Given], words: &[Word]) -> PyErr {
     for fault in &mut error.faults {
         let Some(row) = given.iter().find(|row| row.key == fault.key) else { continue };

@@ -1,4 +1,4 @@
-//! Where reading begins, or goes on.
+//! Start positions of reading, and positions to seek to.
 
 use pyo3::types::{PyAnyMethods, PyMapping, PyMappingMethods, PyString};
 use pyo3::{Bound, PyAny, PyResult};
@@ -11,17 +11,17 @@ use crate::types::{Offset, PartitionIndex};
 const PLACES: &str =
     "\"earliest\", \"latest\", an offset, an aware datetime or a timedelta from now";
 
-/// A place for all partitions, or for each by its own.
+/// A position for all partitions, or one for each.
 #[derive(Debug)]
 pub(crate) enum Seek {
-    /// The same for all.
+    /// One position for all partitions.
     All(Start),
-    /// For some: topic (`None` when there is one only), partition, place.
+    /// Positions for some: topic (`None` if there is only one), partition, position.
     Some(Vec<(Option<String>, PartitionIndex, Start)>),
 }
 
 impl Seek {
-    /// The place, or the mapping of partitions to places, that `value` is.
+    /// Converts a position, or a mapping of partitions to positions.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let Ok(places) = value.cast::<PyMapping>() else {
             return start("to", value).map(Self::All);
@@ -36,7 +36,7 @@ impl Seek {
     }
 }
 
-/// The partition that is named: by its number, or by a pair of topic and number.
+/// Converts a partition: its index, or a pair of topic and index.
 pub(crate) fn partition(named: &Bound<'_, PyAny>) -> PyResult<(Option<String>, PartitionIndex)> {
     if let Ok(index) = named.extract::<i32>() {
         return Ok((None, PartitionIndex(index)));
@@ -47,7 +47,7 @@ pub(crate) fn partition(named: &Bound<'_, PyAny>) -> PyResult<(Option<String>, P
     }
 }
 
-/// The place that the argument `name` means.
+/// Converts the argument `name` to a position.
 pub(crate) fn start(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Start> {
     let misfit = || misfit(name, value, PLACES);
     if let Ok(text) = value.cast::<PyString>() {

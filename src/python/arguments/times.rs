@@ -13,12 +13,12 @@ use crate::types::Timestamp;
 
 const MILLIS: f64 = 1e3;
 
-/// Seconds beyond which nobody waits: 31 years.
+/// The longest finite wait in seconds, 31 years.
 const LONGEST: f64 = 1e9;
-/// What is expected of a time to wait.
+/// The expected form of a waiting time.
 const SECONDS: &str = "seconds, not negative";
 
-/// The time in UTC; `None` for a record without one.
+/// The timestamp as a datetime in UTC; `None` for a record without one.
 pub(crate) fn datetime(
     py: Python<'_>,
     timestamp: Timestamp,
@@ -31,8 +31,8 @@ pub(crate) fn datetime(
     PyDateTime::from_timestamp(py, seconds, Some(&*PyTzInfo::utc(py)?)).map(Some)
 }
 
-/// The time that an argument means: an aware datetime, or a timedelta from now into the past.
-/// `None` if it is neither.
+/// Converts an aware datetime, or a non-positive timedelta relative to now. Returns `None` for
+/// other types.
 pub(crate) fn timestamp(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Timestamp>> {
     let py = value.py();
     let seconds: f64 = if value.is_instance_of::<PyDateTime>() {
@@ -57,7 +57,7 @@ pub(crate) fn timestamp(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option
     Ok(Some(Timestamp::from_millis(millis)))
 }
 
-/// How long the argument `name` allows to wait; `None` is for ever.
+/// Converts the argument `name` to a timeout; `None` waits without limit.
 pub(crate) fn timeout(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
     let Some(given) = given else { return Ok(None) };
     let seconds = seconds(name, given)?;
@@ -68,18 +68,18 @@ pub(crate) fn timeout(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<
     timeout.map(Some).map_err(|_| misfit(name, given, SECONDS))
 }
 
-/// The same where something has to be waited for.
+/// As [`timeout`], where some limit is required.
 pub(crate) fn max_wait(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Duration> {
     Ok(timeout(name, Some(given))?.unwrap_or(Duration::from_secs_f64(LONGEST)))
 }
 
-/// The seconds that the argument `name` says: infinite beyond any real wait, and negative where
-/// they may be over already.
+/// The seconds in the argument `name`: infinite beyond any real wait, and negative if the time may
+/// have passed.
 pub(crate) fn seconds(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     match given.extract::<f64>() {
         Ok(seconds) if seconds > LONGEST => Ok(f64::INFINITY),
         Ok(seconds) if !seconds.is_nan() => Ok(seconds),
-        // A whole number beyond all that a float can be.
+        // An integer too large for a float.
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) && given.gt(0)? => {
             Ok(f64::INFINITY)
         }

@@ -1,5 +1,5 @@
-//! Values of one type. One that does not fit is an error that names the argument, the value, and
-//! what is expected, whatever Python says of it.
+//! Conversion of arguments to one type. An invalid value is an error that names the argument, the
+//! value and the expected form, instead of Python's own message.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use pyo3::{Bound, PyAny, PyErr, PyResult};
 use crate::config::{ConfigError, Fault};
 use crate::python::errors::refused;
 
-/// What values of arguments are taken as.
+/// A type that arguments are converted to.
 pub(crate) trait Expected {
-    /// Which values fit.
+    /// A description of valid values.
     const EXPECTED: &'static str;
 }
 
@@ -56,7 +56,7 @@ impl Expected for HashMap<(String, i32), i64> {
     const EXPECTED: &'static str = "a dict from (topic, partition) to an offset";
 }
 
-/// The value of the argument `name`.
+/// Converts the argument `name`.
 pub(crate) fn value<'py, T>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T>
 where
     T: FromPyObjectOwned<'py> + Expected,
@@ -64,7 +64,7 @@ where
     value.extract().map_err(|_| misfit(name, value, T::EXPECTED))
 }
 
-/// The value of the argument `name` is not what is expected.
+/// The error for an invalid value of the argument `name`.
 pub(crate) fn misfit(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     refused(&ConfigError { faults: vec![Fault::invalid(name, &value.to_string(), expected)] })
 }

@@ -1,7 +1,7 @@
-//! Columns of pyarrow, as the parts that the client makes records of.
+//! Columns of pyarrow, converted to the client's.
 //!
-//! The parts arrive as memory views of Arrow's buffers, each with the type of its elements, and are
-//! copied in one piece, so that the interpreter can be released while records are made of them.
+//! Columns arrive as memory views of Arrow's buffers, each with its element type. They are copied
+//! as a whole, so that the interpreter can be released while records are created.
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
@@ -10,15 +10,15 @@ use pyo3::{Bound, FromPyObject, PyAny, PyResult};
 use crate::client::{BytesGiven, ColumnsGiven, HeadersGiven, NumbersGiven, Validity};
 use crate::python::errors::refused;
 
-/// The bits of validity, the ends, and the bytes.
+/// The validity bitmap, the end offsets, and the bytes.
 type BytesParts<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyAny>, Bound<'py, PyAny>);
-/// The bits of validity, the ends, the keys and the values.
+/// The validity bitmap, the end offsets, the keys and the values.
 type HeadersParts<'py> =
     (Option<Bound<'py, PyAny>>, Bound<'py, PyAny>, BytesParts<'py>, BytesParts<'py>);
-/// The bits of validity, and the numbers.
+/// The validity bitmap, and the numbers.
 type NumbersParts<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
 
-/// The records of so many rows, whose columns are given by name.
+/// Converts columns, given by name, to `rows` records.
 pub(super) fn columns(rows: usize, parts: &Bound<'_, PyDict>) -> PyResult<ColumnsGiven> {
     Ok(ColumnsGiven {
         rows,

@@ -1,4 +1,4 @@
-//! A record of what the program hands over.
+//! A record converted from Python arguments.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::client::{Header, ProducerRecord};
 use crate::python::arguments;
 use crate::types::{PartitionIndex, Timestamp};
 
-/// What a call says about its record by keyword.
+/// The keyword arguments of a call that sends a record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keywords<'a, 'py> {
     pub(crate) key: Option<&'a Bound<'py, PyAny>>,
@@ -21,7 +21,7 @@ pub(crate) struct Keywords<'a, 'py> {
     pub(crate) timestamp: Option<&'a Bound<'py, PyAny>>,
 }
 
-/// A record that owns what it is made of.
+/// A record that owns its data.
 #[derive(Debug)]
 pub(crate) struct Given {
     topic: Py<PyString>,
@@ -33,7 +33,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// An empty record.
+    /// An empty record for `topic`.
     pub(super) fn to(topic: Bound<'_, PyString>) -> Self {
         Self {
             topic: topic.unbind(),
@@ -50,12 +50,12 @@ impl Given {
         self.topic.bind(py).to_cow()
     }
 
-    /// Its headers, as a record has them.
+    /// Its headers in the client's form.
     pub(crate) fn headers(&self) -> Vec<Header<'_>> {
         self.headers.iter().map(header).collect()
     }
 
-    /// It as a record of `topic`.
+    /// Borrows it as a record of `topic`.
     pub(crate) fn record<'a>(
         &'a self,
         topic: &'a str,
@@ -72,14 +72,14 @@ impl Given {
         }
     }
 
-    /// Bytes that it keeps.
+    /// Its approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let length = |bytes: &Option<PyBackedBytes>| bytes.as_ref().map_or(0, |bytes| bytes.len());
         let headers = self.headers.iter().map(|(name, value)| name.len() + length(value));
         size_of::<Self>() + length(&self.key) + length(&self.value) + headers.sum::<usize>()
     }
 
-    /// Takes over what the keywords say; nothing is made of them that is not kept.
+    /// Takes over the keyword arguments.
     pub(super) fn take(&mut self, making: &Making, said: Keywords<'_, '_>) -> PyResult<()> {
         let Keywords { key, headers, partition, timestamp } = said;
         if let Some(key) = key {
@@ -99,7 +99,7 @@ impl Given {
     }
 }
 
-/// Bytes, or `None`; a text only where the producer says how it is encoded.
+/// Converts bytes or `None`; a string only if the producer has an encoding.
 fn bytes(name: &str, value: &Bound<'_, PyAny>, texts: Texts) -> PyResult<Option<PyBackedBytes>> {
     if value.is_none() {
         return Ok(None);
@@ -118,7 +118,7 @@ fn bytes(name: &str, value: &Bound<'_, PyAny>, texts: Texts) -> PyResult<Option<
     })
 }
 
-/// What a callable makes of an item; a text is encoded as UTF-8.
+/// Calls a function on an item and converts the result; a string is encoded as UTF-8.
 pub(super) fn made(
     name: &str,
     make: &Bound<'_, PyAny>,
@@ -127,7 +127,7 @@ pub(super) fn made(
     bytes(name, &make.call1((item,))?, Texts::Utf8)
 }
 
-/// What the serializer makes of it, if there is one; else it is to be bytes.
+/// Calls the serializer on a value if there is one; otherwise the value must be bytes.
 pub(super) fn bytes_of(
     name: &str,
     serializer: Option<&Py<PyAny>>,

@@ -1,4 +1,4 @@
-//! The program's own part in publishing: serializers, and a partitioner of its own.
+//! User code of a producer: serializers, and a partitioner.
 
 use pyo3::types::{PyAnyMethods, PyBytes, PyString};
 use pyo3::{Py, PyAny, PyResult, Python};
@@ -9,7 +9,7 @@ use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options};
 use crate::python::errors::{raised, refused};
 
-/// How records are made of what the program hands over.
+/// The conversion of application values to records.
 #[derive(Debug, Default)]
 pub(crate) struct Making {
     pub(crate) key: Option<Py<PyAny>>,
@@ -18,24 +18,24 @@ pub(crate) struct Making {
     pub(crate) texts: Texts,
 }
 
-/// What becomes of a `str` that is sent where bytes are expected.
+/// The treatment of a `str` where bytes are expected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Texts {
-    /// It is refused, for bytes can be made of it in several ways.
+    /// Refused, since it can be encoded in several ways.
     #[default]
     Refused,
-    /// It is sent as UTF-8.
+    /// Encoded as UTF-8.
     Utf8,
 }
 
-/// The program's own choice of partitions.
+/// The application's partitioner.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     choose: Py<PyAny>,
 }
 
 impl Making {
-    /// The options of a producer that are the program's own code.
+    /// Takes a producer's options that are user code.
     pub(crate) fn of(options: &mut Options<'_>) -> PyResult<Self> {
         let is_name = options.peek("partitioner").is_some_and(|own| own.cast::<PyString>().is_ok());
         let choose = if is_name { None } else { options.take_callable("partitioner")? };
@@ -60,7 +60,7 @@ fn read_texts(encoding: Option<String>) -> PyResult<Texts> {
 }
 
 impl Chooser {
-    /// The partition of a record.
+    /// Chooses the partition of a record.
     pub(super) fn choose(
         &self,
         py: Python<'_>,

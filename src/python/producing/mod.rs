@@ -1,4 +1,4 @@
-//! Publishing: producers, the tickets of what is on its way, and where it came to lie.
+//! Sending: producers, tickets, and metadata of delivered records.
 
 mod columns;
 mod given;

@@ -1,4 +1,4 @@
-//! Publishing records.
+//! The native class `Producer`.
 
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ pub(crate) const WORDS: &[Word] = &[
     Word::seconds("audit_window", "audit.window.ms"),
 ];
 
-/// Records between two looks at signals, when no wait looks at them.
+/// The number of records between two checks for signals, if no wait checks them.
 const SIGNALS_EVERY: u64 = 1024;
 
 #[doc = stub!("Producer")]
-// Python's files are flushed when nobody holds them any more, and so is this: a program that
-// forgets to close it waits at that point, and loses nothing.
+// As with Python's files, the last reference to a producer flushes it: a program that forgets to
+// close it blocks at that point and loses nothing.
 #[pyclass(frozen, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Producer {
@@ -53,7 +53,7 @@ pub(crate) struct Producer {
 }
 
 impl Producer {
-    /// A producer with the options that were given, else with `settings`.
+    /// Creates a producer with the given options over `settings`.
     pub(crate) fn start(
         client: &Bound<'_, Client>,
         mut settings: ClientSettings,
@@ -71,18 +71,17 @@ impl Producer {
         Ok(Self { inner, client: client.clone().unbind(), config, making })
     }
 
-    /// The producer behind it; a forked child makes one of its own, and the parent keeps what it
-    /// has not sent.
+    /// The producer; a forked child creates its own, and the parent keeps its unsent records.
     pub(crate) fn sender(&self, py: Python<'_>) -> PyResult<Guard<Arc<Owned<client::Producer>>>> {
         self.inner.get(py, || make(self.client.bind(py), &self.config))
     }
 
-    /// Bytes that may be on their way.
+    /// The buffer size in bytes.
     pub(crate) fn buffer(&self) -> u64 {
         self.config.buffer.0
     }
 
-    /// The record that the arguments of a call make.
+    /// Creates a record from the arguments of a call.
     pub(crate) fn given(
         &self,
         topic: Bound<'_, PyString>,
@@ -95,7 +94,7 @@ impl Producer {
         Ok(given)
     }
 
-    /// The record that is made of an item.
+    /// Creates a record from an item.
     pub(crate) fn made(
         &self,
         topic: Bound<'_, PyString>,
@@ -112,7 +111,7 @@ impl Producer {
         Ok(given)
     }
 
-    /// The partition that the record names, or the program chooses.
+    /// The partition given with the record, or chosen by the application's partitioner.
     pub(crate) fn partition(
         &self,
         py: Python<'_>,
@@ -122,7 +121,7 @@ impl Producer {
         let partition = match (given.partition, &self.making.partitioner) {
             (None, Some(choose)) => {
                 let topic = given.topic(py)?;
-                // Where the topic is not known, nobody can choose yet.
+                // A partition can be chosen only when the topic is known.
                 producer
                     .knows(&topic)
                     .then(|| choose.choose(py, producer, &topic, given))
@@ -133,7 +132,7 @@ impl Producer {
         Ok(partition.map(PartitionIndex))
     }
 
-    /// Hands over a record if that needs no waiting.
+    /// Sends a record if this needs no waiting.
     pub(crate) fn try_send(&self, py: Python<'_>, given: &Given) -> PyResult<Option<Ticket>> {
         let sender = self.sender(py)?;
         let producer = sender.get()?;
@@ -249,7 +248,7 @@ impl Producer {
         py.detach(|| producer.close(timeout)).map_err(|error| raised(py, error))
     }
 
-    /// `Producer[int]` is a type for those who check types.
+    /// Supports `Producer[int]` in type annotations.
     #[classmethod]
     fn __class_getitem__<'py>(
         cls: &Bound<'py, PyType>,
@@ -266,7 +265,7 @@ impl Producer {
         format!("<Producer at {}>", self.client.get().address())
     }
 
-    /// The error that ends the block goes on, with a note about what was not delivered.
+    /// Lets the block's own exception propagate, with a note about undelivered records.
     fn __exit__(
         &self,
         py: Python<'_>,

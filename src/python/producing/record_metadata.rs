@@ -1,4 +1,4 @@
-//! Where a delivered record is.
+//! The native class `RecordMetadata`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

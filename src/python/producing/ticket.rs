@@ -1,4 +1,4 @@
-//! A record on its way.
+//! The native class `Ticket`.
 
 use pyo3::{Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods};
 
@@ -9,12 +9,12 @@ use crate::python::docstrings::stub;
 use crate::python::errors::raised;
 use crate::python::owned::{Birth, Owned};
 
-/// Tickets that are kept for the next: more than are on their way at most times.
+/// The number of ticket objects kept for reuse, more than are usually alive at once.
 const KEPT: usize = 1 << 16;
 
 #[doc = stub!("Ticket")]
-// The interpreter looks through all objects of a program when many were made anew, which costs a
-// producer whose tickets are asked half of its rate. One that was kept is not new.
+// Python's garbage collector runs after many new allocations, which halves the rate of a producer
+// that waits for its tickets. Objects from the freelist do not count as new.
 #[pyclass(frozen, freelist = KEPT, module = "streamlog")]
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -31,8 +31,8 @@ impl Ticket {
         Ok(self.inner.get()?.settling())
     }
 
-    /// The outcome, which is waited for with the interpreter released. What is known already is
-    /// told at once: letting go of the interpreter costs more than all else.
+    /// Returns the outcome, waiting for it with the interpreter released. A known outcome is
+    /// returned without releasing it, since that would cost more than all the rest.
     fn outcome(
         &self,
         py: Python<'_>,

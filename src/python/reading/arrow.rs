@@ -1,7 +1,7 @@
-//! Arrow's record batches of what is read.
+//! The native class `ArrowBatches`: Arrow record batches of consumed records.
 //!
-//! The columns are made in Rust with the interpreter released, and handed over by Arrow's C data
-//! interface. pyarrow, which the program has to bring, is looked for when it is asked for.
+//! Columns are filled in Rust with the interpreter released, and exported through Arrow's C data
+//! interface. pyarrow is an optional dependency, imported when first needed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,10 +23,10 @@ use crate::python::arguments::{self, Options};
 use crate::python::docstrings::stub;
 use crate::python::errors::{MissingExtra, raised, refused};
 
-/// How long a batch waits for more after its first row, unless told otherwise.
+/// The default time that a batch waits for more rows after the first.
 const MAX_WAIT: Duration = Duration::from_millis(200);
 
-/// Capsules, by the names that Arrow's capsule interface gives them.
+/// Capsules, with the names that Arrow's PyCapsule interface requires.
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
 #[doc = stub!("ArrowBatches")]
@@ -38,7 +38,7 @@ pub(crate) struct ArrowBatches {
     pyarrow: Py<PyModule>,
 }
 
-/// What is read, which it keeps from being closed.
+/// The source of records; the reference keeps it from being closed.
 #[derive(Debug)]
 pub(crate) enum Source {
     Consumer(Py<Consumer>),
@@ -47,7 +47,7 @@ pub(crate) enum Source {
     UntilEnd(Py<UntilEnd>),
 }
 
-/// How batches are cut.
+/// The columns and limits of batches.
 #[derive(Debug)]
 struct Cut {
     columns: Vec<Column>,
@@ -55,7 +55,7 @@ struct Cut {
     patience: Patience,
 }
 
-/// A batch on its way to another library.
+/// A batch being exported to another library.
 #[pyclass(frozen, module = "streamlog._core.arrow")]
 #[derive(Debug)]
 struct ArrowBatch {
@@ -63,14 +63,14 @@ struct ArrowBatch {
 }
 
 impl ArrowBatches {
-    /// Batches of the source, cut as the options say.
+    /// Creates batches of the source with the given options.
     pub(crate) fn of(
         py: Python<'_>,
         source: Source,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut options = Options::of(given)?;
-        // Only what ends by itself can be late.
+        // A timeout only makes sense for a read with an end.
         let first = match source {
             Source::Range(_) => arguments::timeout("timeout", options.take("timeout").as_ref())?,
             _ => None,
@@ -80,7 +80,7 @@ impl ArrowBatches {
         Ok(Self { source, cut, pyarrow })
     }
 
-    /// The next batch; an empty one when there is none.
+    /// Reads the next batch; it is empty if there are no records.
     fn read(&self, place: &dyn Place) -> Result<RecordBatch, ClientError> {
         let mut rows = Rows::new(&self.cut.columns, self.cut.max);
         place.read_into(&mut rows, self.cut.patience)?;
@@ -151,7 +151,7 @@ impl ArrowBatches {
 
 #[pymethods]
 impl ArrowBatch {
-    /// The type cannot be chosen: whoever asks for another one casts.
+    /// Arrow permits ignoring `requested_schema`: the caller then casts.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -165,7 +165,7 @@ impl ArrowBatch {
 }
 
 impl Source {
-    /// The place to read from, if there is anything.
+    /// The place to read from; `None` if there is nothing to read.
     fn place(&self) -> PyResult<Option<&dyn Place>> {
         match self {
             Self::Consumer(consumer) => Ok(Some(consumer.get().reader().get()?)),
@@ -175,7 +175,7 @@ impl Source {
         }
     }
 
-    /// What the program has its part in.
+    /// The user code involved in reading.
     fn hooks(&self) -> Option<&Hooks> {
         match self {
             Self::Consumer(consumer) => Some(consumer.get().hooks()),
@@ -218,7 +218,7 @@ impl Cut {
     }
 }
 
-/// No batch came in its time.
+/// The error of a batch that did not arrive in time.
 fn late(elapsed: Duration) -> ClientError {
     ClientError::Timeout { operation: "reading", elapsed, last_error: None }
 }
@@ -231,7 +231,7 @@ fn array_capsule(py: Python<'_>, array: FFI_ArrowArray) -> PyResult<Bound<'_, Py
     PyCapsule::new_with_value(py, array, c"arrow_array")
 }
 
-/// pyarrow cannot be imported.
+/// The error of a failed import of pyarrow.
 fn missing(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyImportError>(py) {
         return error;

@@ -1,4 +1,4 @@
-//! Messages by the batch.
+//! The native classes `Batches` and `Batch`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,12 +34,12 @@ pub(crate) struct Batch {
 }
 
 impl Batches {
-    /// Batches of at most so many messages, filled for at most so long.
+    /// Batches of at most `max_messages`, each filled for at most `max_wait`.
     pub(crate) fn of(consumer: Py<Consumer>, max_messages: usize, max_wait: Duration) -> Self {
         Self { consumer, max_messages, max_wait }
     }
 
-    /// The messages of the next batch as they are; none when there will be no other.
+    /// Gathers the messages of the next batch without decoding; none at the end of reading.
     fn gathered(&self, py: Python<'_>) -> PyResult<Vec<Message>> {
         let consumer = self.consumer.get();
         let reader = consumer.reader().get()?;
@@ -54,8 +54,8 @@ impl Batches {
         }
     }
 
-    /// The same with decoded parts, up to the first message that the program cannot have: taken one
-    /// by one, since no other may be in hand before that is done with.
+    /// As `gathered`, with decoded messages, up to the first that fails. They are taken one by one,
+    /// because only the last message taken may still be unprocessed when decoding fails.
     fn decoded(&self, py: Python<'_>, decoding: &Decoding) -> PyResult<Vec<Message>> {
         let consumer = self.consumer.get();
         let reader = consumer.reader().get()?;

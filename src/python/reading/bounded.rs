@@ -1,4 +1,4 @@
-//! Reading with an end: so many messages, so many seconds.
+//! The native class `Bounded`: reading up to a number of messages, or for some time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +20,7 @@ pub(crate) struct Bounded {
 }
 
 impl Bounded {
-    /// `count` messages within `timeout` seconds from now.
+    /// Reads `count` messages within `timeout` seconds from now.
     pub(crate) fn new(
         py: Python<'_>,
         consumer: Py<Consumer>,
@@ -46,7 +46,7 @@ impl Bounded {
             let consumer = self.consumer.get();
             let reader = consumer.reader().get()?;
             if !consumer.hooks().held().is_some_and(|held| held.is_any(reader.stream())) {
-                // The loop asks for one more: it is done with the last.
+                // A call after the last message marks that message as processed.
                 reader.finish();
             }
             return Ok(None);

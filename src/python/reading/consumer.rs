@@ -1,4 +1,4 @@
-//! Reading records.
+//! The native class `Consumer`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::python::errors::{raised, refused};
 use crate::python::owned::Owned;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
-/// Messages of a batch, unless told otherwise.
+/// The default number of messages in a batch.
 const MAX_MESSAGES: usize = 500;
-/// How long a batch waits for more after its first message, unless told otherwise.
+/// The default time that a batch waits for more messages after the first.
 const MAX_WAIT: Duration = Duration::from_millis(200);
 
-/// By topic and partition.
+/// Values by topic and partition.
 type ByPartition<T> = BTreeMap<(String, i32), T>;
 
 #[doc = stub!("Consumer")]
@@ -41,12 +41,12 @@ pub(crate) struct Consumer {
     topics: Vec<String>,
     group: Option<String>,
     hooks: Hooks,
-    /// Whether an event or a signal ends it.
+    /// True if an event or a signal ends the consumer.
     is_watched: bool,
 }
 
 impl Consumer {
-    /// Reads `topics` with the options that were given, else as the client says.
+    /// Creates a consumer of `topics` with the given options over the client's settings.
     pub(crate) fn start(
         client: &Bound<'_, Client>,
         topics: &Bound<'_, PyAny>,
@@ -69,7 +69,7 @@ impl Consumer {
         Ok(consumer)
     }
 
-    /// The topics, and what was told of how to read them.
+    /// Reads the topics and options of a consumer.
     pub(crate) fn subscription(
         client: &Bound<'_, Client>,
         topics: &Bound<'_, PyAny>,
@@ -82,7 +82,7 @@ impl Consumer {
         Subscription::read(owned.get()?, topics, settings, Options::of(given)?, py)
     }
 
-    /// The client's consumer, with the program's part in it; nobody watches for its end yet.
+    /// Wraps the client's consumer with the user's callbacks; does not watch for its end yet.
     pub(crate) fn of(
         client: &Bound<'_, Client>,
         consumer: client::Consumer,
@@ -97,29 +97,29 @@ impl Consumer {
         Py::new(py, Self { inner, client, topics, group, hooks, is_watched })
     }
 
-    /// The consumer behind it.
+    /// The client's consumer.
     pub(crate) fn reader(&self) -> &Owned<Arc<client::Consumer>> {
         &self.inner
     }
 
-    /// The consumer behind it, which was not closed.
+    /// The client's consumer, or an error if it is closed.
     fn open(&self, py: Python<'_>) -> PyResult<&client::Consumer> {
         let consumer = self.inner.get()?;
         consumer.check_open().map_err(|error| raised(py, error))?;
         Ok(consumer)
     }
 
-    /// What the program has its part in.
+    /// The user code involved in reading.
     pub(crate) fn hooks(&self) -> &Hooks {
         &self.hooks
     }
 
-    /// The next message within `timeout` seconds; `None` when there is none, or never will be.
+    /// Returns the next message within `timeout` seconds; `None` after the timeout or at the end.
     pub(crate) fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
         self.hooks.next(py, self.inner.get()?, timeout)
     }
 
-    /// Stores that all up to the message is done.
+    /// Commits the position after a message.
     pub(crate) fn commit_after(
         &self,
         py: Python<'_>,
@@ -131,7 +131,7 @@ impl Consumer {
         committed.map_err(|error| raised(py, error))
     }
 
-    /// The partitions that were named: numbers, or pairs of topic and number; all if none.
+    /// Converts partitions, given as indexes or pairs of topic and index; all if none are given.
     fn chosen(&self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<TopicPartition>> {
         let Some(given) = given else { return Ok(self.inner.get()?.assignment()) };
         match arguments::partition(given) {
@@ -147,7 +147,7 @@ impl Consumer {
         }
     }
 
-    /// Lets go of what is held of the partitions that are meant.
+    /// Discards held messages of these partitions.
     fn forget(&self, is_meant: impl Fn(&TopicPartition) -> bool) {
         if let Some(held) = self.hooks.held() {
             held.forget(is_meant);
@@ -162,13 +162,13 @@ impl Consumer {
     ) -> PyResult<()> {
         let consumer = self.open(py)?;
         for partition in self.chosen(given)? {
-            // A partition that went in between rests anyway.
+            // A partition revoked meanwhile is not read anyway.
             let _ = consumer.set_paused(&partition, is_paused);
         }
         Ok(())
     }
 
-    /// The partition meant by its number, and its topic unless there is one only.
+    /// Finds an assigned partition by its index, and its topic if there are several.
     fn find(&self, topic: Option<&str>, index: PartitionIndex) -> PyResult<TopicPartition> {
         let mut mine = self.inner.get()?.positions().into_iter().map(|(partition, _)| partition);
         let mut meant = mine.by_ref().filter(|partition| {
@@ -190,7 +190,7 @@ impl Consumer {
 
 #[pymethods]
 impl Consumer {
-    /// A loop over a consumer that was closed before is a mistake, unlike one that `close` ends.
+    /// Fails for a consumer closed before the loop; closing it during the loop just ends the loop.
     fn __iter__(this: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         this.get().open(this.py())?;
         Ok(this)
@@ -382,7 +382,7 @@ impl Consumer {
         format!("<Consumer of {topics} at {address}{}{closed}>", group.unwrap_or_default())
     }
 
-    /// `Consumer[int]` is a type for those who check types.
+    /// Supports `Consumer[int]` in type annotations.
     #[classmethod]
     fn __class_getitem__<'py>(
         cls: &Bound<'py, PyType>,
@@ -407,14 +407,15 @@ impl Consumer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        // A forked child is no member. Leaving a group takes a moment that others can use.
+        // A forked child is not a group member. Leaving a group takes time, so release the
+        // interpreter.
         if let Ok(consumer) = self.inner.get() {
             Python::attach(|py| py.detach(|| consumer.close()));
         }
     }
 }
 
-/// The same stretch of time as a place in the past.
+/// A time span as a position in the past.
 fn backwards<'py>(back: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let is_past =
         back.is_instance_of::<PyDelta>() && back.ge(PyDelta::new(back.py(), 0, 0, 0, true)?)?;
@@ -424,7 +425,7 @@ fn backwards<'py>(back: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     Err(arguments::misfit("rewind", back, "a timedelta that is not negative, or messages="))
 }
 
-/// What ends loops from outside is Python's: events and signals.
+/// The Python module that ends loops from outside: by events and signals.
 fn stopping(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("streamlog.stopping")
 }

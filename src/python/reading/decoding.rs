@@ -1,4 +1,4 @@
-//! Turning bytes into what the program works with, and what becomes of those that cannot be.
+//! Decoding of keys and values, and handling of messages that cannot be decoded.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::types::TopicName;
 
 pub(super) const DEAD_LETTERS: &str = "dead-letter:";
 
-/// How keys and values are decoded.
+/// The decoders of keys and values, and the reaction to failures.
 #[derive(Debug)]
 pub(crate) struct Decoding {
     key: Option<Py<PyAny>>,
@@ -29,47 +29,47 @@ pub(crate) struct Decoding {
     held: Arc<Held>,
 }
 
-/// What becomes of a message that cannot be decoded.
+/// The reaction to a message that cannot be decoded.
 enum OnError {
-    /// The program meets a `DecodeError` in its place.
+    /// Raise a `DecodeError` in place of the message.
     Raise,
-    /// It is passed over.
+    /// Skip the message.
     Skip,
-    /// It is published to another topic, and passed over once it is there.
+    /// Publish it to a dead-letter topic, then skip it.
     DeadLetter(Arc<DeadLetters>),
 }
 
-/// Where messages go that cannot be decoded.
+/// The dead-letter topic.
 struct DeadLetters {
     topic: String,
     client: Client,
     producer: OnceLock<Producer>,
 }
 
-/// What becomes of a message.
+/// The result of decoding a message.
 #[derive(Debug)]
 pub(crate) enum Offered {
-    /// The program gets it.
+    /// Return it to the application.
     Message(Message),
-    /// It is passed over.
+    /// Skip it.
     Nothing,
-    /// It is passed over once it is published.
+    /// Skip it after publishing it as a dead letter.
     Letter(Letter),
-    /// The program meets an error in its place.
+    /// Raise an error in its place.
     Error(Undecodable),
 }
 
-/// A message that cannot be decoded, and where it goes.
+/// A message that cannot be decoded, to be published as a dead letter.
 #[derive(Debug)]
 pub(crate) struct Letter {
     letters: Arc<DeadLetters>,
     taken: Taken,
     reason: String,
-    /// Its delivery, for all who wait for it: it is sent once.
+    /// The pending delivery, shared by all waiting tasks, so that the letter is sent once.
     ticket: tokio::sync::OnceCell<Ticket>,
 }
 
-/// A message that cannot be decoded, and why.
+/// A message that cannot be decoded, with the error.
 #[derive(Debug)]
 pub(crate) struct Undecodable {
     taken: Taken,
@@ -77,7 +77,7 @@ pub(crate) struct Undecodable {
     error: PyErr,
 }
 
-/// A message that was taken for a stream, and where it is held if the program cannot have it yet.
+/// A message taken for a stream, which can be put back if it cannot be returned yet.
 #[derive(Debug)]
 struct Taken {
     held: Arc<Held>,
@@ -86,7 +86,7 @@ struct Taken {
 }
 
 impl Decoding {
-    /// The options of a consumer; `None` without any decoder.
+    /// Reads a consumer's options; `None` without decoders.
     pub(crate) fn of(
         key: Option<Py<PyAny>>,
         value: Option<Py<PyAny>>,
@@ -124,7 +124,7 @@ impl Decoding {
         Ok(Some(Self { key, value, skips_tombstones, on_error, held: Arc::default() }))
     }
 
-    /// Fails if dead letters of these topics would be read again.
+    /// Fails if the dead-letter topic is one of the topics read.
     pub(crate) fn check(&self, topics: &[String]) -> PyResult<()> {
         match &self.on_error {
             OnError::DeadLetter(letters) if topics.contains(&letters.topic) => {
@@ -138,13 +138,13 @@ impl Decoding {
         }
     }
 
-    /// Messages that come before all others.
+    /// Messages to return before any others.
     pub(super) fn held(&self) -> &Held {
         &self.held
     }
 
-    /// The message with its decoded parts; `None` if it was passed over. One whose letter cannot be
-    /// published is held.
+    /// Decodes a message; `None` if it was skipped. A message whose dead letter could not be
+    /// published is put back.
     pub(super) fn decode(
         &self,
         py: Python<'_>,
@@ -165,8 +165,8 @@ impl Decoding {
         }
     }
 
-    /// The next message of the consumer before the clock shows `deadline`, behind messages that the
-    /// program has yet to get. `None` when there is none, or something that the next call meets.
+    /// Returns the next message before `deadline`, leaving those returned before unprocessed.
+    /// Returns `None` without a message, or if the next call raises an error.
     pub(super) fn more(
         &self,
         py: Python<'_>,
@@ -189,7 +189,7 @@ impl Decoding {
         }
     }
 
-    /// As [`decode`](Self::decode), but what fails is held, and the next call meets it.
+    /// As [`decode`](Self::decode), but puts a message that fails back for the next call.
     fn decode_more(
         &self,
         py: Python<'_>,
@@ -213,7 +213,7 @@ impl Decoding {
         }
     }
 
-    /// The message with its decoded parts, or what is to become of it.
+    /// Decodes a message, or decides how to handle it.
     pub(crate) fn offered(
         &self,
         py: Python<'_>,
@@ -245,7 +245,7 @@ impl Decoding {
 }
 
 impl DeadLetters {
-    /// The producer, made with the first dead letter.
+    /// The producer, created for the first dead letter.
     fn producer(&self) -> Result<&Producer, ClientError> {
         if let Some(producer) = self.producer.get() {
             return Ok(producer);
@@ -256,15 +256,15 @@ impl DeadLetters {
 }
 
 impl Taken {
-    /// It is offered again, before all others.
+    /// Puts the message back in front of all others.
     fn hold(&self) {
         self.held.put_back(self.stream, [self.message.clone()]);
     }
 }
 
 impl Undecodable {
-    /// What the program meets in its place. It is done with then, unless it was not the message
-    /// that failed.
+    /// The exception raised in its place. The message then counts as processed, unless the error
+    /// was an interrupt.
     pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
         if is_interrupt(py, &self.error) {
             self.taken.hold();
@@ -273,10 +273,11 @@ impl Undecodable {
         undecodable(py, self.taken.message, self.part, self.error)
     }
 
-    /// Holds it, so that the next call meets the error.
+    /// Puts the message back, so that the next call raises the error.
     ///
     /// # Errors
-    /// What has nothing to do with the message.
+    ///
+    /// An interrupt, which is unrelated to the message.
     pub(crate) fn hold(self, py: Python<'_>) -> PyResult<()> {
         self.taken.hold();
         if is_interrupt(py, &self.error) { Err(self.error) } else { Ok(()) }
@@ -284,17 +285,17 @@ impl Undecodable {
 }
 
 impl Letter {
-    /// Holds the message, which counts as given out only when it is published.
+    /// Puts the message back: it counts as returned only after it is published.
     pub(crate) fn hold(&self) {
         self.taken.hold();
     }
 
-    /// Lets go of the message: it is published.
+    /// Releases the message after it was published.
     pub(crate) fn release(&self) {
         self.taken.held.release(&self.taken.message);
     }
 
-    /// The error of not publishing it, with a note that says what it was.
+    /// The error of a failed publication, with a note about the message.
     pub(crate) fn failed(&self, py: Python<'_>, error: ClientError) -> PyErr {
         let raised = raised(py, error);
         let note = format!(
@@ -304,12 +305,12 @@ impl Letter {
             self.taken.message.topic_partition(),
             self.letters.topic
         );
-        // An error without a note is told all the same.
+        // Without the note, the error is still raised.
         let _ = raised.value(py).call_method1("add_note", (note,));
         raised
     }
 
-    /// Publishes it, and waits for that.
+    /// Publishes the letter and waits for its delivery.
     fn publish(&self) -> Result<(), ClientError> {
         let producer = self.letters.producer()?;
         let origin = self.origin();
@@ -317,7 +318,7 @@ impl Letter {
         producer.send(&self.record(&headers))?.wait(None).map(drop)
     }
 
-    /// The same as a future; of several that run, the first sends it.
+    /// [`publish`](Self::publish) as a future; among several concurrent ones, the first sends it.
     pub(crate) async fn publishing(&self) -> Result<(), ClientError> {
         let ticket = self.ticket.get_or_try_init(|| self.sending()).await?;
         ticket.settling().await;
@@ -330,7 +331,7 @@ impl Letter {
         self.letters.producer()?.sending(&self.record(&headers)).await
     }
 
-    /// The reason, and where it was read.
+    /// Headers with the reason, and the message's topic, partition and offset.
     fn origin(&self) -> [(&'static str, String); 4] {
         [
             ("streamlog-error", self.reason.clone()),
@@ -376,12 +377,12 @@ impl std::fmt::Debug for OnError {
     }
 }
 
-/// Whether the program is told to end: that says nothing of the message.
+/// Returns true for exceptions such as `KeyboardInterrupt`, which are unrelated to the message.
 fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
-/// What the decoder makes of the bytes; what is null stays so.
+/// Decodes bytes; null stays null.
 fn decoded(
     py: Python<'_>,
     part: &'static str,

@@ -1,7 +1,7 @@
-//! Messages that were taken and that the program did not get: they are offered before all others.
+//! Messages that were taken but not returned to the application: they precede all others.
 //!
-//! Nobody asks for more while one is held, so that what was given out before it stays in hand, and
-//! none of them counts as done. Commits and positions do not reach beyond them.
+//! No further message is read while one is held. Messages returned before it therefore stay
+//! unprocessed, and commits and positions stay below held messages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,15 +10,15 @@ use super::hooks::Place;
 use crate::client;
 use crate::types::{Offset, TopicPartition};
 
-/// What is held of a consumer, in the order in which it is offered.
+/// The held messages of a consumer, in the order in which they are returned.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     rows: Mutex<Vec<Row>>,
-    /// Whether there may be any; looked at before each message.
+    /// True if there may be any; a fast check before each message.
     is_any: AtomicBool,
 }
 
-/// A message, and the stream that is to offer it.
+/// A message, with the stream that must return it.
 #[derive(Debug)]
 struct Row {
     stream: usize,
@@ -26,7 +26,7 @@ struct Row {
 }
 
 impl Held {
-    /// Holds messages, which come before all that are held.
+    /// Holds messages in front of those already held.
     pub(crate) fn put_back(
         &self,
         stream: usize,
@@ -37,8 +37,8 @@ impl Held {
         self.is_any.store(!rows.is_empty(), Ordering::Release);
     }
 
-    /// The first message that the place is to offer, unless it gives out nothing any more. One
-    /// whose partition went to another member is offered there.
+    /// Takes the first message for this place, unless its consumer is closed. Messages of revoked
+    /// partitions are dropped: their new owner reads them.
     pub(crate) fn take(&self, place: &dyn Place) -> Option<client::Message> {
         if !self.is_any.load(Ordering::Acquire) || place.consumer().is_closed() {
             return None;
@@ -52,12 +52,12 @@ impl Held {
         Some(message)
     }
 
-    /// Whether the stream has any.
+    /// Returns true if the stream has held messages.
     pub(crate) fn is_any(&self, stream: usize) -> bool {
         self.is_any.load(Ordering::Acquire) && self.rows().iter().any(|row| row.stream == stream)
     }
 
-    /// Lets go of a message that is done with.
+    /// Drops a message that is processed.
     pub(crate) fn release(&self, message: &client::Message) {
         let place = |message: &client::Message| (message.offset(), message.partition());
         self.retain(|row| {
@@ -65,12 +65,12 @@ impl Held {
         });
     }
 
-    /// Lets go of what `is_meant`: the reader goes on elsewhere.
+    /// Drops the messages of these partitions after a seek.
     pub(crate) fn forget(&self, is_meant: impl Fn(&TopicPartition) -> bool) {
         self.retain(|row| !is_meant(row.message.topic_partition()));
     }
 
-    /// How far the partition was given out, if that was up to `offset` with what is held.
+    /// The position of a partition, given that its reader is at `offset`.
     pub(crate) fn reached(&self, partition: &TopicPartition, offset: Offset) -> Offset {
         if !self.is_any.load(Ordering::Acquire) {
             return offset;

@@ -1,4 +1,4 @@
-//! What happens between the client's consumer and the program: changes are told, values decoded.
+//! The steps between the client's consumer and the application: reporting changes, decoding.
 
 use std::time::Duration;
 
@@ -12,53 +12,53 @@ use crate::client::{self, ClientError, Patience, Rows, Start};
 use crate::python::errors::raised;
 use crate::types::{Offset, TopicPartition};
 
-/// The program's own parts in reading.
+/// The user code involved in reading.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
     pub(crate) decoding: Option<Decoding>,
     pub(crate) on_assign: Option<Py<PyAny>>,
     pub(crate) on_revoke: Option<Py<PyAny>>,
-    /// An event that ends the loop.
+    /// An event that ends reading.
     pub(crate) stop: Option<Py<PyAny>>,
 }
 
-/// A place that messages are read from: all of a consumer, a stream of it, or up to its end.
+/// A source of messages: a consumer, one of its streams, or its records up to an end.
 pub(crate) trait Place: Sync {
     /// The consumer behind it.
     fn consumer(&self) -> &client::Consumer;
-    /// The number of the stream, 0 if there are none.
+    /// The stream's number; 0 for other places.
     fn stream(&self) -> usize {
         0
     }
-    /// The next message if there is one already.
+    /// Returns the next message if one is available.
     fn try_next(&self) -> Result<Option<client::Message>, ClientError>;
-    /// The same; what was given out before it stays in hand.
+    /// The same, leaving messages returned before unprocessed.
     fn try_more(&self) -> Result<Option<client::Message>, ClientError> {
         self.try_next()
     }
-    /// The next message, waiting for it up to `timeout`.
+    /// Returns the next message, waiting up to `timeout`.
     fn next(&self, timeout: Option<Duration>) -> Result<Option<client::Message>, ClientError>;
     /// Fills rows with records.
     fn read_into(&self, rows: &mut Rows, patience: Patience) -> Result<(), ClientError>;
-    /// Whether nothing will come any more.
+    /// Returns true if there will be no more messages.
     fn is_over(&self) -> bool {
         false
     }
 }
 
 impl Hooks {
-    /// Fails if dead letters of these topics would be read again.
+    /// Fails if the dead-letter topic is one of the topics read.
     pub(crate) fn check(&self, topics: &[String]) -> PyResult<()> {
         self.decoding.as_ref().map_or(Ok(()), |decoding| decoding.check(topics))
     }
 
-    /// Whether the program is to be told of changes.
+    /// Returns true if the application wants to be told of changes.
     pub(super) fn tells(&self) -> bool {
         self.on_assign.is_some() || self.on_revoke.is_some()
     }
 
-    /// The next message of `place` within `timeout` seconds; `None` when there is none, or never
-    /// will be.
+    /// Returns the next message of `place` within `timeout` seconds; `None` after the timeout or at
+    /// the end.
     pub(crate) fn next(
         &self,
         py: Python<'_>,
@@ -72,7 +72,7 @@ impl Hooks {
             let held = self.held().and_then(|held| held.take(place));
             let mut found = held.map_or_else(|| place.try_next(), |message| Ok(Some(message)));
             if matches!(found, Ok(None)) {
-                // Only waiting is worth giving up the interpreter for.
+                // Release the interpreter only for a real wait.
                 let wait = left.and_then(|left| Duration::try_from_secs_f64(left).ok());
                 found = py.detach(|| place.next(wait));
             }
@@ -95,7 +95,7 @@ impl Hooks {
         }
     }
 
-    /// What the program is to get of a message.
+    /// Decodes a message if there are decoders.
     pub(crate) fn offered(
         &self,
         py: Python<'_>,
@@ -108,12 +108,12 @@ impl Hooks {
         }
     }
 
-    /// Messages that come before all others, if any can.
+    /// Held messages, if there can be any.
     pub(crate) fn held(&self) -> Option<&Held> {
         self.decoding.as_ref().map(Decoding::held)
     }
 
-    /// How far partitions were given out, if that was up to these offsets with what is held.
+    /// Corrects positions for held messages, which are not returned yet.
     pub(crate) fn reached(
         &self,
         offsets: Vec<(TopicPartition, Offset)>,
@@ -126,22 +126,21 @@ impl Hooks {
         offsets.into_iter().map(reached).collect()
     }
 
-    /// What is held is read again by `place`, which does not decode.
+    /// Makes `place`, which does not decode, read the held messages again.
     pub(super) fn read_again(&self, place: &dyn Place) -> Result<(), ClientError> {
         let Some(held) = self.held() else { return Ok(()) };
         let messages: Vec<_> = std::iter::from_fn(|| held.take(place)).collect();
-        // The first of each partition is sought last.
+        // Seek the first message of each partition last, so that its position wins.
         for message in messages.iter().rev() {
             let (consumer, partition) = (place.consumer(), message.topic_partition());
             consumer.seek(partition, Start::Offset(message.offset()))?;
-            // It may rest at its end.
+            // The partition may have been paused at its end.
             consumer.set_paused(partition, false)?;
         }
         Ok(())
     }
 
-    /// What is due before a message is given out: the end if its event is set, and telling of
-    /// changes.
+    /// Runs before each message: ends reading if the stop event is set, and reports changes.
     pub(crate) fn attend(&self, py: Python<'_>, consumer: &client::Consumer) -> PyResult<()> {
         if let Some(stop) = &self.stop
             && stop.call_method0(py, "is_set")?.is_truthy(py)?
@@ -151,7 +150,7 @@ impl Hooks {
         if self.tells() { self.tell(py, consumer) } else { Ok(()) }
     }
 
-    /// Tells which partitions came and went.
+    /// Calls the callbacks with the revoked and assigned partitions.
     fn tell(&self, py: Python<'_>, consumer: &client::Consumer) -> PyResult<()> {
         let Some(change) = consumer.take_changes() else { return Ok(()) };
         call(py, self.on_revoke.as_ref(), &change.revoked)?;
@@ -159,7 +158,7 @@ impl Hooks {
     }
 }
 
-/// The seconds of a clock that is never set.
+/// The time of Python's monotonic clock in seconds.
 pub(crate) fn monotonic(py: Python<'_>) -> PyResult<f64> {
     py.import("time")?.call_method0("monotonic")?.extract()
 }

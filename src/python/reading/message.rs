@@ -1,7 +1,7 @@
-//! A record as it was read.
+//! The native class `Message`.
 //!
-//! A message of a consumer keeps the bytes of its batch, and makes Python's `bytes` of them when
-//! they are asked for; one that was unpickled has bytes of its own.
+//! A message from a consumer shares the bytes of its batch and creates Python `bytes` on access; an
+//! unpickled message owns its bytes.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,12 +16,12 @@ use crate::python::docstrings::stub;
 use crate::python::errors::refused;
 use crate::types::{InvalidTopicName, Offset, PartitionIndex, Timestamp, TopicPartition};
 
-/// Bytes that `repr` shows of a key or a value.
+/// The number of bytes of a key or value that `repr` shows.
 const SHOWN_MAX: usize = 32;
 
 type OwnBytes = Option<Vec<u8>>;
 type OwnHeaders = Vec<(String, OwnBytes)>;
-/// A message taken apart: its fields in the order of [`Own`], and what was decoded.
+/// A message as plain data for pickling, its fields in the order of [`Own`].
 type State = (String, i32, i64, i64, OwnBytes, OwnBytes, OwnHeaders);
 type PyBytesOrNone<'py> = Option<Bound<'py, PyBytes>>;
 
@@ -33,7 +33,7 @@ pub(crate) struct Message {
     decoded: Option<Box<Decoded>>,
 }
 
-/// What the program's decoders made of the bytes.
+/// The results of the user's decoders.
 #[derive(Debug)]
 struct Decoded {
     key: Option<Py<PyAny>>,
@@ -74,7 +74,7 @@ impl PartialEq for Message {
 }
 
 impl Message {
-    /// A message with what was made of its key and value.
+    /// A message with its decoded key and value.
     pub(crate) fn decoded(
         message: client::Message,
         key: Option<Py<PyAny>>,
@@ -84,7 +84,7 @@ impl Message {
         Self { record: Record::Read(message), decoded }
     }
 
-    /// The message as the client read it, if it did.
+    /// The client's message, unless this one was unpickled.
     pub(super) fn into_read(self) -> Option<client::Message> {
         match self.record {
             Record::Read(message) => Some(message),
@@ -99,7 +99,7 @@ impl Message {
         }
     }
 
-    /// Its partition, and the offset after it: what is committed once it is processed.
+    /// The partition with the offset after the message, which is committed once it is processed.
     pub(crate) fn after(&self) -> PyResult<(TopicPartition, Offset)> {
         let (topic, partition, offset) = self.place();
         let topic = topic.parse().map_err(|error: InvalidTopicName| {
@@ -144,7 +144,7 @@ impl Message {
     const __match_args__: (&str, &str, &str, &str, &str, &str, &str) =
         ("topic", "partition", "offset", "timestamp", "key", "value", "headers");
 
-    /// Only unpickling calls it.
+    /// Called by unpickling only.
     #[new]
     #[pyo3(signature = (state, key=None, value=None))]
     fn new(state: State, key: Option<Py<PyAny>>, value: Option<Py<PyAny>>) -> Self {
@@ -219,7 +219,7 @@ impl Message {
         self.value_bytes().map(|value| PyBytes::new(py, value))
     }
 
-    /// `Message[int]` is a type for those who check types.
+    /// Supports `Message[int]` in type annotations.
     #[classmethod]
     fn __class_getitem__<'py>(
         cls: &Bound<'py, PyType>,
@@ -278,7 +278,7 @@ impl Message {
     }
 }
 
-/// The first bytes as Python writes them, and how many there are if there are more.
+/// The first bytes as a Python literal, followed by the length if there are more.
 fn shown(bytes: Option<&[u8]>) -> String {
     let Some(bytes) = bytes else { return "None".to_owned() };
     let text = bytes.get(..SHOWN_MAX).unwrap_or(bytes).escape_ascii();
@@ -288,7 +288,7 @@ fn shown(bytes: Option<&[u8]>) -> String {
     }
 }
 
-/// The class with a parameter for type checkers.
+/// The class with a type parameter for type checkers.
 pub(crate) fn generic<'py>(
     class: &Bound<'py, PyType>,
     item: &Bound<'py, PyAny>,

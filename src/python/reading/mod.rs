@@ -1,4 +1,4 @@
-//! Reading: consumers, their bounded forms, messages, and what a topic's logs hold.
+//! Reading: consumers, bounded reads, batches and messages.
 
 mod arrow;
 mod batches;

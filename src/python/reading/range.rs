@@ -1,4 +1,4 @@
-//! Reading between offsets.
+//! The native class `Range`: reading between offsets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use crate::python::errors::{raised, refused};
 use crate::python::owned::{Birth, Owned};
 use crate::types::{Offset, PartitionIndex, TopicName, TopicPartition};
 
-/// A partition's number, the first offset to read, and the first not to.
+/// A partition's index, the first offset to read, and the end offset.
 pub(crate) type Part = (i32, i64, i64);
 
 /// The decoders of keys and of values.
 pub(crate) type Decoders<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
-/// What is to be read of each partition: from where, and up to where.
+/// The range to read of each partition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
-    /// Of the parts that are not empty.
+    /// The starts of the non-empty ranges.
     pub(crate) starts: Vec<(TopicPartition, Start)>,
     ends: Vec<(TopicPartition, Offset)>,
-    /// Where each part begins, also those that are empty.
+    /// The starts of all ranges, including empty ones.
     begins: Vec<(TopicPartition, Offset)>,
 }
 
@@ -40,15 +40,15 @@ pub(crate) struct Spans {
 #[pyclass(frozen, module = "streamlog._core.bounded")]
 #[derive(Debug)]
 pub(crate) struct Range {
-    /// `None` when there is nothing between them.
+    /// `None` if all ranges are empty.
     inner: Option<Owned<client::UntilEnd<Arc<client::Consumer>>>>,
-    /// Where each partition's reading begins.
+    /// The start of each range.
     begins: Vec<(TopicPartition, Offset)>,
     hooks: Hooks,
 }
 
 impl Range {
-    /// Where the parts of a topic begin and end.
+    /// Converts the parts of a topic to ranges.
     pub(crate) fn spans(topic: &str, parts: Vec<Part>) -> PyResult<Spans> {
         let topic: TopicName = topic.parse().map_err(|error: crate::types::InvalidTopicName| {
             refused(&ConfigError::single("topic", error.to_string()))
@@ -67,7 +67,7 @@ impl Range {
         Ok(spans)
     }
 
-    /// How they are read: as the client's consumers fetch.
+    /// The consumer settings: those of the client, without a group.
     pub(crate) fn config(client: &Client) -> ConsumerConfig {
         ConsumerConfig {
             start: Start::default(),
@@ -78,7 +78,7 @@ impl Range {
         }
     }
 
-    /// Reads the spans by a consumer that begins where they do.
+    /// Reads the ranges with a consumer positioned at their starts.
     pub(crate) fn of(
         consumer: Option<client::Consumer>,
         spans: Spans,
@@ -91,7 +91,7 @@ impl Range {
         Self { inner, begins: spans.begins, hooks }
     }
 
-    /// The program's part in reading: its decoders.
+    /// Reads the decoders.
     pub(crate) fn decoding(
         decoders: Option<Decoders<'_>>,
         client: &client::Client,
@@ -103,18 +103,18 @@ impl Range {
         Ok(Hooks { decoding, ..Hooks::default() })
     }
 
-    /// The program's part in reading.
+    /// The user code involved in reading.
     pub(crate) fn hooks(&self) -> &Hooks {
         &self.hooks
     }
 
-    /// What it reads from, if there is anything.
+    /// The place to read from; `None` if all ranges are empty.
     pub(crate) fn place(&self) -> PyResult<Option<&dyn Place>> {
         let Some(inner) = &self.inner else { return Ok(None) };
         Ok(Some(inner.get()?))
     }
 
-    /// The offset that is read next, by topic and partition.
+    /// The next offset to read, by topic and partition.
     pub(crate) fn positions(&self) -> PyResult<BTreeMap<(String, i32), Option<i64>>> {
         let row = |(partition, offset): &(TopicPartition, Offset)| {
             ((partition.topic.to_string(), partition.partition.0), Some(offset.get()))

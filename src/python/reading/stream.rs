@@ -1,4 +1,4 @@
-//! One of several independent iterators over a consumer.
+//! The native class `Stream`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct Stream {
     consumer: Py<Consumer>,
 }
 
-/// A stream, and its number.
+/// A stream with its number.
 #[derive(Debug)]
 struct Part {
     number: usize,
@@ -31,7 +31,7 @@ struct Part {
 }
 
 impl Stream {
-    /// Parts a consumer into so many streams.
+    /// Splits a consumer into streams.
     pub(crate) fn part(consumer: &Bound<'_, Consumer>, count: usize) -> PyResult<Vec<Self>> {
         let reader = consumer.get().reader();
         let streams = client::Stream::part(reader.get()?, count);
@@ -43,7 +43,7 @@ impl Stream {
         Ok(streams.into_iter().enumerate().map(part).collect())
     }
 
-    /// The consumer that it is a part of.
+    /// The consumer.
     pub(crate) fn consumer(&self) -> &Consumer {
         self.consumer.get()
     }

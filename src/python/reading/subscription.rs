@@ -1,4 +1,4 @@
-//! The options of a consumer, read and held against each other.
+//! The options of a consumer, parsed and checked against each other.
 
 use pyo3::types::{PyAnyMethods, PyString};
 use pyo3::{Bound, PyAny, PyResult, Python};
@@ -10,7 +10,7 @@ use crate::config::{ConfigError, Fault};
 use crate::python::arguments::{self, Options, Word};
 use crate::python::errors::refused;
 
-/// Keywords that are settings.
+/// Options that stand for settings.
 const WORDS: &[Word] = &[
     Word::plain("group", GROUP),
     Word::seconds("commit_interval", "auto.commit.interval.ms"),
@@ -22,21 +22,21 @@ const WORDS: &[Word] = &[
 
 const GROUP: &str = "group.id";
 
-/// Keywords that say nothing without a group.
+/// Options that have no effect without a group.
 const OF_GROUPS: [&str; 4] = ["commit", "commit_interval", "on_assign", "on_revoke"];
 
-/// All that `Client.consumer` was told.
+/// The arguments of `Client.consumer`.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     pub(crate) topics: Vec<String>,
     pub(crate) config: ConsumerConfig,
     pub(crate) hooks: Hooks,
-    /// Whether SIGTERM ends the loop.
+    /// True if SIGTERM ends reading.
     pub(crate) signals: bool,
 }
 
 impl Subscription {
-    /// The options that were given, else what `settings` say.
+    /// Reads the given options over `settings`.
     pub(crate) fn read(
         client: &Client,
         topics: Vec<String>,
@@ -102,7 +102,7 @@ fn read_hooks(client: &Client, options: &mut Options<'_>) -> PyResult<Hooks> {
     Ok(Hooks { decoding, on_assign, on_revoke, stop })
 }
 
-/// The word, or that of `DeadLetters`.
+/// The value of `on_error` as a string, also for a `DeadLetters` object.
 fn read_on_error(given: &Bound<'_, PyAny>) -> PyResult<String> {
     match given.getattr("topic") {
         Ok(topic) => Ok(format!("{DEAD_LETTERS}{}", topic.extract::<String>()?)),
@@ -110,7 +110,7 @@ fn read_on_error(given: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Names of topics: one, or some.
+/// Converts a topic name or a sequence of names.
 pub(crate) fn read_topics(topics: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if let Ok(topic) = topics.cast::<PyString>() {
         return Ok(vec![topic.extract()?]);
@@ -132,7 +132,7 @@ fn read_commit(word: &str) -> PyResult<Commit> {
     }
 }
 
-/// What to do when the log does not have the position.
+/// Converts the value of `on_out_of_range`.
 pub(crate) fn read_out_of_range(word: &str) -> PyResult<OutOfRange> {
     match word {
         "earliest" => Ok(OutOfRange::Earliest),
@@ -146,7 +146,7 @@ fn misfit(name: &str, value: &str, expected: &str) -> pyo3::PyErr {
     refused(&ConfigError { faults: vec![Fault::invalid(name, value, expected)] })
 }
 
-/// Options of groups, and no group.
+/// The error of group options without a group.
 fn needless(names: &[&str], is_broadcast: bool) -> pyo3::PyErr {
     let with = if is_broadcast { "with group=BROADCAST" } else { "without group=" };
     let reason = format!("given {with}: a consumer that reads alone shares and stores nothing");

@@ -1,4 +1,4 @@
-//! Reading what there is now, and no more.
+//! The native class `UntilEnd`: reading up to the current end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +22,12 @@ type Inner = client::UntilEnd<Arc<client::Consumer>>;
 #[derive(Debug)]
 pub(crate) struct UntilEnd {
     inner: Owned<Inner>,
-    /// A consumer that nobody holds is closed.
+    /// Keeps the consumer alive: without references it would be closed.
     consumer: Py<Consumer>,
 }
 
 impl UntilEnd {
-    /// Up to the ends as they are now.
+    /// Reads up to the current ends.
     pub(crate) fn of(py: Python<'_>, consumer: Py<Consumer>) -> PyResult<Self> {
         let reader = consumer.get().reader();
         let shared = Arc::clone(reader.get()?);
@@ -35,18 +35,18 @@ impl UntilEnd {
         Ok(Self::up_to(consumer, messages.map_err(|error| raised(py, error))?))
     }
 
-    /// Up to ends that are known.
+    /// Reads up to known ends.
     pub(crate) fn up_to(consumer: Py<Consumer>, messages: Inner) -> Self {
         let inner = Owned::new(messages, consumer.get().reader().birth());
         Self { inner, consumer }
     }
 
-    /// What it reads from.
+    /// The place to read from.
     pub(crate) fn place(&self) -> PyResult<&dyn Place> {
         Ok(self.inner.get()?)
     }
 
-    /// The consumer whose messages they are.
+    /// The consumer.
     pub(crate) fn consumer(&self) -> &Consumer {
         self.consumer.get()
     }
